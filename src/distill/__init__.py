@@ -1,0 +1,1 @@
+"""Text in, distilled training data out."""

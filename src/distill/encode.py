@@ -1,0 +1,46 @@
+"""Records to the line-aligned files of subword pieces that OpenNMT-tf and fast_align read."""
+
+import argparse
+import contextlib
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import sentencepiece
+
+from formats import records
+from formats.errors import command
+from formats.files import whole
+from formats.progress import progress
+
+BATCH = 10_000  # records a call to SentencePiece: large enough to keep its threads busy
+
+
+def encode(path: Path, model: Path, threads: int) -> Iterator[tuple[str, ...]]:
+    """Yield each record with its columns as pieces with single spaces between them."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    stream = records.read(path)
+    while batch := list(itertools.islice(stream, BATCH)):
+        columns = [processor.encode(list(column), out_type=str, num_threads=threads) for column in zip(*batch, strict=True)]
+        for pieces in zip(*columns, strict=True):
+            yield tuple(" ".join(side) for side in pieces)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--input", type=Path, required=True, help="records")
+    parser.add_argument("--model", type=Path, required=True, help="SentencePiece model")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="one file a column, equally long")
+    args = parser.parse_args()
+
+    with contextlib.ExitStack() as stack:
+        parts = [stack.enter_context(whole(path)) for path in args.outputs]
+        files = [stack.enter_context(open(part, "w", encoding="utf-8")) for part in parts]
+        for pieces in progress(encode(args.input, args.model, args.threads), "encoding"):
+            for file, side in zip(files, pieces, strict=True):
+                file.write(side + "\n")
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,1 @@
+"""Checkpoints in, deployable model folders out."""

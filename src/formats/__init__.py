@@ -1,0 +1,1 @@
+"""The small, named formats through which distill, export and decode meet."""

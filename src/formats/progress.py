@@ -1,0 +1,34 @@
+"""Progress of long work: a bar with rate and estimate on a terminal, plain lines in a log."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from tqdm import tqdm
+
+Item = TypeVar("Item")
+LOG_SECONDS = 15  # a line in a log is for a person who looks in now and then
+
+
+def progress(items: Iterable[Item], what: str, total: int | None = None, unit: str = "line") -> Iterator[Item]:
+    """Pass the items through and show how many have passed, how fast, and how long the rest will take."""
+    if sys.stderr.isatty():
+        yield from tqdm(items, desc=what, total=total, unit=unit, unit_scale=True)
+        return
+    start = last = time.monotonic()
+    count = 0
+    for count, item in enumerate(items, 1):
+        yield item
+        now = time.monotonic()
+        if now - last >= LOG_SECONDS:
+            last = now
+            print(_line(what, count, total, unit, now - start), file=sys.stderr, flush=True)
+    print(_line(what, count, total, unit, time.monotonic() - start) + ", done", file=sys.stderr, flush=True)
+
+
+def _line(what: str, count: int, total: int | None, unit: str, seconds: float) -> str:
+    rate = count / max(seconds, 1e-9)
+    of = f" of {total:,}" if total else ""
+    left = f", {max(total - count, 0) / rate:,.0f} s left" if total and rate else ""
+    return f"{what}: {count:,}{of} {unit}s, {rate:,.0f} {unit}s/s{left}"
