@@ -5,10 +5,11 @@ between stages, so they cannot be shifted against each other.
 """
 
 import hashlib
-import io
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
 
 import zstandard
 
@@ -16,6 +17,9 @@ from formats.errors import UserError
 from formats.files import whole
 
 Record = tuple[str, ...]
+
+SUFFIX = ".tsv.zst"
+CHUNK_BYTES = 1 << 17
 
 # Everything str.splitlines() or a TSV reader would break a record at.
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
@@ -26,26 +30,36 @@ def sentence(text: str) -> str:
     return unicodedata.normalize("NFC", text).translate(_BREAKS).strip()
 
 
+def name(path: str | os.PathLike) -> str:
+    """The name of a corpus, from its file."""
+    return Path(path).name.removesuffix(SUFFIX)
+
+
+def info(path: str | os.PathLike) -> Path:
+    """The JSON beside a corpus: X.json for X.tsv.zst."""
+    return Path(path).with_name(f"{name(path)}.json")
+
+
+def line(record: Record) -> bytes:
+    """The record as a line of the uncompressed file; the checksum of a corpus is that of its lines."""
+    return ("\t".join(record) + "\n").encode()
+
+
 def read(path: str | os.PathLike) -> Iterator[Record]:
     """Stream the records of a file. Raises UserError for a truncated or broken file."""
     columns = None
-    try:
-        with (
-            open(path, "rb") as raw,
-            zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream,
-        ):
-            for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8", newline="\n"), 1):
-                if not line.endswith("\n"):
-                    raise UserError(f"{path}: line {number} is cut off; delete the file and run again")
-                record = tuple(line[:-1].split("\t"))
+    with open(path, "rb") as raw:
+        try:
+            for number, text in enumerate(_lines(_decompressed(raw)), 1):
+                record = tuple(text.decode().split("\t"))
                 columns = columns or len(record)
                 if len(record) != columns:
                     raise UserError(f"{path}: line {number} has {len(record)} columns, the lines before it {columns}")
                 yield record
-    except (zstandard.ZstdError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path}: not a complete zstd-compressed UTF-8 file ({error}); delete it and run again"
-        ) from error
+        except (zstandard.ZstdError, UnicodeDecodeError, EOFError) as error:
+            raise UserError(
+                f"{path}: not a whole zstd-compressed UTF-8 text ({error}); delete it, run again"
+            ) from error
 
 
 def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]:
@@ -54,11 +68,38 @@ def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]
     Returns the number of records and the sha256 of the uncompressed text.
     """
     count, digest = 0, hashlib.sha256()
-    with whole(path) as part:
-        with open(part, "wb") as raw, zstandard.ZstdCompressor(level=3).stream_writer(raw) as stream:
-            for record in records:
-                line = ("\t".join(record) + "\n").encode()
-                digest.update(line)
-                stream.write(line)
-                count += 1
+    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    with whole(path) as part, open(part, "wb") as raw, compressor.stream_writer(raw) as stream:
+        for record in records:
+            text = line(record)
+            digest.update(text)
+            stream.write(text)
+            count += 1
     return count, digest.hexdigest()
+
+
+def _decompressed(raw: BinaryIO) -> Iterator[bytes]:
+    """The text in chunks. zstandard's own reader takes a file that ends inside a frame for a whole one."""
+    decompressor = zstandard.ZstdDecompressor()
+    frame = decompressor.decompressobj()
+    while data := raw.read(CHUNK_BYTES):
+        while data:
+            if frame.eof:
+                frame = decompressor.decompressobj()
+            yield frame.decompress(data)
+            data = frame.unused_data
+    if not frame.eof:
+        raise EOFError("it is cut off")
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines without their ends; a line may be spread over many chunks."""
+    pieces: list[bytes] = []
+    for chunk in chunks:
+        first, *lines = chunk.split(b"\n")
+        pieces.append(first)
+        for text in lines:
+            yield b"".join(pieces)
+            pieces = [text]
+    if any(pieces):
+        raise EOFError("its last line has no end")

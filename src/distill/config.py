@@ -1,0 +1,266 @@
+"""The configuration of a study: read, merged with its base, checked, defaults filled in.
+
+The JSON schema says what every key means; here is only what a schema cannot say.
+"""
+
+import argparse
+import copy
+import difflib
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import jsonschema
+import langcodes
+import yaml
+
+from formats.errors import UserError, command
+
+SCHEMA = Path(__file__).parents[2] / "workflow" / "schemas" / "config.schema.yaml"
+EXPORTED_TYPES = ("float32", "int16", "int8")
+ROLES_NEEDED = ("train", "dev", "test")
+RESERVED_STUDY = "reference"  # results/reference is in git
+
+Config = dict[str, Any]
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML keeps the last of two equal keys without a word; a second corpus of the same name is a mistake."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [key.value for key, _ in node.value]
+        for position, (key, _) in enumerate(node.value):
+            if key.value in keys[:position]:
+                raise yaml.MarkedYAMLError(problem=f"key '{key.value}' is there twice", problem_mark=key.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def load(path: str | Path) -> Config:
+    """The effective configuration of a study: every key of the schema is there.
+
+    Raises UserError with one line a problem, ``<file>: <path of the key>: <what is wrong>``.
+    """
+    config = _without_nulls(_extended(Path(path), ()))
+    problems = list(_schema_problems(config))
+    if not problems:
+        config = _filled(config, _schema())
+        problems = list(_study_problems(config))
+    if problems:
+        raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
+    return config
+
+
+def config_hash(config: Config) -> str:
+    """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON."""
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+# Reading
+
+
+def _extended(path: Path, above: tuple[Path, ...]) -> Config:
+    if path.resolve() in above:
+        raise UserError(f"{above[0]}: extends: {path} is its own base")
+    config = _parsed(path)
+    base = config.pop("extends", None)
+    if base is None:
+        return config
+    if not isinstance(base, str):
+        raise UserError(f"{path}: extends: {base!r} is not the name of a file")
+    return _merged(_extended(path.parent / base, (*above, path.resolve())), config)
+
+
+def _parsed(path: Path) -> Config:
+    try:
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file") from error
+    except yaml.MarkedYAMLError as error:
+        where = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+        raise UserError(f"{path}:{where} not YAML: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not YAML in UTF-8: {' '.join(str(error).split())}") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: not a mapping of keys to values")
+    return config
+
+
+def _merged(base: Any, top: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(top, dict)):
+        return top
+    return base | {key: _merged(base.get(key), value) for key, value in top.items()}
+
+
+def _without_nulls(value: Any) -> Any:
+    """Null means "as if the key were absent", so a study can drop a corpus of its base."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+
+
+# Schema
+
+
+@cache
+def _schema() -> dict:
+    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+
+
+def _resolved(schema: dict) -> dict:
+    if "$ref" not in schema:
+        return schema
+    return _schema()["$defs"][schema["$ref"].removeprefix("#/$defs/")] | schema
+
+
+def _filled(value: Any, schema: dict) -> Any:
+    """The value with the schema's defaults, keys in the order of the schema."""
+    schema = _resolved(schema)
+    if not isinstance(value, dict):
+        return value
+    named, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+    filled = {key: _filled(value.get(key, copy.deepcopy(sub.get("default"))), sub) for key, sub in named.items()}
+    return filled | {key: _filled(item, others) for key, item in value.items() if key not in named}
+
+
+def _schema_problems(config: Config) -> Iterator[str]:
+    strict = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(_schema())
+    for error in sorted(validator.iter_errors(config), key=lambda error: list(map(str, error.absolute_path))):
+        yield from _described(error, ".".join(map(str, error.absolute_path)))
+
+
+def _described(error: jsonschema.ValidationError, path: str) -> Iterator[str]:
+    inside = f"{path}." if path else ""
+    where = f"{path}: " if path else ""
+    value = error.instance
+    if error.validator == "additionalProperties":
+        known = list(error.schema["properties"])
+        for key in (key for key in value if key not in known):
+            near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
+            yield f"unknown key {inside}{key}" + (f"; did you mean {inside}{near[0]}?" if near else "")
+    elif error.validator == "required":
+        yield from (f"{inside}{key} is missing" for key in error.validator_value if key not in value)
+    elif error.validator == "enum" and "en" in error.validator_value:
+        yield f"{where}{_unknown_language(value, error.validator_value)}"
+    elif error.validator == "pattern" and path != "" and "://" not in error.validator_value:
+        yield f"{where}{value!r} does not have the form {error.validator_value}"
+    elif error.validator == "type":
+        yield f"{where}{error.message}{_hint(value)}"
+    else:
+        yield f"{where}{error.message}"
+
+
+def _unknown_language(code: Any, known: list[str]) -> str:
+    near = difflib.get_close_matches(str(code), known, n=5, cutoff=0.5)
+    if isinstance(code, str) and langcodes.tag_is_valid(code):  # deu and de-AT are both de
+        near = sorted({langcodes.standardize_tag(code).split("-")[0]} & set(known)) or near
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; known: {' '.join(known)}"
+    return f"unknown language {code!r}{hint}"
+
+
+def _hint(value: Any) -> str:
+    """YAML 1.1 has surprises: 1e-3 is text there, and `no` is false."""
+    if isinstance(value, bool):
+        return "; put quotes around it if it is a word"
+    try:
+        return f"; write {float(value)!r} without quotes" if isinstance(value, str) else ""
+    except ValueError:
+        return ""
+
+
+# What a schema cannot say
+
+
+def _study_problems(config: Config) -> Iterator[str]:
+    if config["study"] == RESERVED_STUDY:
+        yield f"study: {RESERVED_STUDY!r} is taken, results/{RESERVED_STUDY} is part of the repository"
+    if config["source"] == config["target"]:
+        yield f"target: {config['target']!r} is the source language too"
+    yield from _system_problems(config)
+    yield from _corpora_problems(config)
+    yield from _compute_type_problems(config)
+
+
+def _system_problems(config: Config) -> Iterator[str]:
+    students, control = config["students"], config["control"]
+    if control not in students:
+        yield f"control: {control!r} is not one of the students {', '.join(students)}"
+    for name in {"teacher", f"{control}-control"} & students.keys():
+        yield f"students.{name}: this name is taken by the study itself"
+    shapes = {"teacher": config["teacher"]["shape"]}
+    shapes |= {f"students.{name}": student["shape"] for name, student in students.items()}
+    for path, shape in shapes.items():
+        if shape["units"] % shape["heads"]:
+            yield f"{path}.shape: units {shape['units']} is not a multiple of heads {shape['heads']}"
+
+
+def _corpora_problems(config: Config) -> Iterator[str]:
+    corpora = config["corpora"]
+    roles = {corpus["role"] for corpus in corpora.values()}
+    for role in ROLES_NEEDED:
+        if role not in roles:
+            yield f"corpora: none has the role {role}"
+    splits: dict[str, str] = {}
+    for name, corpus in corpora.items():
+        path = f"corpora.{name}"
+        if (corpus["files"] is None) == (corpus["builtin"] is None):
+            yield f"{path}: needs either files or builtin, exactly one of them"
+        elif corpus["files"]:
+            yield from _file_problems(path, corpus, config)
+        else:
+            yield from _builtin_problems(path, corpus, config)
+            split = corpus["builtin"]["split"]
+            if split in splits:
+                yield f"{path}.builtin.split: {split!r} is the text of {splits[split]} already"
+            splits[split] = path
+        if corpus["langid"] and corpus["role"] in ("dev", "test"):
+            yield f"{path}.langid: {corpus['role']} sets are never filtered"
+
+
+def languages(corpus: Config, config: Config) -> list[str]:
+    """The languages a corpus is in: monolingual text has the source side only."""
+    return [config["source"]] if corpus["role"] == "monolingual" else [config["source"], config["target"]]
+
+
+def _file_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
+    files = corpus["files"]
+    for language in languages(corpus, config):
+        if language not in files["sha256"]:
+            yield f"{path}.files.sha256: no checksum for {language}; it has {', '.join(files['sha256']) or 'none'}"
+    if not (files["mirror"] or files["urls"]):
+        yield f"{path}.files: needs mirror or urls"
+    for place in (files["mirror"] or "{lang}", *files["urls"]):
+        if "{lang}" not in place:
+            yield f"{path}.files: {place} has no {{lang}} in it"
+
+
+def _builtin_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
+    from distill.grammar import LANGUAGES  # only built-in studies need the grammar
+
+    if config["source"] != "en":
+        yield f"{path}.builtin: the grammar is from English, not from {config['source']}"
+    if config["target"] not in LANGUAGES:
+        yield f"{path}.builtin: the grammar has no {config['target']}, only {', '.join(LANGUAGES)}"
+
+
+def _compute_type_problems(config: Config) -> Iterator[str]:
+    supported = [name for name in EXPORTED_TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
+    asked = [(f"decoding.compute_types.{i}", name) for i, name in enumerate(config["decoding"]["compute_types"])]
+    for path, name in [("distillation.compute_type", config["distillation"]["compute_type"]), *asked]:
+        if name not in supported:
+            yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print the effective configuration of a study.")
+    parser.add_argument("config", help="a file of configs/")
+    print(yaml.safe_dump(load(parser.parse_args().config), sort_keys=False, allow_unicode=True, width=120), end="")
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,49 @@
+"""An averaged OpenNMT-tf checkpoint to CTranslate2, in several types of weights at once.
+
+TensorFlow is loaded once for all types. The folders hold the weights and nothing else; export.package makes model
+folders of them.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+
+from formats.errors import UserError, command
+from formats.files import whole
+from formats.progress import progress
+
+
+def load(checkpoint: Path) -> Any:
+    """The OpenNMT-tf model with the weights of a folder made by distill.train."""
+    import opennmt
+    from opennmt.utils.checkpoint import Checkpoint
+
+    vocabulary = str(checkpoint / "vocabulary.txt")
+    try:
+        model = opennmt.load_model(str(checkpoint))
+        model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
+        restored = Checkpoint(model, model_dir=str(checkpoint)).restore(weights_only=True)
+        model.create_variables()
+    except (ValueError, OSError) as error:
+        raise UserError(f"{checkpoint}: the checkpoint is damaged or does not fit its vocabulary: {error}") from error
+    if restored is None:
+        raise UserError(f"{checkpoint}: no checkpoint here; train the system first")
+    return model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, required=True, help="averaged model of distill.train")
+    parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
+    args = parser.parse_args()
+
+    converter = ctranslate2.converters.OpenNMTTFConverter(load(args.checkpoint))
+    for output in progress(args.outputs, "converting", total=len(args.outputs), unit="type"):
+        with whole(output) as part:
+            converter.convert(str(part), quantization=output.name)
+
+
+if __name__ == "__main__":
+    command(main)

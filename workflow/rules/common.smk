@@ -1,0 +1,97 @@
+# The configuration of the study, the names everything else is made of, and what every rule shares.
+import fcntl
+import json
+import os
+import sys
+from pathlib import Path
+
+from distill.config import config_hash, languages, load
+from distill.estimate import estimate
+from formats.errors import UserError
+from snakemake.exceptions import WorkflowError
+
+DEFAULT_STUDY = "configs/demo.yaml"
+
+try:
+    config.update(
+        load(
+            next(iter(workflow.configfiles), DEFAULT_STUDY),
+            workflow.config_settings.config,
+        )
+    )
+except UserError as error:
+    raise WorkflowError(str(error)) from None
+
+# Jobs run in the environment of this snakemake, activated or not.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+STUDY = f"results/{config['study']}"
+HASH = config_hash(config)
+PAIR = [config["source"], config["target"]]
+
+CORPORA = {
+    role: [name for name, corpus in config["corpora"].items() if corpus["role"] == role]
+    for role in ("train", "monolingual", "dev", "test")
+}
+HELD_OUT = CORPORA["dev"] + CORPORA["test"]
+TRAINING = CORPORA["train"] + CORPORA["monolingual"]
+DEV = CORPORA["dev"][0]  # the one whose BLEU is watched during training
+
+CONTROL = f"{config['control']}-control"
+STUDENTS = [*config["students"], CONTROL]
+SYSTEMS = ["teacher", *STUDENTS]
+TYPES = config["decoding"]["compute_types"]
+FORMATS = ["opennmt-tf", *TYPES]
+
+
+def role(system):
+    return {"teacher": "teacher", CONTROL: "control"}.get(system, "student")
+
+
+wildcard_constraints:
+    corpus="|".join(map(re.escape, config["corpora"])),
+    system="|".join(map(re.escape, SYSTEMS)),
+    type="|".join(sorted({*TYPES, config["distillation"]["compute_type"]})),
+    format="|".join(FORMATS),
+    dataset="original|distilled",
+
+
+scattergather:
+    shard=config["distillation"]["shards"],
+
+
+if workflow.dryrun:
+    print(estimate(config), file=sys.stderr)
+
+
+onstart:
+    # Two runs of one study at a time would mix their files. The kernel lets go of this lock when the process dies
+    # in whatever way, so that a killed run continues without --unlock (Snakemake's own lock is off in the profile).
+    Path(STUDY).mkdir(parents=True, exist_ok=True)
+    LOCK = open(f"{STUDY}/.lock", "w")
+    try:
+        fcntl.flock(LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise WorkflowError(f"another snakemake is running the study {config['study']} in {STUDY}") from None
+
+
+def dataset(system):
+    """What a student learns from."""
+    return "original" if system == CONTROL else "distilled"
+
+
+def pairs_option(pairs):
+    return f"--pairs {pairs}" if pairs else ""
+
+
+def description(wildcards):
+    """What the name of a model folder tells about it, as JSON for its model.json."""
+    names = {
+        "study": config["study"],
+        "system": wildcards.system,
+        "role": role(wildcards.system),
+        "source": config["source"],
+        "target": config["target"],
+        "config_hash": HASH,
+    }
+    return json.dumps(names)

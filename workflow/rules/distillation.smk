@@ -1,0 +1,75 @@
+# Sequence-level distillation: the teacher translates the source side of all training corpora in shards.
+
+
+rule shard:
+    input:
+        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
+    output:
+        shards=temp(scatter.shard(f"{STUDY}/distilled/{{{{corpus}}}}/source.{{scatteritem}}.tsv.zst")),
+    log:
+        f"{STUDY}/logs/shard_{{corpus}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/shard_{{corpus}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=60,
+    shell:
+        "python -m distill.shard --input {input.corpus} --outputs {output.shards} 2> {log}"
+
+
+rule translate_shard:
+    input:
+        shard=f"{STUDY}/distilled/{{corpus}}/source.{{scatteritem}}.tsv.zst",
+        model=f"{STUDY}/systems/teacher/converted/{config['distillation']['compute_type']}",
+        sentencepiece=rules.vocabulary.output.model,
+    output:
+        shard=f"{STUDY}/distilled/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{corpus}}/{{scatteritem}}.json",
+    log:
+        f"{STUDY}/logs/translate_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/translate_{{corpus}}_{{scatteritem}}.tsv"
+    params:
+        beam_size=config["distillation"]["beam_size"],
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=1000,
+    shell:
+        "python -m distill.translate --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
+        " --beam-size {params.beam_size} --threads {threads} --output {output.shard} 2> {log}"
+
+
+rule gather_distilled:
+    input:
+        shards=gather.shard(f"{STUDY}/distilled/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
+    output:
+        corpus=f"{STUDY}/distilled/{{corpus}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{corpus}}.json",
+    log:
+        f"{STUDY}/logs/gather_{{corpus}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/gather_{{corpus}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=60,
+    shell:
+        "python -m distill.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
+
+
+use rule original as distilled with:
+    input:
+        corpora=expand(f"{STUDY}/distilled/{{corpus}}.tsv.zst", corpus=TRAINING),
+    output:
+        corpus=f"{STUDY}/training/distilled.tsv.zst",
+        counts=f"{STUDY}/training/distilled.json",
+    log:
+        f"{STUDY}/logs/distilled.log",
+    benchmark:
+        f"{STUDY}/benchmarks/distilled.tsv"
+    params:
+        weights=[config["corpora"][name]["weight"] for name in TRAINING],
+        pairs=pairs_option(config["distillation"]["epoch_pairs"]),
+        seed=config["seed"],

@@ -1,0 +1,69 @@
+# CTranslate2 in every type the study asks for, and model folders that need nothing else.
+
+
+rule convert:
+    input:
+        checkpoint=f"{STUDY}/systems/{{system}}/averaged",
+    output:
+        folders=[
+            directory(f"{STUDY}/systems/{{system}}/converted/{type}")
+            for type in sorted({*TYPES, config["distillation"]["compute_type"]})
+        ],
+    log:
+        f"{STUDY}/logs/convert_{{system}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/convert_{{system}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "python -m export.convert --checkpoint {input.checkpoint} --outputs {output.folders} 2> {log}"
+
+
+rule package:
+    input:
+        weights=f"{STUDY}/systems/{{system}}/converted/{{type}}",
+        sentencepiece=rules.vocabulary.output.model,
+        map=rules.vocabulary_map.output.map,
+        learning=f"{STUDY}/systems/{{system}}/learning.json",
+    output:
+        model=directory(f"{STUDY}/models/{{system}}/{{type}}"),
+    log:
+        f"{STUDY}/logs/package_{{system}}_{{type}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/package_{{system}}_{{type}}.tsv"
+    params:
+        description=description,
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    shell:
+        "python -m export.package --engine ctranslate2 --weights {input.weights} --map {input.map}"
+        " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization {wildcards.type}"
+        " --description {params.description:q} --output {output.model} 2> {log}"
+
+
+rule package_baseline:
+    """The averaged checkpoint itself, for the toolkit it was trained with: the baseline of every speed-up."""
+    input:
+        weights=f"{STUDY}/systems/{{system}}/averaged",
+        sentencepiece=rules.vocabulary.output.model,
+        learning=f"{STUDY}/systems/{{system}}/learning.json",
+    output:
+        model=directory(f"{STUDY}/models/{{system}}/opennmt-tf"),
+    log:
+        f"{STUDY}/logs/package_{{system}}_opennmt-tf.log",
+    benchmark:
+        f"{STUDY}/benchmarks/package_{{system}}_opennmt-tf.tsv"
+    params:
+        description=description,
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    shell:
+        "python -m export.package --engine opennmt-tf --weights {input.weights}"
+        " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization float32"
+        " --description {params.description:q} --output {output.model} 2> {log}"

@@ -1,0 +1,59 @@
+# The teacher, trained on the original data. A killed training continues from its last checkpoint: the run folder
+# is no output, so Snakemake never deletes it.
+
+
+rule original:
+    """An epoch of the original data: the bilingual corpora by their weights."""
+    input:
+        corpora=expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["train"]),
+    output:
+        corpus=f"{STUDY}/training/original.tsv.zst",
+        counts=f"{STUDY}/training/original.json",
+    log:
+        f"{STUDY}/logs/original.log",
+    benchmark:
+        f"{STUDY}/benchmarks/original.tsv"
+    params:
+        weights=[config["corpora"][name]["weight"] for name in CORPORA["train"]],
+        pairs=pairs_option(config["distillation"]["epoch_pairs"]),
+        seed=config["seed"],
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    shell:
+        "python -m distill.sample --corpora {input.corpora} --weights {params.weights} {params.pairs}"
+        " --seed {params.seed} --output {output.corpus} 2> {log}"
+
+
+rule train_teacher:
+    input:
+        source=f"{STUDY}/training/original.source",
+        target=f"{STUDY}/training/original.target",
+        dev=ancient(f"{STUDY}/corpora/clean/{DEV}.tsv.zst"),
+        dev_source=ancient(f"{STUDY}/training/dev.source"),
+        vocabulary=rules.vocabulary.output.vocabulary,
+        sentencepiece=rules.vocabulary.output.model,
+    output:
+        averaged=protected(directory(f"{STUDY}/systems/{{system}}/averaged")),
+        learning=f"{STUDY}/systems/{{system}}/learning.json",
+    wildcard_constraints:
+        system="teacher",
+    log:
+        f"{STUDY}/logs/train_{{system}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/train_{{system}}.tsv"
+    params:
+        shape=json.dumps(config["teacher"]["shape"]),
+        training=json.dumps(config["teacher"]["training"]),
+        seed=config["seed"],
+        runs=f"{STUDY}/systems/{{system}}",
+    threads: config["teacher"]["training"]["threads"]
+    resources:
+        mem_mb=2000,
+        runtime=10000,
+    shell:
+        "python -m distill.train --system {wildcards.system} --shape {params.shape:q} --training {params.training:q}"
+        " --source {input.source} --target {input.target} --dev {input.dev} --dev-source {input.dev_source}"
+        " --vocabulary {input.vocabulary} --sentencepiece {input.sentencepiece} --seed {params.seed}"
+        " --threads {threads} --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> {log}"

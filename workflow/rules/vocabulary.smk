@@ -1,0 +1,67 @@
+# One vocabulary for both languages and all systems, from the bilingual training data.
+
+
+rule vocabulary:
+    input:
+        corpora=expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["train"]),
+    output:
+        model=f"{STUDY}/vocabulary/sentencepiece.model",
+        vocabulary=f"{STUDY}/vocabulary/vocabulary.txt",
+    log:
+        f"{STUDY}/logs/vocabulary.log",
+    benchmark:
+        f"{STUDY}/benchmarks/vocabulary.tsv"
+    params:
+        languages=PAIR,
+        pieces=config["vocabulary"]["pieces"],
+        coverage=config["vocabulary"]["character_coverage"],
+        sentences=config["vocabulary"]["sentences"],
+        seed=config["seed"],
+    threads: 2
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    shell:
+        "python -m distill.vocabulary --corpora {input.corpora} --languages {params.languages} --pieces {params.pieces}"
+        " --character-coverage {params.coverage} --sentences {params.sentences} --seed {params.seed}"
+        " --threads {threads} --model {output.model} --vocabulary {output.vocabulary} 2> {log}"
+
+
+rule encode_dev:
+    input:
+        corpus=f"{STUDY}/corpora/clean/{DEV}.tsv.zst",
+        model=rules.vocabulary.output.model,
+    output:
+        source=f"{STUDY}/training/dev.source",
+        target=f"{STUDY}/training/dev.target",
+    log:
+        f"{STUDY}/logs/encode_dev.log",
+    benchmark:
+        f"{STUDY}/benchmarks/encode_dev.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    shell:
+        "python -m distill.encode --input {input.corpus} --model {input.model} --threads {threads}"
+        " --outputs {output.source} {output.target} 2> {log}"
+
+
+rule encode:
+    input:
+        corpus=f"{STUDY}/training/{{dataset}}.tsv.zst",
+        model=rules.vocabulary.output.model,
+    output:
+        source=f"{STUDY}/training/{{dataset}}.source",
+        target=f"{STUDY}/training/{{dataset}}.target",
+    log:
+        f"{STUDY}/logs/encode_{{dataset}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/encode_{{dataset}}.tsv"
+    threads: 2
+    resources:
+        mem_mb=500,
+        runtime=60,
+    shell:
+        "python -m distill.encode --input {input.corpus} --model {input.model} --threads {threads}"
+        " --outputs {output.source} {output.target} 2> {log}"
