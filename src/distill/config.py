@@ -45,13 +45,28 @@ def load(path: str | Path) -> Config:
     Raises UserError with one line a problem, ``<file>: <path of the key>: <what is wrong>``.
     """
     config = _without_nulls(_extended(Path(path), ()))
-    problems = list(_schema_problems(config))
+    problems = list(_schema_problems(config, _schema()))
     if not problems:
         config = _filled(config, _schema())
         problems = list(_study_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config
+
+
+def corpus(entry: Any) -> Config:
+    """The effective form of one entry of ``corpora``. Raises UserError as load() does."""
+    reference = {"$ref": "#/$defs/corpus"}
+    entry = _without_nulls(entry)
+    problems = list(_schema_problems(entry, reference | {"$defs": _schema()["$defs"]}))
+    if problems:
+        raise UserError("\n".join(f"corpus: {problem}" for problem in problems))
+    return _filled(entry, reference)
+
+
+def languages(corpus: Config, pair: list[str]) -> list[str]:
+    """The languages a corpus is in: monolingual text has the source side only."""
+    return pair[:1] if corpus["role"] == "monolingual" else pair
 
 
 def config_hash(config: Config) -> str:
@@ -127,10 +142,10 @@ def _filled(value: Any, schema: dict) -> Any:
     return filled | {key: _filled(item, others) for key, item in value.items() if key not in named}
 
 
-def _schema_problems(config: Config) -> Iterator[str]:
+def _schema_problems(value: Any, schema: dict) -> Iterator[str]:
     strict = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(_schema())
-    for error in sorted(validator.iter_errors(config), key=lambda error: list(map(str, error.absolute_path))):
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(schema)
+    for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
         yield from _described(error, ".".join(map(str, error.absolute_path)))
 
 
@@ -222,14 +237,9 @@ def _corpora_problems(config: Config) -> Iterator[str]:
             yield f"{path}.langid: {corpus['role']} sets are never filtered"
 
 
-def languages(corpus: Config, config: Config) -> list[str]:
-    """The languages a corpus is in: monolingual text has the source side only."""
-    return [config["source"]] if corpus["role"] == "monolingual" else [config["source"], config["target"]]
-
-
 def _file_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
     files = corpus["files"]
-    for language in languages(corpus, config):
+    for language in languages(corpus, [config["source"], config["target"]]):
         if language not in files["sha256"]:
             yield f"{path}.files.sha256: no checksum for {language}; it has {', '.join(files['sha256']) or 'none'}"
     if not (files["mirror"] or files["urls"]):

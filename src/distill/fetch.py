@@ -13,9 +13,10 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from distill import config, download
 from formats import records
@@ -28,7 +29,7 @@ CACHE = Path("~/.cache/nmt-frontier")
 GZIP_MAGIC = b"\x1f\x8b"
 CHUNK_BYTES = 1 << 20
 
-Corpus = dict[str, Any]
+NO_URL = "it has no URL"
 
 
 def mirror_folder(configured: str | None) -> Path | None:
@@ -40,21 +41,21 @@ def mirror_folder(configured: str | None) -> Path | None:
 # Where a text is
 
 
-def _in_mirror(files: Corpus, language: str, mirror: Path | None) -> Path | None:
+def _in_mirror(files: config.Config, language: str, mirror: Path | None) -> Path | None:
     return mirror / files["mirror"].format(lang=language) if mirror and files["mirror"] else None
 
 
-def _urls(files: Corpus, language: str) -> list[str]:
+def _urls(files: config.Config, language: str) -> list[str]:
     return [url.format(lang=language) for url in files["urls"]]
 
 
-def _in_cache(files: Corpus, language: str, cache: Path) -> list[Path]:
+def _in_cache(files: config.Config, language: str, cache: Path) -> list[Path]:
     """The parts of a downloaded text, in a folder named after its checksum."""
     folder = cache.expanduser() / files["sha256"][language]
     return [folder / f"{number}-{Path(url).name}" for number, url in enumerate(_urls(files, language), 1)]
 
 
-def located(files: Corpus, language: str, mirror: Path | None, cache: Path) -> list[Path]:
+def located(files: config.Config, language: str, mirror: Path | None, cache: Path) -> list[Path]:
     """The parts of a text on this machine; an empty list where it has to be downloaded."""
     copy = _in_mirror(files, language, mirror)
     if copy and copy.is_file():
@@ -63,7 +64,7 @@ def located(files: Corpus, language: str, mirror: Path | None, cache: Path) -> l
     return parts if all(part.is_file() for part in parts) else []
 
 
-def _text(name: str, files: Corpus, language: str, mirror: Path | None, cache: Path) -> list[Path]:
+def _text(name: str, files: config.Config, language: str, mirror: Path | None, cache: Path) -> list[Path]:
     """The parts of a text, checksum verified; downloaded if this machine does not have it."""
     parts = located(files, language, mirror, cache)
     if not parts:
@@ -74,7 +75,7 @@ def _text(name: str, files: Corpus, language: str, mirror: Path | None, cache: P
             except download.Unreachable as error:
                 raise UserError(_nowhere(name, files, language, mirror, str(error))) from error
         if not parts:
-            raise UserError(_nowhere(name, files, language, mirror, "it has no URL"))
+            raise UserError(_nowhere(name, files, language, mirror, NO_URL))
     expected, found = files["sha256"][language], _checksum(parts)
     if found != expected:
         remedy = "the copy in the mirror is another text"
@@ -85,12 +86,13 @@ def _text(name: str, files: Corpus, language: str, mirror: Path | None, cache: P
     return parts
 
 
-def _nowhere(name: str, files: Corpus, language: str, mirror: Path | None, reason: str) -> str:
+def _nowhere(name: str, files: config.Config, language: str, mirror: Path | None, reason: str) -> str:
     copy = _in_mirror(files, language, mirror)
-    tried = f"no {copy} in the mirror" if copy else f"no mirror is set that could have {files['mirror']}"
+    tried = f"no {copy} in the mirror" if copy else "no mirror"
+    wanted = files["mirror"].format(lang=language) if files["mirror"] else "it"
     return (
-        f"{name}: {tried}, and it cannot be downloaded: {reason}. Set {MIRROR} to a folder that has "
-        f"{(files['mirror'] or 'it').format(lang=language)}, or run configs/offline.yaml, which needs neither"
+        f"{name}: {tried}, and no download: {reason}. Set {MIRROR} to a folder that has {wanted}, "
+        "or run configs/offline.yaml, which needs neither"
     )
 
 
@@ -98,10 +100,9 @@ def _nowhere(name: str, files: Corpus, language: str, mirror: Path | None, reaso
 
 
 def _open(path: Path) -> BinaryIO:
-    stream = open(path, "rb")
-    magic = stream.read(len(GZIP_MAGIC))
-    stream.seek(0)
-    return gzip.open(stream) if magic == GZIP_MAGIC else stream
+    with open(path, "rb") as stream:
+        compressed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return gzip.open(path) if compressed else open(path, "rb")
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
@@ -137,24 +138,37 @@ def aligned(name: str, sides: dict[str, Iterator[str]]) -> Iterator[records.Reco
     count = 0
     for lines in zip_longest(*sides.values()):
         if None in lines:
-            lengths = [count + (line is not None) + sum(1 for _ in side) for line, side in zip(lines, sides.values())]
-            counts = ", ".join(f"{length:,} of {side}" for side, length in zip(sides, lengths))
-            raise UserError(f"{name}: the sides have different numbers of lines: {counts}")
+            rest = zip(sides.items(), lines, strict=True)
+            counts = [f"{count + (line is not None) + sum(1 for _ in side):,} of {key}" for (key, side), line in rest]
+            raise UserError(f"{name}: the sides have different numbers of lines: {', '.join(counts)}")
         count += 1
         yield lines
+    if not count:
+        raise UserError(f"{name}: the text is empty")
 
 
-def fetch(name: str, corpus: Corpus, languages: list[str], mirror: Path | None, cache: Path, seed: int) -> tuple:
-    """The records of a corpus, as a stream, and where they are from."""
+def fetch(
+    name: str, corpus: config.Config, pair: list[str], mirror: Path | None, cache: Path, seed: int
+) -> tuple[Iterator[records.Record], list[str]]:
+    """The records of a corpus, as a stream, and where they are from.
+
+    ``pair`` holds the source and the target language, also for monolingual text. Raises UserError.
+    """
+    languages = config.languages(corpus, pair)
     if corpus["builtin"]:
         from distill.grammar import generate  # only built-in studies need the grammar
 
         split, sentences = corpus["builtin"]["split"], corpus["builtin"]["sentences"]
-        pairs = generate(languages[-1], split, sentences, seed)
-        return (pair[: len(languages)] for pair in pairs), [f"built-in grammar, {split}"]
+        pairs = generate(pair[-1], split, sentences, seed)
+        return (record[: len(languages)] for record in pairs), [f"built-in grammar, {split}"]
     parts = {language: _text(name, corpus["files"], language, mirror, cache) for language in languages}
     sides = {language: _sentences(paths) for language, paths in parts.items()}
-    return aligned(name, sides), [str(path) for paths in parts.values() for path in paths]
+    return aligned(name, sides), [origin for language in languages for origin in _origins(corpus["files"], language)]
+
+
+def _origins(files: config.Config, language: str) -> list[str]:
+    """Where anybody gets the text, not where this machine happened to have it."""
+    return _urls(files, language) or [files["mirror"].format(lang=language)]
 
 
 # Before anything runs
@@ -162,40 +176,65 @@ def fetch(name: str, corpus: Corpus, languages: list[str], mirror: Path | None, 
 
 def available(study: config.Config, cache: Path = CACHE) -> list[str]:
     """One line for each corpus that is neither in the mirror nor in the cache nor answers on the network."""
-    mirror = mirror_folder(study["mirror"])
-    problems = []
-    for name, corpus in study["corpora"].items():
-        for language in config.languages(corpus, study) if corpus["files"] else []:
-            if located(corpus["files"], language, mirror, cache):
-                continue
-            try:
-                for url in _urls(corpus["files"], language):
-                    download.reach(url)
-                reason = None if corpus["files"]["urls"] else "it has no URL"
-            except download.Unreachable as error:
-                reason = str(error)
+    mirror, pair = mirror_folder(study["mirror"]), [study["source"], study["target"]]
+
+    def problem(item: tuple[str, config.Config]) -> str | None:
+        name, corpus = item
+        for language in config.languages(corpus, pair) if corpus["files"] else []:
+            reason = _unreachable(corpus["files"], language, mirror, cache)
             if reason:
-                problems.append(_nowhere(name, corpus["files"], language, mirror, reason))
-                break
-    return problems
+                return _nowhere(name, corpus["files"], language, mirror, reason)
+        return None
+
+    with ThreadPoolExecutor() as pool:  # without a network each of them waits for its time-out
+        return [line for line in pool.map(problem, study["corpora"].items()) if line]
+
+
+def _unreachable(files: config.Config, language: str, mirror: Path | None, cache: Path) -> str | None:
+    if located(files, language, mirror, cache):
+        return None
+    if not files["urls"]:
+        return NO_URL
+    try:
+        for url in _urls(files, language):
+            download.reach(url)
+    except download.Unreachable as error:
+        return str(error)
+    return None
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--available", metavar="CONFIG", help="say which corpora of a study cannot be had, and stop")
+    parser.add_argument(
+        "--available", metavar="CONFIG", help="print the corpora of a study that cannot be had, and stop"
+    )
     parser.add_argument("--name", help="name of the corpus")
-    parser.add_argument("--languages", nargs="+", help="source and target, or the source only")
+    parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="of monolingual text too")
     parser.add_argument("--spec", type=json.loads, help="the corpus's entry in the configuration, as JSON")
     parser.add_argument("--mirror", help=f"folder of copies; the environment variable {MIRROR} goes before it")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the built-in grammar (default: %(default)s)")
     parser.add_argument("--output", help="records, X.tsv.zst; X.json is written beside it")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not arguments.available and not (arguments.name and arguments.languages and arguments.spec and arguments.output):
+        parser.error("needs --name, --languages, --spec and --output, or --available")
+    return arguments
 
 
 def main() -> None:
     arguments = _arguments()
     if arguments.available:
         problems = available(config.load(arguments.available), arguments.cache)
-        print(*problems, sep="\n")
-        sys.exit(1 if problems else 0)
+        print(*problems, sep="\n", end="\n" if problems else "")
+        sys.exit(bool(problems))
+    corpus = config.corpus(arguments.spec)
+    name, mirror = arguments.name, mirror_folder(arguments.mirror)
+    stream, origin = fetch(name, corpus, arguments.languages, mirror, arguments.cache, arguments.seed)
+    stream = islice(stream, corpus["max_lines"])
+    lines, checksum = records.write(arguments.output, progress(stream, f"fetch {name}"))
+    description = {"name": name, "role": corpus["role"], "origin": origin, "licence": corpus["licence"]}
+    write_json(records.info(arguments.output), description | {"lines": lines, "sha256": checksum})
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,34 @@
+# make demo: the default study, from text to the report.  make test: everything is checked.
+PYTHON ?= $(or $(shell command -v python3.11),python3)
+# An active conda or virtual environment is used as it is; otherwise .venv is made.
+ENVIRONMENT := $(or $(CONDA_PREFIX),$(VIRTUAL_ENV),.venv)
+BIN := $(ENVIRONMENT)/bin
+INSTALLED := $(ENVIRONMENT)/.nmt-frontier-installed
+CORES ?= all
+
+.PHONY: demo test install lock
+
+install: $(INSTALLED)
+
+$(INSTALLED): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus.
+demo: install
+	@if $(BIN)/python -m distill.fetch --available configs/demo.yaml; then study=demo; else study=offline; \
+	echo; echo "The corpora of configs/demo.yaml cannot be had (see above): running configs/offline.yaml, a built-in corpus."; fi; \
+	$(BIN)/snakemake --cores $(CORES) --configfile configs/$$study.yaml && \
+	$(BIN)/python -m decode.table --measurements results/$$study/measurements.json --terminal
+
+test: install
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/python -m pytest
+
+# The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
+lock:
+	uv pip compile --quiet --python-version 3.11 --override requirements.override --generate-hashes \
+	--no-emit-index-url --custom-compile-command "make lock" requirements.in -o requirements.lock

@@ -1,0 +1,72 @@
+"""Downloads that resume, are retried, and appear whole or not at all."""
+
+import os
+import time
+from pathlib import Path
+
+import requests
+
+from formats.progress import progress
+
+ATTEMPTS = 3
+BACKOFF_SECONDS = 2.0  # before the second attempt; doubled before each further one
+ANSWER_SECONDS = 30
+REACH_SECONDS = 5
+CHUNK_BYTES = 1 << 20
+WORTH_RETRYING = (408, 429, 500, 502, 503, 504)
+NO_HEAD = (405, 501)  # servers that know only GET; the address answers, which is all we ask
+RANGE_NOT_SATISFIABLE = 416
+
+
+class Unreachable(Exception):  # noqa: N818 (a fact about an address, not an error yet)
+    """An address does not give its file. The message has the address and the reason."""
+
+
+def reach(url: str) -> None:
+    """Ask whether the address answers, within REACH_SECONDS. Raises Unreachable."""
+    try:
+        response = requests.head(url, allow_redirects=True, timeout=REACH_SECONDS)
+        if response.status_code not in NO_HEAD:
+            response.raise_for_status()
+    except requests.RequestException as error:
+        raise Unreachable(f"{url}: {_reason(error)}") from error
+
+
+def download(url: str, path: Path) -> None:
+    """Download to ``path``, from where the last attempt (``path`` + ".part") ended. Raises Unreachable."""
+    part = path.with_name(f"{path.name}.part")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    for attempt in range(ATTEMPTS):
+        try:
+            _resume(url, part)
+            os.replace(part, path)
+            return
+        except requests.RequestException as error:
+            status = getattr(error.response, "status_code", None)
+            if attempt + 1 == ATTEMPTS or (status and status not in WORTH_RETRYING):
+                raise Unreachable(f"{url}: {_reason(error)}") from error
+            time.sleep(BACKOFF_SECONDS * 2**attempt)
+
+
+def _resume(url: str, part: Path) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"Accept-Encoding": "identity"}  # bytes of a range count in the file, not in a compressed stream of it
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    with requests.get(url, headers=headers, stream=True, timeout=ANSWER_SECONDS) as response:
+        if have and response.status_code == RANGE_NOT_SATISFIABLE:  # the file is another one by now
+            part.unlink()
+            return _resume(url, part)
+        response.raise_for_status()
+        resumed = response.status_code == requests.codes.partial_content
+        with open(part, "ab" if resumed else "wb") as stream:
+            for chunk in progress(response.iter_content(CHUNK_BYTES), f"download {url}", unit="MiB"):
+                stream.write(chunk)
+
+
+def _reason(error: requests.RequestException) -> str:
+    if error.response is not None:
+        return f"HTTP {error.response.status_code} {error.response.reason}"
+    if isinstance(error, requests.Timeout):
+        return "no answer in time"
+    return f"no connection ({type(error).__name__})"

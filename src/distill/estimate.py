@@ -1,0 +1,82 @@
+"""What a study will take, before it runs: a rough figure in time and disk, from rates measured on one machine.
+
+The rates are those of the reference run of the default study (one core of a server of 2023, AVX512; see
+results/reference/demo). They are within a factor of two on other machines, which is what one needs to know before
+starting: minutes, hours or weeks.
+"""
+
+from typing import Any
+
+from formats.shape import Shape
+
+TRAINING_SECONDS = (45e-6, 28e-6)  # a token (source + target) on one core: fixed, and a million parameters
+SECOND_THREAD = 0.6  # what each further thread of one training adds
+DECODING_SECONDS = 12e-6  # a target token and a million parameters, beam 4 in 8 bits, on one core
+BASELINE_SECONDS = 25.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, start included
+ENGINE_SECONDS = 2.5  # a CTranslate2 run over the same, mean of the types and beams
+IDENTIFY_SECONDS = 1 / 760  # langid.py, a sentence
+TOKENS = 20  # a sentence, in pieces
+SENTENCE_BYTES = 150  # a pair as record, as pieces and as shard, compressed or not, all copies together: 6 times this
+COPIES = 6
+CHECKPOINT_BYTES = 12  # a parameter: the weights and Adam's two moments in float32
+MODEL_BYTES = 4 + 4 + 2 + 1  # a parameter: OpenNMT-tf, float32, int16, int8
+
+
+def parameters(shape: Shape, pieces: int) -> int:
+    """Weights of a Transformer without biases and norms: attention, feed-forward, embeddings and softmax."""
+    attention, feed_forward = 4 * shape.units**2, 2 * shape.units * shape.ffn_units
+    layers = shape.encoder_layers * (attention + feed_forward) + shape.decoder_layers * (2 * attention + feed_forward)
+    return layers + pieces * shape.units * (1 if shape.share_embeddings else 3)
+
+
+def estimate(config: dict[str, Any], cores: int) -> str:
+    """A table of core-minutes by stage, the time on ``cores`` cores and the disk, as text.
+
+    Corpora whose config entry states no number of lines count as nothing, and the text says so.
+    """
+    corpora, pieces = config["corpora"], config["vocabulary"]["pieces"]
+    lines = {name: corpus["lines"] or (corpus["builtin"] or {}).get("sentences") for name, corpus in corpora.items()}
+    unknown = [name for name, count in lines.items() if count is None]
+    training = {
+        name: lines[name] or 0 for name, corpus in corpora.items() if corpus["role"] in ("train", "monolingual")
+    }
+    shapes = {"teacher": Shape(**config["teacher"]["shape"])}
+    shapes |= {name: Shape(**student["shape"]) for name, student in config["students"].items()}
+    shapes[f"{config['control']}-control"] = shapes[config["control"]]
+    millions = {name: parameters(shape, pieces) / 1e6 for name, shape in shapes.items()}
+    settings = {name: config["teacher" if name == "teacher" else "student_training"] for name in shapes}
+    settings["teacher"] = config["teacher"]["training"]
+
+    decoding = config["decoding"]
+    runs = len(decoding["compute_types"]) * len(decoding["beam_sizes"]) * 2 * ENGINE_SECONDS + BASELINE_SECONDS
+    seconds = {
+        "language identification": IDENTIFY_SECONDS * sum(n for name, n in training.items() if corpora[name]["langid"]),
+        "training": sum(training_seconds(settings[name], millions[name]) for name in shapes),
+        "distillation": sum(training.values()) * TOKENS * DECODING_SECONDS * millions["teacher"],
+        "decoding and timing (alone on the machine)": len(shapes) * decoding["runs"] * runs,
+    }
+    *parallel, alone = seconds.values()
+    wall = sum(parallel) / cores + alone
+    size = sum(training.values()) * SENTENCE_BYTES * COPIES + sum(
+        million * 1e6 * (CHECKPOINT_BYTES * settings[name]["average_last"] + MODEL_BYTES)
+        for name, million in millions.items()
+    )
+    rows = [f"  {stage:<45}{value / 60:>10,.1f} core-minutes" for stage, value in seconds.items()]
+    total = f"about {duration(wall)} on {cores} cores, {size / 1e9:,.1f} GB of disk"
+    note = f"\n  not counted, number of lines unknown: {', '.join(unknown)}" if unknown else ""
+    return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows]) + note
+
+
+def training_seconds(training: dict[str, Any], millions: float) -> float:
+    """Core-seconds of a training. A batch holds ``batch_tokens`` on its longer side; 1.8 times that on both."""
+    fixed, each = TRAINING_SECONDS
+    tokens = 1.8 * training["steps"] * training["batch_tokens"] * training["accumulate"]
+    threads = training["threads"]
+    return tokens * (fixed + each * millions) * threads / (1 + SECOND_THREAD * (threads - 1))
+
+
+def duration(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600)):
+        if seconds > 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds / 60:,.0f} minutes"

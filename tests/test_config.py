@@ -1,0 +1,310 @@
+import copy
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langid import langid
+
+from distill import config
+from formats.errors import UserError
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+DEMO = yaml.safe_load((CONFIGS / "demo.yaml").read_text())
+ALL_TYPES = {"float32", "int16", "int8", "int8_float32"}
+DELETED = object()
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """These tests are about configurations, not about the machine they run on."""
+    monkeypatch.setattr(config.ctranslate2, "get_supported_compute_types", lambda _: ALL_TYPES)
+    grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"))
+    monkeypatch.setitem(sys.modules, "distill.grammar", grammar)
+
+
+def edited(key, value):
+    """The default study with the value at a dotted key replaced."""
+    study = copy.deepcopy(DEMO)
+    *above, last = key.split(".")
+    at = study
+    for part in above:
+        at = at[part]
+    if value is DELETED:
+        del at[last]
+    else:
+        at[last] = value
+    return study
+
+
+def saved(folder, study, name="x.yaml"):
+    path = folder / name
+    path.write_text(study if isinstance(study, str) else yaml.safe_dump(study, sort_keys=False))
+    return path
+
+
+# What is right
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_effective_config_is_complete_and_stable(path, tmp_path):
+    effective = config.load(path)
+    assert effective["study"] == path.stem
+    again = config.load(saved(tmp_path, effective))
+    assert again == effective
+    assert config.config_hash(again) == config.config_hash(effective)
+
+
+def test_defaults_are_filled_in_at_every_depth():
+    effective = config.load(CONFIGS / "demo.yaml")
+    assert effective["mirror"] is None
+    assert effective["vocabulary"]["sentences"] == 2_000_000
+    assert effective["corpora"]["val"]["langid"] is False
+    assert effective["students"]["tiny"]["shape"]["share_embeddings"] is True
+    assert effective["teacher"]["shape"]["share_embeddings"] is False
+    assert effective["student_training"]["label_smoothing"] == 0.1
+    assert effective["distillation"]["epoch_pairs"] is None
+
+
+def test_a_section_may_be_left_out_or_empty(tmp_path):
+    for value in (DELETED, None, {}):
+        assert config.load(saved(tmp_path, edited("decoding", value)))["decoding"]["runs"] == 3
+
+
+def test_french_differs_from_the_default_in_names_only():
+    german, french = config.load(CONFIGS / "demo.yaml"), config.load(CONFIGS / "demo-fr.yaml")
+    assert {key for key in german if german[key] != french[key]} == {"study", "target"}
+
+
+def test_offline_needs_no_file():
+    assert all(corpus["builtin"] for corpus in config.load(CONFIGS / "offline.yaml")["corpora"].values())
+
+
+def test_extends_merges_chains_and_deletes(tmp_path):
+    saved(tmp_path, DEMO, "base.yaml")
+    saved(tmp_path, {"extends": "base.yaml", "seed": 7, "vocabulary": {"sentences": 9}}, "middle.yaml")
+    top = {"extends": "middle.yaml", "corpora": {"captions": None}, "decoding": {"beam_sizes": [2]}}
+    effective = config.load(saved(tmp_path, top, "top.yaml"))
+    assert effective["seed"] == 7
+    assert effective["vocabulary"] | {"character_coverage": 1.0} == effective["vocabulary"]
+    assert (effective["vocabulary"]["pieces"], effective["vocabulary"]["sentences"]) == (4000, 9)
+    assert "captions" not in effective["corpora"]
+    assert effective["decoding"]["beam_sizes"] == [2]
+    assert list(effective["corpora"]) == ["multi30k", "val", "test_2016_flickr", "test_2017_flickr"]
+
+
+def test_hash_is_of_the_content_not_of_the_order(tmp_path):
+    effective = config.load(CONFIGS / "demo.yaml")
+    mirrored = dict(reversed(effective.items()))
+    assert config.config_hash(mirrored) == config.config_hash(effective)
+    assert config.config_hash(effective | {"seed": 2}) != config.config_hash(effective)
+    assert len(config.config_hash(effective)) == 12
+
+
+# The schema itself
+
+
+def described(schema, path="") -> list[tuple[str, dict, bool]]:
+    """All keys of the schema: path, schema, and whether it may be left out."""
+    keys = []
+    for key, entry in schema.get("properties", {}).items():
+        sub = config._resolved(entry)
+        keys.append((f"{path}{key}", sub, key not in schema.get("required", [])))
+        keys += described(sub, f"{path}{key}.")
+    if isinstance(others := schema.get("additionalProperties"), dict):
+        keys += described(config._resolved(others), f"{path}*.")
+    return keys
+
+
+def test_every_key_has_a_description_and_a_valid_default():
+    schema = config._schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    keys = described(schema)
+    assert len(keys) > 70
+    for path, entry, optional in keys:
+        assert entry.get("description", "").endswith("."), path
+        assert ("default" in entry) == optional, path
+        if optional:
+            jsonschema.validate(entry["default"], entry | {"$defs": schema["$defs"]}, jsonschema.Draft202012Validator)
+
+
+def test_every_mapping_is_closed():
+    for path, entry, _ in described(config._schema()):
+        if "object" in str(entry.get("type")):
+            assert "additionalProperties" in entry, path
+
+
+def test_languages_are_those_of_langid():
+    identifier = langid.LanguageIdentifier.from_modelstring(langid.model)
+    assert config._schema()["$defs"]["language"]["enum"] == sorted(identifier.nb_classes)
+
+
+# What is wrong
+
+ZEROS = "0" * 64
+FILES = {"mirror": "x/{lang}.gz", "sha256": {"en": ZEROS, "de": ZEROS}}
+SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}
+
+WRONG = [
+    ("decoding.beam_sizes", "four", "decoding.beam_sizes: 'four' is not of type 'array'"),
+    ("decoding.beam_sizes", [1, "four"], "decoding.beam_sizes.1: 'four' is not of type 'integer'"),
+    ("decoding.beam_sizes", [0], "decoding.beam_sizes.0: 0 is less than the minimum of 1"),
+    ("decoding.beam", [1], "unknown key decoding.beam; did you mean decoding.beam_sizes?"),
+    ("studdents", {}, "unknown key studdents; did you mean students?"),
+    ("qqq", 1, "unknown key qqq"),
+    ("seed", True, "seed: True is not of type 'integer'; put quotes around it if it is a word"),
+    ("teacher.training.steps", 1600.0, "teacher.training.steps: 1600.0 is not of type 'integer'"),
+    ("teacher.training.learning_rate", "1e-3", "'1e-3' is not of type 'number'; write 0.001 without quotes"),
+    ("teacher.shape.units", DELETED, "teacher.shape.units is missing"),
+    ("target", DELETED, "target is missing"),
+    ("target", "dee", "target: unknown language 'dee'; did you mean de"),
+    ("target", "deu", "target: unknown language 'deu'; did you mean de?"),
+    ("target", "de-AT", "target: unknown language 'de-AT'; did you mean de?"),
+    ("target", "qqq", "target: unknown language 'qqq'; known: af am an"),
+    ("target", False, "target: unknown language False"),
+    ("target", "en", "target: 'en' is the source language too"),
+    ("target", "cs", "corpora.multi30k.files.sha256: no checksum for cs; it has en, de, fr"),
+    ("study", "a/b", "study: 'a/b' does not have the form"),
+    ("study", "..", "study: '..' does not have the form"),
+    ("study", "reference", "study: 'reference' is taken"),
+    ("corpora.val.role", "train", "corpora: none has the role dev"),
+    ("corpora.multi30k.role", "monolingual", "corpora: none has the role train"),
+    ("corpora.val.langid", True, "corpora.val.langid: dev sets are never filtered"),
+    ("corpora.val.files", DELETED, "corpora.val: needs either files or builtin, exactly one of them"),
+    (
+        "corpora.val.builtin",
+        {"split": "a", "sentences": 1},
+        "corpora.val: needs either files or builtin, exactly one of them",
+    ),
+    ("corpora.val.files", {"sha256": FILES["sha256"]}, "corpora.val.files: needs mirror or urls"),
+    ("corpora.val.files", FILES | {"mirror": "x.gz"}, "corpora.val.files: x.gz has no {lang} in it"),
+    ("corpora.val.files", FILES | {"sha256": {"en": "1"}}, "corpora.val.files.sha256.en: '1' does not have the form"),
+    ("corpora.val.files", FILES | {"urls": ["ftp://{lang}"]}, "corpora.val.files.urls.0: 'ftp://{lang}' does not"),
+    ("corpora.a b", {"role": "test", "files": FILES}, "corpora: 'a b' does not have the form"),
+    ("corpora.multi30k.weight", 0, "corpora.multi30k.weight: 0 is less than or equal to the minimum of 0"),
+    ("control", "big", "control: 'big' is not one of the students deep, tiny"),
+    ("students.teacher", {"shape": SHAPE | {"units": 8}}, "students.teacher: this name is taken"),
+    ("students.deep-control", {"shape": SHAPE | {"units": 8}}, "students.deep-control: this name is taken"),
+    ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4"),
+    ("teacher.shape", SHAPE, "teacher.shape: units 10 is not a multiple of heads 4"),
+    (
+        "decoding.compute_types",
+        ["int8", "float16"],
+        "decoding.compute_types.1: 'float16' is not supported on this CPU; supported: float32, int16, int8",
+    ),
+    (
+        "distillation.compute_type",
+        "int4",
+        "distillation.compute_type: 'int4' is not supported on this CPU; supported: float32, int16, int8",
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), WRONG, ids=[f"{n}-{wrong[0]}" for n, wrong in enumerate(WRONG)])
+def test_wrong_value(tmp_path, key, value, message):
+    path = saved(tmp_path, edited(key, value))
+    with pytest.raises(UserError) as error:
+        config.load(path)
+    assert f"{path}: " in str(error.value)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        ("study: [", "line 1: not YAML"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: not YAML: key 'a' is there twice"),
+        ("- a\n- b\n", "not a mapping of keys to values"),
+        ("", "not a mapping of keys to values"),
+        ("extends: 3", "extends: 3 is not the name of a file"),
+        ("extends: none.yaml", "none.yaml: no such file"),
+        ("extends: x.yaml", "x.yaml is its own base"),
+        ("a: \x00", "not YAML in UTF-8"),
+    ],
+)
+def test_wrong_file(tmp_path, study, message):
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_all_problems_are_told_at_once(tmp_path):
+    study = edited("control", "big") | {"target": "en"}
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    assert len(str(error.value).splitlines()) == 2
+
+
+def test_a_type_this_cpu_lacks(monkeypatch):
+    monkeypatch.setattr(config.ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
+    with pytest.raises(UserError, match=r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8$"):
+        config.load(CONFIGS / "demo.yaml")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"target": "cs"}, "corpora.dev.builtin: the grammar has no cs, only de, fr"),
+        ({"source": "cs"}, "corpora.dev.builtin: the grammar is from English, not from cs"),
+        (
+            {"corpora": {"test2": {"builtin": {"split": "train"}}}},
+            "corpora.test2.builtin.split: 'train' is the text of corpora.grammar already",
+        ),
+    ],
+)
+def test_wrong_builtin(tmp_path, edit, message):
+    path = saved(tmp_path, {"extends": str(CONFIGS / "offline.yaml")} | edit)
+    with pytest.raises(UserError) as error:
+        config.load(path)
+    assert message in str(error.value)
+
+
+def mappings(value, path=()):
+    """All closed mappings of the default study, by path: those whose keys are not names the user chose."""
+    if isinstance(value, dict):
+        if path not in ((), ("corpora",), ("students",)) and path[-1:] != ("sha256",):
+            yield path
+        for key, item in value.items():
+            yield from mappings(item, (*path, key))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.sampled_from(sorted(mappings(DEMO))), st.data())
+def test_a_slip_of_the_key_is_understood(tmp_path, path, data):
+    study = copy.deepcopy(DEMO)
+    at = study
+    for part in path:
+        at = at[part]
+    key = data.draw(st.sampled_from(sorted(at)))
+    letter = data.draw(st.integers(1, len(key)))
+    slip = key[:letter] + "q" + key[letter:]
+    at[slip] = at.pop(key)
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    dotted = ".".join(path)
+    assert f"unknown key {dotted}.{slip}; did you mean {dotted}.{key}?" in str(error.value)
+
+
+def test_corpus_entry_alone():
+    entry = config.corpus({"role": "test", "files": FILES})
+    assert (entry["weight"], entry["builtin"], entry["files"]["urls"]) == (1, None, [])
+    with pytest.raises(UserError, match="corpus: role is missing"):
+        config.corpus({"files": FILES})
+    with pytest.raises(UserError, match=r"corpus: unknown key files\.url; did you mean files\.urls\?"):
+        config.corpus({"role": "test", "files": FILES | {"url": "x"}})
+
+
+def test_command_prints_yaml_or_one_line(tmp_path):
+    command = [sys.executable, "-m", "distill.config"]
+    done = subprocess.run([*command, CONFIGS / "demo-fr.yaml"], capture_output=True, text=True)
+    if done.returncode == 0:  # else this CPU lacks int16
+        assert yaml.safe_load(done.stdout)["target"] == "fr"
+    done = subprocess.run([*command, saved(tmp_path, edited("seed", "x"))], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"error: {tmp_path}/x.yaml: seed: 'x' is not of type 'integer'\n"

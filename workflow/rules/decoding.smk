@@ -1,0 +1,60 @@
+# Every system, in every type, decoded, timed and scored. A benchmark takes all cores, so that nothing runs beside it.
+
+
+rule benchmark:
+    input:
+        models=expand(f"{STUDY}/models/{{{{system}}}}/{{format}}", format=FORMATS),
+        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
+    output:
+        records=f"{STUDY}/decoding/{{system}}.json",
+    log:
+        f"{STUDY}/logs/benchmark_{{system}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/benchmark_{{system}}.tsv"
+    params:
+        test_sets=test_sets_option(CORPORA["test"]),
+        beam_sizes=config["decoding"]["beam_sizes"],
+        runs=config["decoding"]["runs"],
+        cores=config["decoding"]["cores"],
+        batch_tokens=config["decoding"]["batch_tokens"],
+        workers=config["decoding"]["workers"],
+        usd=config["prices"]["usd_per_hour"],
+        translations=f"{STUDY}/decoding/{{system}}",
+    threads: workflow.cores
+    resources:
+        mem_mb=4000,
+        runtime=600,
+    shell:
+        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets}"
+        " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
+        " --batch-tokens {params.batch_tokens} --workers {params.workers} --usd-per-hour {params.usd}"
+        " --study {config[study]} --translations {params.translations} --output {output.records} 2> {log}"
+
+
+rule score:
+    """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
+    input:
+        records=expand(f"{STUDY}/decoding/{{system}}.json", system=SYSTEMS),
+        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
+    output:
+        measurements=report(
+            f"{STUDY}/measurements.json",
+            caption="../report/measurements.rst",
+            category="Tables",
+            labels={"table": "all measurements, JSON"},
+        ),
+    log:
+        f"{STUDY}/logs/score.log",
+    benchmark:
+        f"{STUDY}/benchmarks/score.tsv"
+    params:
+        test_sets=test_sets_option(CORPORA["test"]),
+        language=config["target"],
+        config_hash=HASH,
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
+        " --target-language {params.language} --output {output.measurements} 2> {log}"
