@@ -12,7 +12,7 @@ ATTEMPTS = 3
 BACKOFF_SECONDS = 2.0  # before the second attempt; doubled before each further one
 ANSWER_SECONDS = 30
 REACH_SECONDS = 5
-CHUNK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 16  # what is lost of a broken transfer at most
 WORTH_RETRYING = (408, 429, 500, 502, 503, 504)
 NO_HEAD = (405, 501)  # servers that know only GET; the address answers, which is all we ask
 RANGE_NOT_SATISFIABLE = 416
@@ -60,8 +60,9 @@ def _resume(url: str, part: Path) -> None:
         response.raise_for_status()
         resumed = response.status_code == requests.codes.partial_content
         with open(part, "ab" if resumed else "wb") as stream:
-            for chunk in progress(response.iter_content(CHUNK_BYTES), f"download {url}", unit="MiB"):
-                stream.write(chunk)
+            total = int(response.headers.get("Content-Length", 0)) // BLOCK_BYTES + 1
+            for block in progress(response.iter_content(BLOCK_BYTES), f"download {url}", total, unit="64-KiB block"):
+                stream.write(block)
 
 
 def _reason(error: requests.RequestException) -> str:

@@ -21,7 +21,9 @@ def encode(path: Path, model: Path, threads: int) -> Iterator[tuple[str, ...]]:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     stream = records.read(path)
     while batch := list(itertools.islice(stream, BATCH)):
-        columns = [processor.encode(list(column), out_type=str, num_threads=threads) for column in zip(*batch, strict=True)]
+        columns = [
+            processor.encode(list(column), out_type=str, num_threads=threads) for column in zip(*batch, strict=True)
+        ]
         for pieces in zip(*columns, strict=True):
             yield tuple(" ".join(side) for side in pieces)
 

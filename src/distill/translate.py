@@ -6,13 +6,13 @@ resuming: it appears whole or not at all. Sentences for which the teacher has no
 
 import argparse
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import ctranslate2
 import sentencepiece
 
+from distill import rules
 from formats import records
 from formats.errors import UserError, command
 from formats.files import write_json
@@ -42,20 +42,6 @@ def translate(
         yield processor.decode(result.hypotheses[0])
 
 
-def distill(
-    shard: Path, hypotheses: Iterable[str], counts: Counter[str], lines: int | None = None
-) -> Iterator[records.Record]:
-    """Join sources and translations, in order; count what is dropped."""
-    sources = (record[0] for record in records.read(shard))
-    pairs = zip(sources, hypotheses, strict=True)  # a shift between the sides is an error here, not noise later
-    for source, hypothesis in progress(pairs, f"translating {shard.name}", total=lines, unit="sentence"):
-        counts["lines_in"] += 1
-        if translation := records.sentence(hypothesis):
-            yield source, translation
-        else:
-            counts["empty_translation"] += 1
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
@@ -69,17 +55,12 @@ def main() -> None:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(args.sentencepiece))
     sources = (record[0] for record in records.read(args.input))
     hypotheses = translate(sources, args.model, processor, args.beam_size, args.threads)
-    counts: Counter[str] = Counter()
-    lines_out, checksum = records.write(args.output, distill(args.input, hypotheses, counts))
-    write_json(
-        args.output.with_name(args.output.name.removesuffix(".tsv.zst") + ".json"),
-        {
-            "lines_in": counts["lines_in"],
-            "lines_out": lines_out,
-            "dropped": {"empty_translation": counts["empty_translation"]},
-            "sha256": checksum,
-        },
-    )
+    # strict: a shift between the sides is an error here, not noise later.
+    pairs = zip((record[0] for record in records.read(args.input)), map(records.sentence, hypotheses), strict=True)
+    funnel = rules.Funnel({"empty_translation": rules.empty})
+    shown = progress(pairs, f"translate {records.name(args.input)}", unit="sentence")
+    _, checksum = records.write(args.output, funnel.passed(shown))
+    write_json(records.info(args.output), funnel.counts() | {"sha256": checksum})
 
 
 if __name__ == "__main__":

@@ -1,26 +1,20 @@
 # Sequence-level distillation: the teacher translates the source side of all training corpora in shards.
 
 
-rule shard:
+use rule shard as shard_sources with:
     input:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
     output:
-        shards=temp(scatter.shard(f"{STUDY}/distilled/{{{{corpus}}}}/source.{{scatteritem}}.tsv.zst")),
+        shards=temp(scatter.shard(f"{STUDY}/distilled/{{{{corpus}}}}/sources.{{scatteritem}}.tsv.zst")),
     log:
-        f"{STUDY}/logs/shard_{{corpus}}.log",
+        f"{STUDY}/logs/shard_sources_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/shard_{{corpus}}.tsv"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=60,
-    shell:
-        "python -m distill.shard --input {input.corpus} --outputs {output.shards} 2> {log}"
+        f"{STUDY}/benchmarks/shard_sources_{{corpus}}.tsv"
 
 
 rule translate_shard:
     input:
-        shard=f"{STUDY}/distilled/{{corpus}}/source.{{scatteritem}}.tsv.zst",
+        shard=f"{STUDY}/distilled/{{corpus}}/sources.{{scatteritem}}.tsv.zst",
         model=f"{STUDY}/systems/teacher/converted/{config['distillation']['compute_type']}",
         sentencepiece=rules.vocabulary.output.model,
     output:
@@ -44,13 +38,14 @@ rule translate_shard:
 rule gather_distilled:
     input:
         shards=gather.shard(f"{STUDY}/distilled/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
+        counts=gather.shard(f"{STUDY}/distilled/{{{{corpus}}}}/{{scatteritem}}.json"),
     output:
         corpus=f"{STUDY}/distilled/{{corpus}}.tsv.zst",
         counts=f"{STUDY}/distilled/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/gather_{{corpus}}.log",
+        f"{STUDY}/logs/gather_distilled_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/gather_{{corpus}}.tsv"
+        f"{STUDY}/benchmarks/gather_distilled_{{corpus}}.tsv"
     threads: 1
     resources:
         mem_mb=500,
