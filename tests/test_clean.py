@@ -17,8 +17,8 @@ PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=30)
 REASONS = ["empty", "too_long", "length_ratio", "held_out", "duplicate"]
 
 
-def corpus(path, lines, **about):
-    _, checksum = records.write(path, lines)
+def corpus(path, content, **about):
+    _, checksum = records.write(path, content)
     if about:
         write_json(records.info(path), about | {"sha256": checksum})
     return path
@@ -165,8 +165,8 @@ def test_dev_and_test_sets_are_copied(tmp_path, role):
     assert (about["lines_in"], about["lines_out"], about["dropped"]) == (3, 3, {})
 
 
-def refused(tmp_path, lines, role="train", **about):
-    source = corpus(tmp_path / "x.tsv.zst", lines, **about)
+def refused(tmp_path, content, role="train", **about):
+    source = corpus(tmp_path / "x.tsv.zst", content, **about)
     with pytest.raises(UserError) as error:
         clean.clean(source, tmp_path / "y.tsv.zst", role, filters() if role == "train" else {})
     assert not (tmp_path / "y.tsv.zst").exists()
@@ -192,6 +192,11 @@ ENGLISH = "A group of people are standing in front of the large building."
 GERMAN = "Eine Gruppe von Menschen steht vor dem großen Gebäude."
 
 
+@pytest.fixture(scope="module")
+def english_german():
+    return identify.language(["en", "de"])
+
+
 @pytest.mark.parametrize(
     ("record", "dropped"),
     [
@@ -202,12 +207,12 @@ GERMAN = "Eine Gruppe von Menschen steht vor dem großen Gebäude."
         ((GERMAN,), True),
     ],
 )
-def test_language(record, dropped):
-    assert identify.language(["en", "de"])(record) is dropped
+def test_language(english_german, record, dropped):
+    assert english_german(record) is dropped
 
 
 def test_unknown_language():
-    with pytest.raises(UserError, match="langid.py does not know the language 'xx'; it knows"):
+    with pytest.raises(UserError, match=r"langid\.py does not know the language 'xx'; it knows"):
         identify.language(["en", "xx"])
 
 

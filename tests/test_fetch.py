@@ -380,3 +380,9 @@ def test_command_available(tmp_path):
     mirrored(tmp_path / "test")
     done = run("--available", path)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_another_number_of_lines_than_configured(tmp_path):
+    mirrored(tmp_path)
+    with pytest.raises(UserError, match=rf"x: has {ENGLISH.count(chr(10)):,} lines, its configuration says 7,000"):
+        fetched(corpus(lines=7000), tmp_path, tmp_path)

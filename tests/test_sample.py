@@ -115,6 +115,12 @@ def test_same_seed_same_bytes(tmp_path):
     assert not any(name.startswith(".") for name in names)
 
 
+def test_without_a_number_the_mixture_is_as_large_as_the_corpora(tmp_path):
+    corpora = [corpus(tmp_path, "a", 5), corpus(tmp_path, "b", 7)]
+    assert run("--corpora", *corpora, "--weights", "1", "2", "--output", tmp_path / "o.tsv.zst").returncode == 0
+    assert [row["drawn"] for row in read_json(tmp_path / "o.json")["corpora"]] == [4, 8]
+
+
 @pytest.mark.parametrize(
     ("corpora", "weights", "pairs", "message"),
     [
@@ -134,16 +140,8 @@ def test_wrong_arguments(tmp_path, corpora, weights, pairs, message):
         corpus(tmp_path, name, size)
     records.write(tmp_path / "mono.tsv.zst", [("one column",)])
     paths = [tmp_path / f"{name}.tsv.zst" for name in corpora.split()]
-    done = run(
-        "--corpora",
-        *paths,
-        f"--weights={weights.split()[0]}",
-        *weights.split()[1:],
-        "--pairs",
-        pairs,
-        "--output",
-        tmp_path / "o.tsv.zst",
-    )
+    output = ("--output", tmp_path / "o.tsv.zst")
+    done = run("--corpora", *paths, "--weights", *weights.split(), "--pairs", pairs, *output)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert message in done.stderr

@@ -35,7 +35,7 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     Corpora whose config entry states no number of lines count as nothing, and the text says so.
     """
     corpora, pieces = config["corpora"], config["vocabulary"]["pieces"]
-    lines = {name: corpus["lines"] or (corpus["builtin"] or {}).get("sentences") for name, corpus in corpora.items()}
+    lines = {name: size(corpus) for name, corpus in corpora.items()}
     unknown = [name for name, count in lines.items() if count is None]
     training = {
         name: lines[name] or 0 for name, corpus in corpora.items() if corpus["role"] in ("train", "monolingual")
@@ -57,14 +57,20 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     }
     *parallel, alone = seconds.values()
     wall = sum(parallel) / cores + alone
-    size = sum(training.values()) * SENTENCE_BYTES * COPIES + sum(
+    disk = sum(training.values()) * SENTENCE_BYTES * COPIES + sum(
         million * 1e6 * (CHECKPOINT_BYTES * settings[name]["average_last"] + MODEL_BYTES)
         for name, million in millions.items()
     )
     rows = [f"  {stage:<45}{value / 60:>10,.1f} core-minutes" for stage, value in seconds.items()]
-    total = f"about {duration(wall)} on {cores} cores, {size / 1e9:,.1f} GB of disk"
+    total = f"about {duration(wall)} on {cores} cores, {disk / 1e9:,.1f} GB of disk"
     note = f"\n  not counted, number of lines unknown: {', '.join(unknown)}" if unknown else ""
     return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows]) + note
+
+
+def size(corpus: dict[str, Any]) -> int | None:
+    """Lines that a corpus will have at most; None if its configuration does not say."""
+    sizes = [corpus["lines"], corpus["max_lines"], (corpus["builtin"] or {}).get("sentences")]
+    return min((number for number in sizes if number), default=None)
 
 
 def training_seconds(training: dict[str, Any], millions: float) -> float:

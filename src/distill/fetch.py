@@ -147,6 +147,16 @@ def aligned(name: str, sides: dict[str, Iterator[str]]) -> Iterator[records.Reco
         raise UserError(f"{name}: the text is empty")
 
 
+def complete(name: str, corpus: Iterable[records.Record], expected: int | None) -> Iterator[records.Record]:
+    """The same records. Raises UserError at the end if they are not as many as the configuration says."""
+    count = 0
+    for record in corpus:
+        count += 1
+        yield record
+    if expected not in (None, count):
+        raise UserError(f"{name}: has {count:,} lines, its configuration says {expected:,}; mend one of the two")
+
+
 def fetch(
     name: str, corpus: config.Config, pair: list[str], mirror: Path | None, cache: Path, seed: int
 ) -> tuple[Iterator[records.Record], list[str]]:
@@ -163,7 +173,8 @@ def fetch(
         return (record[: len(languages)] for record in pairs), [f"built-in grammar, {split}"]
     parts = {language: _text(name, corpus["files"], language, mirror, cache) for language in languages}
     sides = {language: _sentences(paths) for language, paths in parts.items()}
-    return aligned(name, sides), [origin for language in languages for origin in _origins(corpus["files"], language)]
+    origins = [origin for language in languages for origin in _origins(corpus["files"], language)]
+    return complete(name, aligned(name, sides), corpus["lines"]), origins
 
 
 def _origins(files: config.Config, language: str) -> list[str]:

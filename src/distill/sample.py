@@ -60,9 +60,13 @@ def shuffled(
         yield from (tuple(line.decode().split("\t")) for line in lines)
 
 
-def mix(corpora: list[Path], weights: list[float], pairs: int, seed: int, output: Path) -> None:
-    """Write the mixture and the JSON beside it: what was drawn of which corpus."""
-    sizes = [_size(path) for path in corpora]
+def mix(corpora: list[Path], weights: list[float], pairs: int | None, seed: int, output: Path) -> None:
+    """Write the mixture and the JSON beside it: what was drawn of which corpus.
+
+    Without a number of ``pairs`` it is as large as the corpora together.
+    """
+    sizes = [sum(1 for _ in records.read(path)) for path in corpora]
+    pairs = sum(sizes) if pairs is None else pairs
     parts = shares(pairs, weights)
     source = random.Random(seed)
     sampled = (
@@ -78,14 +82,7 @@ def mix(corpora: list[Path], weights: list[float], pairs: int, seed: int, output
     write_json(records.info(output), {"lines": lines, "sha256": checksum, "seed": seed, "corpora": mixture})
 
 
-def _size(path: Path) -> int:
-    size = sum(1 for _ in records.read(path))
-    if not size:
-        raise UserError(f"{path}: there is nothing to draw from an empty corpus")
-    return size
-
-
-def _check(corpora: list[Path], weights: list[float], pairs: int) -> None:
+def _check(corpora: list[Path], weights: list[float], pairs: int | None) -> None:
     if len(weights) != len(corpora):
         raise UserError(f"{len(corpora)} corpora need as many weights, not {len(weights)}")
     for path, weight in zip(corpora, weights, strict=True):
@@ -93,10 +90,12 @@ def _check(corpora: list[Path], weights: list[float], pairs: int) -> None:
             raise UserError(f"{path}: weight {weight:g} is not above zero; leave the corpus out instead")
         if corpora.count(path) > 1:
             raise UserError(f"{path}: is there twice; give it one weight")
-    if pairs < 1:
+    if pairs is not None and pairs < 1:
         raise UserError(f"--pairs {pairs}: needs at least one")
-    widths = {len(next(records.read(path), ("",))) for path in corpora}
-    if len(widths) > 1:
+    firsts = [next(records.read(path), None) for path in corpora]
+    if None in firsts:
+        raise UserError(f"{corpora[firsts.index(None)]}: there is nothing to draw from an empty corpus")
+    if len({len(record) for record in firsts}) > 1:
         raise UserError(f"pairs and monolingual text do not mix: {' '.join(map(str, corpora))}")
 
 
@@ -104,7 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, nargs="+", required=True, help="records, X.tsv.zst")
     parser.add_argument("--weights", type=float, nargs="+", required=True, help="one a corpus, relative to each other")
-    parser.add_argument("--pairs", type=int, required=True, help="size of the mixture")
+    parser.add_argument("--pairs", type=int, help="size of the mixture (default: that of the corpora together)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument(
         "--output", type=Path, required=True, help="records; what was drawn goes to the JSON beside them"

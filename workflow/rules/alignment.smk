@@ -11,12 +11,14 @@ rule align:
         f"{STUDY}/logs/align.log",
     benchmark:
         f"{STUDY}/benchmarks/align.tsv"
-    params:
-        pairs=config["alignment"]["pairs"],
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=600,
+    params:
+        pairs=config["alignment"]["pairs"],
     shell:
         "python -m export.alignment --source {input.source} --target {input.target} --pairs {params.pairs}"
         " --output {output.alignments} 2> {log}"
@@ -32,12 +34,14 @@ rule phrase_table:
         f"{STUDY}/logs/phrase_table.log",
     benchmark:
         f"{STUDY}/benchmarks/phrase_table.tsv"
-    params:
-        max_ngram=config["vocabulary_map"]["max_ngram"],
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=600,
+    params:
+        max_ngram=config["vocabulary_map"]["max_ngram"],
     shell:
         "python -m export.phrase_table --alignments {input.alignments} --vocabulary {input.vocabulary}"
         " --max-ngram {params.max_ngram} --output {output.table} 2> {log}"
@@ -53,11 +57,13 @@ rule vocabulary_map:
         f"{STUDY}/logs/vocabulary_map.log",
     benchmark:
         f"{STUDY}/benchmarks/vocabulary_map.tsv"
-    params:
-        knobs=[f"--{knob.replace('_', '-')} {value}" for knob, value in config["vocabulary_map"].items()],
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=60,
+    params:
+        knobs=[f"--{knob.replace('_', '-')} {value}" for knob, value in config["vocabulary_map"].items()],
     shell:
         "python -m export.vocabulary_map --phrase-table {input.table} {params.knobs} --output {output.map} 2> {log}"

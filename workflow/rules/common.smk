@@ -12,18 +12,15 @@ from snakemake.exceptions import WorkflowError
 
 DEFAULT_STUDY = "configs/demo.yaml"
 
+if workflow.config_settings.config:
+    raise WorkflowError("--config is not supported: a study is one YAML file (it may have `extends: demo.yaml`)")
 try:
-    config.update(
-        load(
-            next(iter(workflow.configfiles), DEFAULT_STUDY),
-            workflow.config_settings.config,
-        )
-    )
+    config.update(load(next(iter(workflow.configfiles), DEFAULT_STUDY)))
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
 # Jobs run in the environment of this snakemake, activated or not.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+shell.prefix(f'PATH="{Path(sys.executable).parent}:$PATH"; ')
 
 STUDY = f"results/{config['study']}"
 HASH = config_hash(config)
@@ -60,17 +57,17 @@ scattergather:
     shard=config["distillation"]["shards"],
 
 
-if workflow.dryrun:
-    print(estimate(config), file=sys.stderr)
+if workflow.is_main_process:  # not in the jobs, which read this file too
+    print(estimate(config, workflow.cores or os.cpu_count()), file=sys.stderr)
 
 
 onstart:
     # Two runs of one study at a time would mix their files. The kernel lets go of this lock when the process dies
     # in whatever way, so that a killed run continues without --unlock (Snakemake's own lock is off in the profile).
     Path(STUDY).mkdir(parents=True, exist_ok=True)
-    LOCK = open(f"{STUDY}/.lock", "w")
+    workflow.study_lock = open(f"{STUDY}/.lock", "w")  # kept open as long as the workflow lives
     try:
-        fcntl.flock(LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(workflow.study_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise WorkflowError(f"another snakemake is running the study {config['study']} in {STUDY}") from None
 

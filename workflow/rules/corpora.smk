@@ -12,15 +12,17 @@ rule fetch:
         f"{STUDY}/logs/fetch_{{corpus}}.log",
     benchmark:
         f"{STUDY}/benchmarks/fetch_{{corpus}}.tsv"
-    params:
-        spec=lambda w: json.dumps(config["corpora"][w.corpus]),
-        languages=lambda w: languages(config["corpora"][w.corpus], config),
-        mirror=f"--mirror {config['mirror']}" if config["mirror"] else "",
-        seed=config["seed"],
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=600,
+    params:
+        spec=lambda w: json.dumps(config["corpora"][w.corpus]),
+        languages=PAIR,
+        mirror=f"--mirror {config['mirror']}" if config["mirror"] else "",
+        seed=config["seed"],
     shell:
         "python -m distill.fetch --name {wildcards.corpus} --languages {params.languages} --spec {params.spec:q}"
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"
@@ -33,20 +35,22 @@ rule clean:
     output:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
         counts=f"{STUDY}/corpora/clean/{{corpus}}.json",
-    wildcard_constraints:
-        corpus="|".join(map(re.escape, NOT_IDENTIFIED)),
     log:
         f"{STUDY}/logs/clean_{{corpus}}.log",
     benchmark:
         f"{STUDY}/benchmarks/clean_{{corpus}}.tsv"
-    params:
-        role=lambda w: config["corpora"][w.corpus]["role"],
-        max_tokens=config["cleaning"]["max_tokens"],
-        max_length_ratio=config["cleaning"]["max_length_ratio"],
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, NOT_IDENTIFIED)),
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=600,
+    params:
+        role=lambda w: config["corpora"][w.corpus]["role"],
+        max_tokens=config["cleaning"]["max_tokens"],
+        max_length_ratio=config["cleaning"]["max_length_ratio"],
     shell:
         "python -m distill.clean --input {input.corpus} --role {params.role} --held-out {input.held_out}"
         " --max-tokens {params.max_tokens} --max-length-ratio {params.max_length_ratio}"
@@ -70,6 +74,8 @@ rule shard:
         f"{STUDY}/logs/shard_{{corpus}}.log",
     benchmark:
         f"{STUDY}/benchmarks/shard_{{corpus}}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -88,12 +94,14 @@ rule identify:
         f"{STUDY}/logs/identify_{{corpus}}_{{scatteritem}}.log",
     benchmark:
         f"{STUDY}/benchmarks/identify_{{corpus}}_{{scatteritem}}.tsv"
-    params:
-        languages=lambda w: languages(config["corpora"][w.corpus], config),
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=600,
+    params:
+        languages=lambda w: languages(config["corpora"][w.corpus], PAIR),
     shell:
         "python -m distill.identify --input {input.shard} --languages {params.languages} --output {output.shard} 2> {log}"
 
@@ -106,12 +114,14 @@ rule gather_identified:
     output:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
         counts=f"{STUDY}/corpora/clean/{{corpus}}.json",
-    wildcard_constraints:
-        corpus="|".join(map(re.escape, IDENTIFIED)) or "none",
     log:
         f"{STUDY}/logs/gather_{{corpus}}.log",
     benchmark:
         f"{STUDY}/benchmarks/gather_{{corpus}}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, IDENTIFIED)) or "none",
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,

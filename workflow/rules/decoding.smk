@@ -11,6 +11,12 @@ rule benchmark:
         f"{STUDY}/logs/benchmark_{{system}}.log",
     benchmark:
         f"{STUDY}/benchmarks/benchmark_{{system}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: workflow.cores
+    resources:
+        mem_mb=4000,
+        runtime=600,
     params:
         test_sets=test_sets_option(CORPORA["test"]),
         beam_sizes=config["decoding"]["beam_sizes"],
@@ -19,16 +25,13 @@ rule benchmark:
         batch_tokens=config["decoding"]["batch_tokens"],
         workers=config["decoding"]["workers"],
         usd=config["prices"]["usd_per_hour"],
+        study=config["study"],
         translations=f"{STUDY}/decoding/{{system}}",
-    threads: workflow.cores
-    resources:
-        mem_mb=4000,
-        runtime=600,
     shell:
         "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} --usd-per-hour {params.usd}"
-        " --study {config[study]} --translations {params.translations} --output {output.records} 2> {log}"
+        " --study {params.study} --translations {params.translations} --output {output.records} 2> {log}"
 
 
 rule score:
@@ -47,14 +50,16 @@ rule score:
         f"{STUDY}/logs/score.log",
     benchmark:
         f"{STUDY}/benchmarks/score.tsv"
-    params:
-        test_sets=test_sets_option(CORPORA["test"]),
-        language=config["target"],
-        config_hash=HASH,
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        test_sets=test_sets_option(CORPORA["test"]),
+        language=config["target"],
+        config_hash=HASH,
     shell:
         "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
         " --target-language {params.language} --output {output.measurements} 2> {log}"

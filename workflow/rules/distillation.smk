@@ -24,12 +24,14 @@ rule translate_shard:
         f"{STUDY}/logs/translate_{{corpus}}_{{scatteritem}}.log",
     benchmark:
         f"{STUDY}/benchmarks/translate_{{corpus}}_{{scatteritem}}.tsv"
-    params:
-        beam_size=config["distillation"]["beam_size"],
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=1000,
+    params:
+        beam_size=config["distillation"]["beam_size"],
     shell:
         "python -m distill.translate --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
         " --beam-size {params.beam_size} --threads {threads} --output {output.shard} 2> {log}"
@@ -46,6 +48,8 @@ rule gather_distilled:
         f"{STUDY}/logs/gather_distilled_{{corpus}}.log",
     benchmark:
         f"{STUDY}/benchmarks/gather_distilled_{{corpus}}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,

@@ -13,6 +13,8 @@ rule convert:
         f"{STUDY}/logs/convert_{{system}}.log",
     benchmark:
         f"{STUDY}/benchmarks/convert_{{system}}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -33,12 +35,14 @@ rule package:
         f"{STUDY}/logs/package_{{system}}_{{type}}.log",
     benchmark:
         f"{STUDY}/benchmarks/package_{{system}}_{{type}}.tsv"
-    params:
-        description=description,
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+    params:
+        description=description,
     shell:
         "python -m export.package --engine ctranslate2 --weights {input.weights} --map {input.map}"
         " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization {wildcards.type}"
@@ -57,12 +61,14 @@ rule package_baseline:
         f"{STUDY}/logs/package_{{system}}_opennmt-tf.log",
     benchmark:
         f"{STUDY}/benchmarks/package_{{system}}_opennmt-tf.tsv"
-    params:
-        description=description,
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+    params:
+        description=description,
     shell:
         "python -m export.package --engine opennmt-tf --weights {input.weights}"
         " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization float32"

@@ -11,9 +11,9 @@ use rule train_teacher as train_student with:
         sentencepiece=rules.vocabulary.output.model,
     wildcard_constraints:
         system="|".join(map(re.escape, STUDENTS)),
+    threads: config["student_training"]["threads"]
     params:
         shape=lambda w: json.dumps(config["students"][w.system.removesuffix("-control")]["shape"]),
         training=json.dumps(config["student_training"]),
         seed=config["seed"],
         runs=f"{STUDY}/systems/{{system}}",
-    threads: config["student_training"]["threads"]

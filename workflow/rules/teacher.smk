@@ -13,14 +13,16 @@ rule original:
         f"{STUDY}/logs/original.log",
     benchmark:
         f"{STUDY}/benchmarks/original.tsv"
-    params:
-        weights=[config["corpora"][name]["weight"] for name in CORPORA["train"]],
-        pairs=pairs_option(config["distillation"]["epoch_pairs"]),
-        seed=config["seed"],
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=60,
+    params:
+        weights=[config["corpora"][name]["weight"] for name in CORPORA["train"]],
+        pairs=pairs_option(config["distillation"]["epoch_pairs"]),
+        seed=config["seed"],
     shell:
         "python -m distill.sample --corpora {input.corpora} --weights {params.weights} {params.pairs}"
         " --seed {params.seed} --output {output.corpus} 2> {log}"
@@ -37,21 +39,23 @@ rule train_teacher:
     output:
         averaged=protected(directory(f"{STUDY}/systems/{{system}}/averaged")),
         learning=f"{STUDY}/systems/{{system}}/learning.json",
-    wildcard_constraints:
-        system="teacher",
     log:
         f"{STUDY}/logs/train_{{system}}.log",
     benchmark:
         f"{STUDY}/benchmarks/train_{{system}}.tsv"
+    wildcard_constraints:
+        system="teacher",
+    conda:
+        "../../environment.yml"
+    threads: config["teacher"]["training"]["threads"]
+    resources:
+        mem_mb=2000,
+        runtime=10000,
     params:
         shape=json.dumps(config["teacher"]["shape"]),
         training=json.dumps(config["teacher"]["training"]),
         seed=config["seed"],
         runs=f"{STUDY}/systems/{{system}}",
-    threads: config["teacher"]["training"]["threads"]
-    resources:
-        mem_mb=2000,
-        runtime=10000,
     shell:
         "python -m distill.train --system {wildcards.system} --shape {params.shape:q} --training {params.training:q}"
         " --source {input.source} --target {input.target} --dev {input.dev} --dev-source {input.dev_source}"

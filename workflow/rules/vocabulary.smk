@@ -11,16 +11,18 @@ rule vocabulary:
         f"{STUDY}/logs/vocabulary.log",
     benchmark:
         f"{STUDY}/benchmarks/vocabulary.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 2
+    resources:
+        mem_mb=1000,
+        runtime=60,
     params:
         languages=PAIR,
         pieces=config["vocabulary"]["pieces"],
         coverage=config["vocabulary"]["character_coverage"],
         sentences=config["vocabulary"]["sentences"],
         seed=config["seed"],
-    threads: 2
-    resources:
-        mem_mb=1000,
-        runtime=60,
     shell:
         "python -m distill.vocabulary --corpora {input.corpora} --languages {params.languages} --pieces {params.pieces}"
         " --character-coverage {params.coverage} --sentences {params.sentences} --seed {params.seed}"
@@ -38,6 +40,8 @@ rule encode_dev:
         f"{STUDY}/logs/encode_dev.log",
     benchmark:
         f"{STUDY}/benchmarks/encode_dev.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -58,6 +62,8 @@ rule encode:
         f"{STUDY}/logs/encode_{{dataset}}.log",
     benchmark:
         f"{STUDY}/benchmarks/encode_{{dataset}}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 2
     resources:
         mem_mb=500,

@@ -1,0 +1,41 @@
+"""CTranslate2 on the CPU: workers of one thread each that share the weights."""
+
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+
+from decode.engines import MAXIMUM_OUTPUT, Batch, Engine, Search
+from formats.errors import UserError
+
+
+class CTranslate2(Engine):
+    name = "ctranslate2"
+    version = ctranslate2.__version__
+
+    def __init__(self, folder: Path, description: dict[str, Any], search: Search):
+        compute_type = description["quantization"]
+        supported = ctranslate2.get_supported_compute_types("cpu")
+        if compute_type not in supported:  # asked first, as CTranslate2 may take another type silently
+            known = ", ".join(sorted(supported))
+            raise UserError(f"{folder}: this CPU does not compute in {compute_type}; it supports {known}")
+        if search.vocabulary_map and not (folder / "vmap.txt").exists():
+            raise UserError(f"{folder}: its vocabulary map vmap.txt is missing; decode with --no-vocabulary-map")
+        try:
+            self._translator = ctranslate2.Translator(
+                str(folder), device="cpu", compute_type=compute_type, inter_threads=search.workers, intra_threads=1
+            )
+        except (RuntimeError, ValueError, MemoryError) as error:
+            raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error
+        self.effective_compute_type = self._translator.compute_type
+        self._options = {
+            "beam_size": search.beam_size,
+            "use_vmap": search.vocabulary_map,
+            "length_penalty": 0,
+            "max_input_length": 0,
+            "min_decoding_length": 0,
+            "max_decoding_length": MAXIMUM_OUTPUT,
+        }
+
+    def translate(self, batch: Batch) -> Batch:
+        return [result.hypotheses[0] for result in self._translator.translate_batch(batch, **self._options)]

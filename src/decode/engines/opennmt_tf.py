@@ -1,0 +1,50 @@
+"""OpenNMT-tf on TensorFlow: the baseline, with the graph and the search of its own inference.
+
+TensorFlow takes as many threads, inside and between operations, as the process may use cores.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
+
+import opennmt  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from opennmt.utils.checkpoint import Checkpoint  # noqa: E402
+
+from decode.engines import MAXIMUM_OUTPUT, Batch, Engine, Search  # noqa: E402
+from formats.errors import UserError  # noqa: E402
+
+tf.get_logger().setLevel("ERROR")
+
+
+class OpenNMTTF(Engine):
+    name = "opennmt-tf"
+    version = opennmt.__version__
+    effective_compute_type = "float32"
+
+    def __init__(self, folder: Path, description: dict[str, Any], search: Search):
+        if search.vocabulary_map:
+            raise UserError(f"{folder}: OpenNMT-tf has no vocabulary map; decode with --no-vocabulary-map")
+        vocabulary = str(folder / "vocabulary.txt")
+        try:
+            model = opennmt.load_model(str(folder))
+            model.initialize(
+                {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary},
+                params={"beam_width": search.beam_size, "maximum_decoding_length": MAXIMUM_OUTPUT},
+            )
+            checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
+            model.create_variables()
+        except (ValueError, OSError, SyntaxError, tf.errors.OpError) as error:
+            raise UserError(f"{folder}: OpenNMT-tf cannot load this model, a file is damaged: {error}") from error
+        if checkpoint is None:
+            raise UserError(f"{folder}: no checkpoint in this folder; export the model again")
+        self._infer = model.serve_function()
+
+    def translate(self, batch: Batch) -> Batch:
+        lengths = [len(sentence) for sentence in batch]
+        padded = [sentence + [""] * (max(lengths) - len(sentence)) for sentence in batch]
+        predictions = self._infer({"tokens": tf.constant(padded), "length": tf.constant(lengths)})
+        best = predictions["tokens"][:, 0].numpy(), predictions["length"][:, 0].numpy()
+        return [[piece.decode() for piece in pieces[:length]] for pieces, length in zip(*best, strict=True)]

@@ -1,0 +1,47 @@
+"""The machine a measurement was made on."""
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+CPUINFO = Path("/proc/cpuinfo")
+STATUS = Path("/proc/self/status")
+# The widest instructions for matrix products first; all flags of a row are needed.
+INSTRUCTION_SETS = {
+    "avx512-vnni": {"avx512f", "avx512bw", "avx512_vnni"},
+    "avx512": {"avx512f", "avx512bw"},
+    "avx2": {"avx2"},
+}
+
+
+def describe() -> dict[str, Any]:
+    """cpu: model name; isa: best of INSTRUCTION_SETS, of the CPU; forced_isa: what CTranslate2 is told to use instead
+    of its own choice; load_average: of the last minute, so that a busy machine shows."""
+    facts = _cpuinfo()
+    flags = set(facts.get("flags", "").split())
+    isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
+    return {
+        "cpu": facts.get("model name", platform.processor() or platform.machine()),
+        "isa": isa,
+        "forced_isa": os.environ.get("CT2_FORCE_CPU_ISA"),
+        "load_average": round(os.getloadavg()[0], 2),
+    }
+
+
+def peak_rss_bytes() -> int:
+    """Largest resident set of this process so far.
+
+    Not ``ru_maxrss``: Linux lets a new process inherit that from the one which started it.
+    """
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+def _cpuinfo() -> dict[str, str]:
+    """The facts about the first processor."""
+    if not CPUINFO.exists():
+        return {}
+    first = CPUINFO.read_text(encoding="utf-8").split("\n\n")[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}

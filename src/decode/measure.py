@@ -1,0 +1,101 @@
+"""One measurement: one process that loads one model folder once and decodes test sets with one configuration.
+
+The clock runs on loading (engine, its library, SentencePiece), tokenization, decoding and detokenization; a short
+warm-up before is reported apart. Peak memory is that of the whole process.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from decode.machine import peak_rss_bytes
+from decode.pipeline import Pipeline
+from decode.translate import Translator, decoding_options
+from formats import records
+from formats.errors import UserError, command
+from formats.files import sha256_text, write_json, write_text
+
+WARM_UP_SENTENCES = 8
+
+
+def pin(cores: list[int]) -> None:
+    """Keep this process, and every thread it will start, on these cores."""
+    try:
+        os.sched_setaffinity(0, cores)
+    except OSError:
+        usable = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+        raise UserError(f"cores {', '.join(map(str, cores))} cannot be used; this process may use {usable}") from None
+
+
+def named_path(text: str) -> tuple[str, Path]:
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=path")
+    return name, Path(path)
+
+
+def sources(path: Path) -> list[str]:
+    """The source side of a test set. Raises UserError for an empty one."""
+    if not (lines := [record[0] for record in records.read(path)]):
+        raise UserError(f"{path}: a test set without sentences")
+    return lines
+
+
+def decode(translator: Pipeline, lines: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """Translate a test set; return the translation and what it took."""
+    seconds, counts = dict(translator.seconds), translator.counts.copy()
+    outputs = [output for window in translator.windows(lines) for output in window]
+    figures = {f"{stage}_seconds": value - seconds[stage] for stage, value in translator.seconds.items()}
+    figures |= {
+        "sentences": len(lines),
+        "source_words": sum(len(line.split()) for line in lines),
+        "source_tokens": translator.counts["source_tokens"] - counts["source_tokens"],
+        "target_tokens": translator.counts["target_tokens"] - counts["target_tokens"],
+        "output_sha256": sha256_text(text(outputs)),
+    }
+    return outputs, figures
+
+
+def text(outputs: list[str]) -> str:
+    return "".join(f"{output}\n" for output in outputs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    decoding_options(parser)
+    parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    parser.add_argument("--translations", help="beginning of the names of the translations, <this>.<test set>.txt")
+    args = parser.parse_args()
+
+    pin(args.cores)
+    test_sets = {name: sources(path) for name, path in args.test_sets}
+    start = time.perf_counter()
+    translator = Translator(args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens)
+    load_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))
+    warmup_seconds = time.perf_counter() - start
+
+    results = {}
+    for name, lines in test_sets.items():
+        outputs, results[name] = decode(translator, lines)
+        if args.translations:
+            write_text(f"{args.translations}.{name}.txt", text(outputs))
+    engine = translator.engine
+    run = {
+        "engine_version": engine.version,
+        "effective_compute_type": engine.effective_compute_type,
+        "load_seconds": load_seconds,
+        "warmup_seconds": warmup_seconds,
+        "peak_rss_bytes": peak_rss_bytes(),
+        "test_sets": results,
+    }
+    write_json(args.output, run)
+
+
+if __name__ == "__main__":
+    command(main)
