@@ -5,6 +5,7 @@ warm-up before is reported apart. Peak memory is that of the whole process.
 """
 
 import argparse
+import hashlib
 import os
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from decode.pipeline import Pipeline
 from decode.translate import Translator, decoding_options
 from formats import records
 from formats.errors import UserError, command
-from formats.files import sha256_text, write_json, write_text
+from formats.files import write_json, write_text
 
 WARM_UP_SENTENCES = 8
 
@@ -53,7 +54,7 @@ def decode(translator: Pipeline, lines: list[str]) -> tuple[list[str], dict[str,
         "source_words": sum(len(line.split()) for line in lines),
         "source_tokens": translator.counts["source_tokens"] - counts["source_tokens"],
         "target_tokens": translator.counts["target_tokens"] - counts["target_tokens"],
-        "output_sha256": sha256_text(text(outputs)),
+        "output_sha256": hashlib.sha256(text(outputs).encode()).hexdigest(),
     }
     return outputs, figures
 

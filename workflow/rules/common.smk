@@ -39,6 +39,7 @@ STUDENTS = [*config["students"], CONTROL]
 SYSTEMS = ["teacher", *STUDENTS]
 TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
+ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 
 
 def role(system):
@@ -58,7 +59,7 @@ scattergather:
 
 
 if workflow.is_main_process:  # not in the jobs, which read this file too
-    print(estimate(config, workflow.cores or os.cpu_count()), file=sys.stderr)
+    print(estimate(config, workflow.resource_settings.cores or os.cpu_count()), file=sys.stderr)
 
 
 onstart:

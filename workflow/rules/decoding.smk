@@ -13,7 +13,7 @@ rule benchmark:
         f"{STUDY}/benchmarks/benchmark_{{system}}.tsv"
     conda:
         "../../environment.yml"
-    threads: workflow.cores
+    threads: ALL_CORES
     resources:
         mem_mb=4000,
         runtime=600,

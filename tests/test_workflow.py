@@ -1,0 +1,159 @@
+"""The whole pipeline, with the real tools, on tiny studies; and what happens when it is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from distill import config
+from distill.fetch import available
+from formats import records
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+STUDIES = sorted(ROOT.glob("configs/*.yaml"))
+TINY = ROOT / "tests/studies/tiny.yaml"
+TINY_MULTI30K = ROOT / "tests/studies/tiny-multi30k.yaml"
+
+
+def snakemake(*arguments, cwd, **options):
+    command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", *arguments]
+    profile = ["--workflow-profile", ROOT / "workflow/profiles/default"]
+    return subprocess.run([*command, *profile], cwd=cwd, capture_output=True, text=True, **options)
+
+
+def succeeded(run):
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-6000:]
+    return run
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.stem)
+def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
+    run = succeeded(snakemake("-n", "--configfile", study, cwd=tmp_path))
+    assert "Estimate for the study" in run.stderr and "minutes" in run.stderr and "GB of disk" in run.stderr
+    assert "train_teacher" in run.stdout + run.stderr
+
+
+def test_lint(tmp_path):
+    run = succeeded(snakemake("--lint", cwd=tmp_path))
+    assert "in a good condition" in run.stdout + run.stderr
+
+
+def test_french_differs_in_language_and_name_only():
+    german, french = (config.load(ROOT / f"configs/{name}.yaml") for name in ("demo", "demo-fr"))
+    assert {key for key in german if german[key] != french[key]} == {"study", "target"}
+
+
+def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
+    study = tmp_path / "bad.yaml"
+    study.write_text(f"extends: {ROOT}/configs/offline.yaml\ndecoding: {{beam: 4}}\n")
+    run = snakemake("-n", "--configfile", study, cwd=tmp_path)
+    assert run.returncode != 0
+    assert "unknown key decoding.beam; did you mean decoding.beam_sizes?" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def killed_when(command, cwd, happens):
+    """Start a command, kill it and everything it started with SIGKILL as soon as ``happens()``."""
+    process = subprocess.Popen(
+        command, cwd=cwd, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    deadline = time.monotonic() + 300
+    while not happens():
+        assert process.poll() is None and time.monotonic() < deadline, process.stdout.read().decode()[-3000:]
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The tiny study: killed during teacher training, killed during distillation, then run to its end."""
+    cwd = tmp_path_factory.mktemp("tiny")
+    study = cwd / "results/test-tiny"
+    command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", "--configfile", TINY,
+               "--workflow-profile", ROOT / "workflow/profiles/default"]  # fmt: skip
+    killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-8.index")))
+    assert not (study / "systems/teacher/averaged").exists()
+    killed_when(command, cwd, lambda: list(study.glob("distilled/grammar/*.json")))
+    assert not (study / "distilled/grammar.json").exists()
+    succeeded(snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
+    return study
+
+
+def test_a_killed_training_continues_from_its_checkpoint(finished):
+    learning = json.loads((finished / "systems/teacher/learning.json").read_text())
+    assert [row["step"] for row in learning["validation"]] == [12, 24]
+    assert len(list(finished.glob("systems/teacher/run-*"))) == 1
+    assert len(list(finished.glob("systems/teacher/run-*/events.out.*"))) >= 2  # two starts of one run
+
+
+def test_distillation_is_complete_after_the_kill(finished):
+    for corpus in ("grammar", "grammar_english"):
+        clean = json.loads((finished / f"corpora/clean/{corpus}.json").read_text())
+        distilled = json.loads((finished / f"distilled/{corpus}.json").read_text())
+        assert (
+            clean["lines_out"] == distilled["lines_in"] == distilled["lines_out"] + sum(distilled["dropped"].values())
+        )
+        sources = [record[0] for record in records.read(finished / f"corpora/clean/{corpus}.tsv.zst")]
+        kept = [record[0] for record in records.read(finished / f"distilled/{corpus}.tsv.zst")]
+        assert kept == sources or (len(kept) < len(sources) and set(kept) <= set(sources))
+
+
+def test_no_held_out_sentence_is_in_any_training_data(finished):
+    held_out = {side for name in ("dev", "test", "test2") for record in records.read(
+        finished / f"corpora/clean/{name}.tsv.zst") for side in record}  # fmt: skip
+    for data in ("training/original", "training/distilled", "corpora/clean/grammar_english"):
+        sources = {record[0] for record in records.read(finished / f"{data}.tsv.zst")}
+        assert len(sources) > 200 and not sources & held_out
+
+
+def test_every_system_is_measured_in_every_way(finished):
+    measurements = json.loads((finished / "measurements.json").read_text())
+    found = {(m["system"], m["engine"], m["compute_type"], m["beam_size"], m["vocabulary_map"]) for m in measurements}
+    systems = ("teacher", "deep", "tiny", "deep-control")
+    types = ("float32", "int16", "int8")
+    fast = {(s, "ctranslate2", t, b, v) for s in systems for t in types for b in (1, 4) for v in (True, False)}
+    assert found == fast | {(system, "opennmt-tf", "float32", 4, False) for system in systems}
+    assert {m["test_set"] for m in measurements} == {"test", "test2"}
+    assert all(m["bleu_signature"] and m["target_tokens_per_second"] > 0 for m in measurements)
+
+
+def test_the_report_is_there(finished):
+    for name in ("report.html", "table.md", "measurements.csv", "headline.json"):
+        assert (finished / "report" / name).stat().st_size > 100
+    assert len(list((finished / "report").glob("*.svg"))) >= 5
+
+
+def test_snakemake_report(finished):
+    cwd = finished.parents[1]
+    succeeded(snakemake("--configfile", TINY, "--report", "report.html", cwd=cwd))
+    assert (cwd / "report.html").stat().st_size > 100_000
+
+
+def test_any_exported_model_translates(finished):
+    for folder in (finished / "models/deep/int8", finished / "models/teacher/opennmt-tf"):
+        command = [sys.executable, "-m", "decode.translate", "--model", folder]
+        run = subprocess.run(
+            command, input="A man runs.\n\nA dog sleeps.\n", capture_output=True, text=True, check=True
+        )
+        lines = run.stdout.split("\n")
+        assert len(lines) == 4 and lines[1] == lines[3] == ""
+
+
+def test_nothing_is_left_to_do_after_a_finished_run(finished):
+    run = succeeded(snakemake("-n", "--configfile", TINY, cwd=finished.parents[1]))
+    assert "Nothing to be done" in run.stdout + run.stderr
+
+
+def test_a_cut_of_multi30k(tmp_path):
+    if missing := available(config.load(TINY_MULTI30K)):
+        pytest.skip(f"needs Multi30k in the folder NMT_FRONTIER_MIRROR or a network: {missing[0]}")
+    succeeded(snakemake("--configfile", TINY_MULTI30K, cwd=tmp_path, timeout=1200))
+    measurements = json.loads((tmp_path / "results/test-tiny-multi30k/measurements.json").read_text())
+    assert {m["system"] for m in measurements} == {"teacher", "deep", "deep-control"}
