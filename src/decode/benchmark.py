@@ -1,40 +1,39 @@
 """Measure all exports of one system: each engine, type, beam, with and without its vocabulary map.
 
 Each measurement is a process of its own (decode.measure). Runs are interleaved, A B C A B C, so that a slow minute of
-the machine falls on all configurations alike; rates and times are medians over the runs, with the extremes beside
-them. The first test set is timed in every run, the others in the first one only. A finished run is kept and used
-again as long as the command, the model folder, the test sets and the code are the same.
+the machine falls on all configurations alike. The first test set is timed in every run, the others in the first run
+only. A finished run is kept, and used again as long as the command, the files it reads and the code are the same.
 """
 
 import argparse
 import hashlib
 import itertools
 import json
-import statistics
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from decode import engines, machine
-from decode.cost import usd_per_million_words, words_per_usd
+from decode import engines, machine, measure, pipeline, summary, tokenizer, translate
 from decode.measure import named_path
+from decode.measurements import BASELINE
+from decode.summary import Run
 from decode.translate import positive
 from formats.errors import UserError, command
-from formats.files import read_json, write_json
+from formats.files import read_json, sha256, write_json
 from formats.progress import progress
 
-BASELINE = "opennmt-tf"
-COPIED = ("study", "system", "role", "shape", "parameters", "engine")
-TIMES = ("load", "tokenization", "decode", "detokenization", "total")
-CODE = [*Path(__file__).parent.glob("[mpt]*.py"), *Path(engines.__file__).parent.glob("*.py")]  # what a run executes
+CODE = [  # what a run executes
+    *(Path(module.__file__) for module in (measure, pipeline, tokenizer, translate)),
+    *sorted(Path(engines.__file__).parent.glob("*.py")),
+]
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One line of a table of results: a model folder and how it is decoded."""
+    """One row of a table of results: a model folder and how it is decoded."""
 
     model: Path
     beam_size: int
@@ -58,121 +57,113 @@ def configurations(models: list[Path], beam_sizes: list[int], baseline_beam_size
         beams = baseline_beam_sizes if description["engine"] == BASELINE else beam_sizes
         maps = [False, True] if description["vocabulary_map"] else [False]
         found += [Configuration(model, beam, with_map) for beam, with_map in itertools.product(beams, maps)]
-    if len(set(names := [configuration.name for configuration in found])) < len(names):
-        raise UserError("two model folders of the same name; a folder's name stands for its format")
+    if len({configuration.name for configuration in found}) < len(found):
+        raise UserError("--models has two folders of one name; the name of a folder stands for its format")
     return found
 
 
-def measurement(configuration: Configuration, test_sets: list[tuple[str, Path]], args: argparse.Namespace) -> list[str]:
-    """The command of one measurement, without what it writes."""
-    options = ["--model", configuration.model, "--beam-size", configuration.beam_size]
-    options += [] if configuration.vocabulary_map else ["--no-vocabulary-map"]
-    options += ["--workers", args.workers, "--batch-tokens", args.batch_tokens, "--cores", *args.cores]
-    options += ["--test-sets", *(f"{name}={path}" for name, path in test_sets)]
-    return ["-m", "decode.measure", *map(str, options)]
+class Benchmark:
+    """Runs measurements under the same conditions and keeps them in ``<translations>/runs``."""
+
+    def __init__(self, args: argparse.Namespace):
+        self._test_sets: list[tuple[str, Path]] = args.test_sets
+        self._translations: Path = args.translations
+        self._options = ["--workers", args.workers, "--batch-tokens", args.batch_tokens, "--cores", *args.cores]
+
+    def translation(self, configuration: Configuration, test_set: str) -> Path:
+        return self._translations / f"{configuration.name}.{test_set}.txt"
+
+    def run(self, configuration: Configuration, number: int) -> Run:
+        """Make one run in a process of its own, or find it made."""
+        test_sets = self._test_sets if number == 1 else self._test_sets[:1]
+        call = self._command(configuration, test_sets)
+        files = [*configuration.model_files(), *(path for _, path in test_sets)]
+        path = self._translations / "runs" / f"{configuration.name}.{number}.json"
+        made = key(call, files)
+        kept = read_json(path) if path.exists() else {}
+        if kept.get("key") == made and (number > 1 or self._has_translations(configuration, kept)):
+            return kept
+        if number == 1:
+            call = [*call, "--translations", str(self._translations / configuration.name)]
+        before = {"key": made, "load_average": machine.load_average()}
+        done = subprocess.run([sys.executable, *call, "--output", str(path)], stdin=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
+        result = before | read_json(path)
+        write_json(path, result)
+        return result
+
+    def _command(self, configuration: Configuration, test_sets: list[tuple[str, Path]]) -> list[str]:
+        options = ["--model", configuration.model, "--beam-size", configuration.beam_size, *self._options]
+        options += [] if configuration.vocabulary_map else ["--no-vocabulary-map"]
+        options += ["--test-sets", *(f"{name}={path}" for name, path in test_sets)]
+        return ["-m", "decode.measure", *map(str, options)]
+
+    def _has_translations(self, configuration: Configuration, run: Run) -> bool:
+        """Whether the translations are still those that this run wrote."""
+        paths = ((self.translation(configuration, name), row) for name, row in run["test_sets"].items())
+        return all(path.exists() and sha256(path) == row["output_sha256"] for path, row in paths)
 
 
 def key(call: list[str], files: list[Path]) -> str:
-    """Changes when the command, a file it reads, the code or the way CTranslate2 is told to compute changes."""
-    state = [(str(path), stat.st_size, stat.st_mtime_ns) for path in files for stat in [path.stat()]]
-    code = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(CODE)]
-    facts = [call, state, code, machine.describe()["cpu"], machine.describe()["forced_isa"]]
+    """Changes when the command, a file it reads, the code or the machine changes."""
+    state = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
+    facts = [call, state, [sha256(path) for path in CODE], machine.describe()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def measure(configuration: Configuration, run: int, args: argparse.Namespace) -> dict[str, Any]:
-    """Make one run in a process of its own, or find it made."""
-    test_sets = args.test_sets if run == 1 else args.test_sets[:1]
-    call = measurement(configuration, test_sets, args)
-    files = [*configuration.model_files(), *(path for _, path in test_sets)]
-    path = args.translations / "runs" / f"{configuration.name}.{run}.json"
-    if path.exists() and (found := read_json(path)).get("key") == key(call, files):
-        return found
-    outputs = ["--translations", str(args.translations / configuration.name)] if run == 1 else []
-    load_average = machine.describe()["load_average"]
-    done = subprocess.run([sys.executable, *call, "--output", str(path), *outputs], stdin=subprocess.DEVNULL)
-    if done.returncode:
-        raise UserError(f"measuring {configuration.model} failed; its message is above")
-    result = {"key": key(call, files), "load_average": load_average, **read_json(path)}
-    write_json(path, result)
-    return result
-
-
-def spread(name: str, values: list[float]) -> dict[str, float]:
-    return {name: statistics.median(values), f"{name}_min": min(values), f"{name}_max": max(values)}
-
-
-def figures(runs: list[dict[str, Any]], test_set: str) -> dict[str, Any]:
-    """Medians and extremes of one test set over its runs."""
-    rows = []
-    for run in runs:
-        row = {"load_seconds": run["load_seconds"], **run["test_sets"][test_set]}
-        text_seconds = row["tokenization_seconds"] + row["decode_seconds"] + row["detokenization_seconds"]
-        row["total_seconds"] = row["load_seconds"] + text_seconds
-        row["target_tokens_per_second"] = row["target_tokens"] / row["decode_seconds"]
-        row["source_words_per_second"] = row["source_words"] / text_seconds
-        rows.append(row)
-    measured = [f"{stage}_seconds" for stage in TIMES] + ["target_tokens_per_second", "source_words_per_second"]
-    result = {count: rows[0][count] for count in ("sentences", "source_words", "source_tokens", "target_tokens")}
-    for name in measured:
-        result |= spread(name, [row[name] for row in rows])
-    result["warmup_seconds"] = statistics.median(run["warmup_seconds"] for run in runs)
-    result["peak_rss_bytes"] = max(run["peak_rss_bytes"] for run in runs)
-    result["load_average"] = max(run["load_average"] for run in runs)
-    result["output_identical"] = len({row["output_sha256"] for row in rows}) == 1
-    return result
-
-
-def signature(record: dict[str, Any]) -> str:
-    """Everything that must be equal for two speeds to be comparable, like sacreBLEU's of a score."""
-    forced = f"|forced:{record['forced_isa'].lower()}" if record["forced_isa"] else ""
-    return (
-        f"engine:{record['engine']}|v:{record['engine_version']}|type:{record['compute_type']}"
-        f"|beam:{record['beam_size']}|batch:{record['batch_tokens']}t|map:{'yes' if record['vocabulary_map'] else 'no'}"
-        f"|workers:{record['workers']}|cores:{len(record['cores'])}|isa:{record['isa']}{forced}|runs:{record['runs']}"
-    )
-
-
-def records(
-    configuration: Configuration, runs: list[dict[str, Any]], facts: dict[str, Any], args: argparse.Namespace
-) -> Iterator[dict[str, Any]]:
-    """The records of one configuration, one for each test set."""
-    description = engines.describe(configuration.model)
-    for test_set, _ in args.test_sets:
-        timed = [run for run in runs if test_set in run["test_sets"]]
-        numbers = figures(timed, test_set)
-        speed = numbers["source_words_per_second"]
-        record = {
-            **{name: description.get(name) for name in COPIED},
-            "study": args.study or description.get("study"),
-            "engine_version": runs[0]["engine_version"],
-            "compute_type": description["quantization"],
-            "effective_compute_type": runs[0]["effective_compute_type"],
-            "beam_size": configuration.beam_size,
-            "batch_tokens": args.batch_tokens,
-            "vocabulary_map": configuration.vocabulary_map,
-            "workers": args.workers,
-            "cores": args.cores,
-            "test_set": test_set,
-            "runs": len(timed),
-            **numbers,
-            "model_bytes": sum(path.stat().st_size for path in configuration.model_files()),
-            "usd_per_hour": args.usd_per_hour,
-            "usd_per_million_words": usd_per_million_words(speed, args.usd_per_hour),
-            "source_words_per_usd": words_per_usd(speed, args.usd_per_hour),
-            **facts,
-            "speed_only": False,
-            "output": f"{args.translations.name}/{configuration.name}.{test_set}.txt",
-        }
-        if not record["output_identical"]:
-            print(f"warning: {configuration.name}: {test_set} differs from run to run", file=sys.stderr)
-        yield record | {"signature": signature(record)}
-
-
 def commit() -> str | None:
-    """The commit of the working tree, if this is one."""
+    """The commit of the working tree that this code is run from, if it is one."""
     git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def measure_all(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Measure every configuration ``args.runs`` times and return the records."""
+    todo = configurations(args.models, args.beam_sizes, args.baseline_beam_sizes)
+    benchmark = Benchmark(args)
+    jobs = list(itertools.product(range(1, args.runs + 1), todo))
+    runs: dict[Configuration, list[Run]] = {configuration: [] for configuration in todo}
+    for number, configuration in progress(jobs, "measuring", total=len(jobs), unit="run"):
+        runs[configuration].append(benchmark.run(configuration, number))
+
+    conditions = {name: getattr(args, name) for name in ("batch_tokens", "workers", "cores", "usd_per_hour")}
+    conditions |= machine.describe() | {"commit": commit()} | ({"study": args.study} if args.study else {})
+    records = []
+    for configuration, (test_set, _) in itertools.product(todo, args.test_sets):
+        settings = {
+            "beam_size": configuration.beam_size,
+            "vocabulary_map": configuration.vocabulary_map,
+            "model_bytes": sum(path.stat().st_size for path in configuration.model_files()),
+            "output": os.path.relpath(benchmark.translation(configuration, test_set), args.output.parent),
+        }
+        description = engines.describe(configuration.model)
+        records.append(summary.record(description, settings, conditions, runs[configuration], test_set))
+        if not records[-1]["output_identical"]:
+            print(f"warning: {configuration.name}: {test_set} differs from run to run", file=sys.stderr)
+    return records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of one system")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path; the first is timed")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
+    parser.add_argument("--baseline-beam-sizes", type=positive, nargs="+", default=[4], help=f"those of {BASELINE}")
+    parser.add_argument("--runs", type=positive, default=3)
+    parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores that a measurement is kept on")
+    parser.add_argument("--workers", type=positive, default=1, help="batches decoded at a time, each on one thread")
+    parser.add_argument("--batch-tokens", type=positive, default=512)
+    parser.add_argument("--usd-per-hour", type=float, required=True, help="price of the machine")
+    parser.add_argument("--study", help="default: the one in model.json")
+    parser.add_argument("--translations", type=Path, required=True, help="folder for the translations and single runs")
+    parser.add_argument("--output", type=Path, required=True, help="JSON list of measurement records to write")
+    args = parser.parse_args()
+    write_json(args.output, measure_all(args))
+
+
+if __name__ == "__main__":
+    command(main)

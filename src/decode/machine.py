@@ -17,7 +17,7 @@ INSTRUCTION_SETS = {
 
 def describe() -> dict[str, Any]:
     """cpu: model name; isa: best of INSTRUCTION_SETS, of the CPU; forced_isa: what CTranslate2 is told to use instead
-    of its own choice; load_average: of the last minute, so that a busy machine shows."""
+    of its own choice."""
     facts = _cpuinfo()
     flags = set(facts.get("flags", "").split())
     isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
@@ -25,8 +25,12 @@ def describe() -> dict[str, Any]:
         "cpu": facts.get("model name", platform.processor() or platform.machine()),
         "isa": isa,
         "forced_isa": os.environ.get("CT2_FORCE_CPU_ISA"),
-        "load_average": round(os.getloadavg()[0], 2),
     }
+
+
+def load_average() -> float:
+    """Processes that want a core, over the last minute: shows a busy machine."""
+    return round(os.getloadavg()[0], 2)
 
 
 def peak_rss_bytes() -> int:

@@ -2,19 +2,22 @@
 
 TensorFlow takes as many threads, inside and between operations, as the process may use cores.
 """
+# ruff: noqa: E402 (TensorFlow reads its environment, and warns, when it is imported)
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+warnings.filterwarnings("ignore", module="tensorflow_addons")
 
-import opennmt  # noqa: E402
-import tensorflow as tf  # noqa: E402
-from opennmt.utils.checkpoint import Checkpoint  # noqa: E402
+import opennmt
+import tensorflow as tf
+from opennmt.utils.checkpoint import Checkpoint
 
-from decode.engines import MAXIMUM_OUTPUT, Batch, Engine, Search  # noqa: E402
-from formats.errors import UserError  # noqa: E402
+from decode.engines import MAXIMUM_OUTPUT, Batch, Engine, Search
+from formats.errors import UserError
 
 tf.get_logger().setLevel("ERROR")
 
@@ -36,7 +39,7 @@ class OpenNMTTF(Engine):
             )
             checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
             model.create_variables()
-        except (ValueError, OSError, SyntaxError, tf.errors.OpError) as error:
+        except (ValueError, LookupError, OSError, SyntaxError, tf.errors.OpError) as error:
             raise UserError(f"{folder}: OpenNMT-tf cannot load this model, a file is damaged: {error}") from error
         if checkpoint is None:
             raise UserError(f"{folder}: no checkpoint in this folder; export the model again")

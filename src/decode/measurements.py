@@ -1,0 +1,117 @@
+"""Measurement records as tables, plots and pages read them: checked, selected, and named for people."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from formats.errors import UserError
+from formats.files import read_json
+
+Record = dict[str, Any]
+
+NEEDED = {
+    *("study", "system", "role", "shape", "parameters", "engine", "compute_type", "beam_size", "vocabulary_map"),
+    *("test_set", "bleu", "source_words_per_second"),
+}
+BASELINE = "opennmt-tf"
+ENGINES = {"opennmt-tf": "OpenNMT-tf", "ctranslate2": "CTranslate2"}
+ROLES = ["teacher", "student", "control"]
+BEAM = 4  # of the baseline and of the reference of quality, as in the papers
+TOLERANCE = 0.5  # BLEU a faster configuration may lose against full precision
+
+
+def read(path: Path) -> list[Record]:
+    """Read records. Raises UserError for a file that is no list of measurements."""
+    try:
+        records = read_json(path)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; it is made by a run of the study") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}: line {error.lineno} is not JSON: {error.msg}") from None
+    if not isinstance(records, list) or not records:
+        raise UserError(f"{path}: not a list of measurements; give the measurements.json of a study")
+    for number, record in enumerate(records, 1):
+        if missing := sorted(NEEDED - set(record)):
+            raise UserError(f"{path}: record {number} has no {', '.join(missing)}")
+    return records
+
+
+def test_sets(records: list[Record]) -> list[str]:
+    """Their names; the first is the one that is timed in every run."""
+    return list(dict.fromkeys(record["test_set"] for record in records))
+
+
+def of_test_set(records: list[Record], name: str) -> list[Record]:
+    """The records of one test set. Raises UserError for one that nothing was measured on."""
+    if found := [record for record in records if record["test_set"] == name]:
+        return found
+    raise UserError(f"nothing was measured on the test set {name}; there are {', '.join(test_sets(records))}")
+
+
+def systems(records: list[Record]) -> dict[str, Record]:
+    """One record of each system, by name: the teacher first, then students, then controls."""
+    found = {record["system"]: record for record in reversed(records)}
+    order = list(dict.fromkeys(record["system"] for record in records))
+    return {name: found[name] for name in sorted(order, key=lambda name: ROLES.index(found[name]["role"]))}
+
+
+def find(records: list[Record], **values: Any) -> Record | None:
+    """The first record with these values."""
+    return next((record for record in records if all(record[key] == value for key, value in values.items())), None)
+
+
+def baseline(records: list[Record], system: str) -> Record | None:
+    """The system in the toolkit it was trained with, OpenNMT-tf at beam 4: the 1 of its speed-ups."""
+    return find(records, system=system, engine=BASELINE, beam_size=BEAM)
+
+
+def full_precision(records: list[Record], system: str) -> Record | None:
+    """The system in CTranslate2 with float32, beam 4 and no map: what faster configurations may lose quality against."""
+    values = {"engine": "ctranslate2", "compute_type": "float32", "beam_size": BEAM, "vocabulary_map": False}
+    return find(records, system=system, **values)
+
+
+def recommended(records: list[Record], system: str) -> Record | None:
+    """The fastest configuration within TOLERANCE of the system at full precision; None if that was not measured."""
+    if not (reference := full_precision(records, system)):
+        return None
+    good = [r for r in records if r["system"] == system and r["bleu"] >= reference["bleu"] - TOLERANCE]
+    return max(good, key=speed)
+
+
+def best(records: list[Record]) -> Record | None:
+    """The fastest recommended configuration of the students; of all systems where no student has one."""
+    found = [record for system in systems(records) if (record := recommended(records, system))]
+    return max([record for record in found if record["role"] == "student"] or found, key=speed, default=None)
+
+
+def speed(record: Record) -> float:
+    return record["source_words_per_second"]
+
+
+def speed_up(records: list[Record], record: Record) -> float | None:
+    """Source words per second as a multiple of those of the system's own baseline on the same test set."""
+    base = baseline(records, record["system"])
+    return speed(record) / speed(base) if base else None
+
+
+def drawn(records: list[Record], axis: Callable[[Record], float | None] = speed) -> list[Record]:
+    """The records that have both a quality and a speed."""
+    return [record for record in records if record["bleu"] is not None and axis(record)]
+
+
+def compute_type(record: Record) -> str:
+    """The type asked for, and the one computed in where the CPU lacks it (int16 outside Intel)."""
+    asked, effective = record["compute_type"], record.get("effective_compute_type") or record["compute_type"]
+    return asked if effective.startswith(asked) else f"{asked} (runs as {effective})"
+
+
+def search(record: Record) -> str:
+    return "greedy" if record["beam_size"] == 1 else f"beam {record['beam_size']}"
+
+
+def configuration(record: Record) -> str:
+    """How the system was decoded, in words: ``int8 greedy map``."""
+    engine = "" if record["engine"] == "ctranslate2" else ENGINES.get(record["engine"], record["engine"]) + " "
+    return f"{engine}{compute_type(record)} {search(record)}{' map' if record['vocabulary_map'] else ''}"

@@ -1,0 +1,155 @@
+"""Score the translations of a study and join all measurement records into one list.
+
+BLEU and chrF are sacreBLEU's, on detokenised, cased text. The significance of a difference in BLEU is sacreBLEU's
+paired bootstrap (Koehn 2004, centred as in Moses): each record against the teacher at full precision (CTranslate2,
+float32, beam 4, no map), and a distilled student against its control decoded in the same way.
+
+Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.base import Metric
+
+from decode.measure import named_path
+from decode.measurements import Record, find, full_precision, of_test_set
+from formats import records
+from formats.errors import UserError, command
+from formats.files import read_json, write_json
+from formats.progress import progress
+
+SEED = 12345  # sacreBLEU's own
+SETTINGS = ("engine", "compute_type", "beam_size", "vocabulary_map")
+
+
+class Scorer:
+    """One metric against the references of one test set; remembers the statistics of every sentence it has seen."""
+
+    def __init__(self, metric: Metric):
+        self._metric = metric
+        self._seen: dict[tuple[int, str], list[float]] = {}
+
+    @property
+    def signature(self) -> str:
+        return str(self._metric.get_signature())
+
+    def statistics(self, outputs: list[str]) -> np.ndarray:
+        """Sufficient statistics, float64 (sentences, statistics)."""
+        rows = []
+        for number, (output, reference) in enumerate(zip(outputs, self._metric._ref_cache, strict=True)):
+            if (number, output) not in self._seen:
+                hypothesis = self._metric._preprocess_segment(output)
+                self._seen[number, output] = self._metric._compute_segment_statistics(hypothesis, reference)
+            rows.append(self._seen[number, output])
+        return np.array(rows, np.float64)
+
+    def score(self, total: np.ndarray) -> float:
+        """The corpus score of summed statistics."""
+        return self._metric._compute_score_from_stats(list(total)).score
+
+
+class Bootstrap:
+    """Resamples of a test set of n sentences, the same for all systems."""
+
+    def __init__(self, sentences: int, samples: int):
+        drawn = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
+        self._counts = np.stack([np.bincount(row, minlength=sentences) for row in drawn]).astype(np.float64)
+
+    def scores(self, scorer: Scorer, statistics: np.ndarray) -> np.ndarray:
+        """The score of each resample, float64 (samples,)."""
+        return np.array([scorer.score(total) for total in self._counts @ statistics])
+
+
+def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> float:
+    """Of a difference in score between two systems on the same resamples, as sacreBLEU computes it.
+
+    Systems without any difference have 1, where sacreBLEU's formula takes them for different.
+    """
+    differences = np.abs(scores - baseline)
+    if not differences.any():
+        return 1.0
+    beyond = np.count_nonzero(differences - differences.mean() > abs(difference))
+    return (beyond + 1) / (len(scores) + 1)
+
+
+class TestSet:
+    """The references of one test set, and what is known of every output: scores and resampled BLEU."""
+
+    def __init__(self, path: Path, language: str, samples: int):
+        references = [[record[1] for record in records.read(path)]]
+        try:
+            self._bleu = Scorer(BLEU(trg_lang=language, references=references))
+        except (RuntimeError, ImportError) as error:  # the tokenizer of some languages is a package of its own
+            raise UserError(f"BLEU for the target language {language}: {error}") from error
+        self._chrf = Scorer(CHRF(references=references))
+        self._sentences = len(references[0])
+        self._bootstrap = Bootstrap(self._sentences, samples)
+        self._known: dict[tuple[str, ...], tuple[dict[str, Any], np.ndarray]] = {}
+
+    def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
+        """Scores with signatures, and BLEU of the resamples. Equal outputs are scored once."""
+        outputs = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
+        if len(outputs) != self._sentences:
+            raise UserError(f"{path}: {len(outputs)} lines, but its test set has {self._sentences}; decode it again")
+        if outputs not in self._known:
+            statistics = self._bleu.statistics(list(outputs))
+            scores = {
+                "bleu": self._bleu.score(statistics.sum(0)),
+                "bleu_signature": self._bleu.signature,
+                "chrf": self._chrf.score(self._chrf.statistics(list(outputs)).sum(0)),
+                "chrf_signature": self._chrf.signature,
+            }
+            self._known[outputs] = scores, self._bootstrap.scores(self._bleu, statistics)
+        return self._known[outputs]
+
+
+def compare(name: str, record: Record, other: Record | None, resamples: dict[str, np.ndarray]) -> Record:
+    """Difference in BLEU to another record and its p-value; None where there is no other."""
+    if other is None:
+        return {f"bleu_delta_{name}": None, f"bleu_p_{name}": None}
+    difference = record["bleu"] - other["bleu"]
+    p = p_value(resamples[record["output"]], resamples[other["output"]], difference)
+    return {f"bleu_delta_{name}": difference, f"bleu_p_{name}": p}
+
+
+def comparisons(record: Record, measured: list[Record], resamples: dict[str, np.ndarray]) -> Record:
+    """What sets a record apart from its teacher and its control. resamples: BLEU of the resamples by output."""
+    measured = of_test_set(measured, record["test_set"])
+    teacher = find(measured, role="teacher")
+    reference = full_precision(measured, teacher["system"]) if teacher else None
+    settings = {name: record[name] for name in SETTINGS}
+    control = find(measured, system=f"{record['system']}-control", **settings)
+    return compare("teacher", record, reference, resamples) | compare("control", record, control, resamples)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=Path, nargs="+", required=True, help="JSON lists of decode.benchmark")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
+    parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
+    parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")
+    args = parser.parse_args()
+
+    test_sets = {name: TestSet(path, args.target_language, args.samples) for name, path in args.test_sets}
+    measured: list[Record] = []
+    resamples: dict[str, np.ndarray] = {}
+    found = [(path, record) for path in args.records for record in read_json(path)]
+    for path, record in progress(found, "scoring", total=len(found), unit="output"):
+        if record["test_set"] not in test_sets:
+            raise UserError(f"{path}: test set {record['test_set']} is not among --test-sets")
+        output = path.parent / record["output"]
+        place = os.path.relpath(output, args.output.parent)
+        scores, resamples[place] = test_sets[record["test_set"]].score(output)
+        measured.append(record | scores | {"output": place, "config_hash": args.config_hash})
+    write_json(args.output, [record | comparisons(record, measured, resamples) for record in measured])
+
+
+if __name__ == "__main__":
+    command(main)

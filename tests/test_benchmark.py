@@ -1,0 +1,224 @@
+"""A record is complete, its numbers are what they say, and nothing is measured twice or confused."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from models import folders, sentences
+
+from decode import benchmark, machine, measure, summary
+from decode.translate import Translator
+from formats import records
+from formats.errors import UserError
+
+FIELDS = """
+    study system role shape parameters engine engine_version compute_type effective_compute_type
+    beam_size batch_tokens vocabulary_map workers test_set
+    load_seconds decode_seconds total_seconds runs target_tokens_per_second source_words_per_second peak_rss_bytes
+    model_bytes usd_per_million_words cpu isa commit signature speed_only
+    load_seconds_min load_seconds_max decode_seconds_min decode_seconds_max total_seconds_min total_seconds_max
+    target_tokens_per_second_min target_tokens_per_second_max source_words_per_second_min source_words_per_second_max
+    tokenization_seconds detokenization_seconds source_words_per_usd source_words target_tokens output output_identical
+"""
+SOURCES = sentences(12, seed=3)
+CORE = min(os.sched_getaffinity(0))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A benchmark of two formats on two test sets."""
+    folder = tmp_path_factory.mktemp("study")
+    for name in ("float32", "int8"):
+        shutil.copytree(folders()[name], folder / "models" / name)
+    records.write(folder / "first.tsv.zst", zip(SOURCES, SOURCES, strict=True))
+    records.write(folder / "second.tsv.zst", zip(SOURCES[:5], SOURCES[:5], strict=True))
+    run(folder)
+    return folder
+
+
+def run(folder):
+    sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
+    sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
+    sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--usd-per-hour", "0.102"]
+    sys.argv += ["--batch-tokens", "64", "--study", "s"]
+    sys.argv += ["--translations", str(folder / "decoding/tiny"), "--output", str(folder / "decoding/tiny.json")]
+    benchmark.main()
+    return json.loads((folder / "decoding/tiny.json").read_text())
+
+
+def test_records(study):
+    found = json.loads((study / "decoding/tiny.json").read_text())
+    keys = {(r["compute_type"], r["beam_size"], r["vocabulary_map"], r["test_set"]) for r in found}
+    assert len(found) == len(keys) == 2 * 2 * 2 * 2
+    for record in found:
+        assert set(FIELDS.split()) <= set(record)
+        assert record["runs"] == (2 if record["test_set"] == "first" else 1)
+        lines = SOURCES if record["test_set"] == "first" else SOURCES[:5]
+        assert record["source_words"] == sum(len(line.split()) for line in lines)
+        assert record["output_identical"] and not record["speed_only"] and record["study"] == "s"
+        for name in [field.removesuffix("_min") for field in FIELDS.split() if field.endswith("_min")]:
+            assert 0 < record[f"{name}_min"] <= record[name] <= record[f"{name}_max"]
+        assert record["peak_rss_bytes"] > 10_000_000
+        assert "|batch:64t|" in record["signature"] and "|workers:1|cores:1|" in record["signature"]
+
+
+def test_outputs_are_those_of_the_translator(study):
+    for record in json.loads((study / "decoding/tiny.json").read_text()):
+        model = study / "models" / record["compute_type"]
+        translator = Translator(model, record["beam_size"], record["vocabulary_map"], batch_tokens=64)
+        lines = SOURCES if record["test_set"] == "first" else SOURCES[:5]
+        outputs = (study / "decoding" / record["output"]).read_text(encoding="utf-8")
+        assert outputs == "".join(f"{line}\n" for line in translator.translate(lines))
+        assert record["target_tokens"] == translator.counts["target_tokens"]
+
+
+def test_the_map_counts_only_where_it_is_used(study):
+    found = json.loads((study / "decoding/tiny.json").read_text())
+    sizes = {(r["compute_type"], r["vocabulary_map"]): r["model_bytes"] for r in found}
+    for name in ("float32", "int8"):
+        map_bytes = (study / "models" / name / "vmap.txt").stat().st_size
+        assert sizes[name, True] - sizes[name, False] == map_bytes
+    assert sizes["int8", False] < sizes["float32", False]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The measurements that are really made."""
+    made = []
+    subprocess_run = subprocess.run
+
+    def counted(command, **options):
+        if "decode.measure" in command:
+            made.append(command)
+        return subprocess_run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    return made
+
+
+def test_finished_runs_are_used_again(study, calls):
+    before = (study / "decoding/tiny.json").read_bytes()
+    run(study)
+    assert calls == []
+    assert (study / "decoding/tiny.json").read_bytes() == before
+
+
+def test_what_changed_is_measured_again(study, calls):
+    (study / "decoding/tiny/int8.beam1.first.txt").write_text("something else\n")
+    run(study)
+    assert len(calls) == 1 and "--translations" in calls[0]  # the first run, which writes the translations
+    calls.clear()
+    os.utime(study / "models/int8/vmap.txt")
+    run(study)
+    assert len(calls) == 2 * 2  # runs and beams, with the map only
+    assert all("--no-vocabulary-map" not in call for call in calls)
+
+
+def test_runs_are_interleaved(study, calls):
+    shutil.rmtree(study / "decoding/tiny/runs")
+    run(study)
+    outputs = [call[call.index("--output") + 1].split("/")[-1].removesuffix(".json") for call in calls]
+    first, second = outputs[:8], outputs[8:]
+    assert [name.removesuffix(".1") for name in first] == [name.removesuffix(".2") for name in second]
+    assert len(set(first)) == 8
+
+
+def test_a_failed_measurement_ends_the_benchmark(study, tmp_path, capfd):
+    for name in ("models", "first.tsv.zst", "second.tsv.zst"):
+        source = study / name
+        shutil.copytree(source, tmp_path / name) if source.is_dir() else shutil.copy(source, tmp_path / name)
+    (tmp_path / "models/float32/model.bin").write_bytes(b"")
+    with pytest.raises(UserError, match=r"measuring .*float32 failed with status 1; see above"):
+        run(tmp_path)
+    assert "CTranslate2 cannot load this model" in capfd.readouterr().err
+    assert not (tmp_path / "decoding/tiny.json").exists()
+
+
+def test_the_baseline_has_its_own_beams():
+    found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4])
+    assert [configuration.name for configuration in found] == [
+        "opennmt-tf.beam4", "int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map",
+    ]  # fmt: skip
+    with pytest.raises(UserError, match="two folders of one name"):
+        benchmark.configurations([folders()["int8"]] * 2, [1], [1])
+
+
+def one_run(decode_seconds, output="x", load_seconds=0.5):
+    row = {"sentences": 1, "source_words": 100, "source_tokens": 150, "target_tokens": 200, "output_sha256": output}
+    row |= {"tokenization_seconds": 0.1, "decode_seconds": decode_seconds, "detokenization_seconds": 0.1}
+    return {
+        "load_seconds": load_seconds, "warmup_seconds": 0.2, "peak_rss_bytes": int(decode_seconds), "load_average": 1.0,
+        "test_sets": {"t": row},
+    }  # fmt: skip
+
+
+def test_medians_and_extremes():
+    figures = summary.figures([one_run(2.0), one_run(4.0, load_seconds=0.7), one_run(10.0)], "t")
+    assert [figures[f"decode_seconds{end}"] for end in ("_min", "", "_max")] == [2.0, 4.0, 10.0]
+    assert [figures[f"target_tokens_per_second{end}"] for end in ("_min", "", "_max")] == [20, 50, 100]
+    assert figures["total_seconds"] == pytest.approx(0.7 + 4.2)
+    assert figures["source_words_per_second"] == pytest.approx(100 / 4.2)  # with tokenization, without loading
+    assert figures["peak_rss_bytes"] == 10
+    assert figures["output_identical"]
+
+
+def test_outputs_that_differ_between_runs_are_noticed():
+    assert not summary.figures([one_run(1.0), one_run(1.0, output="y")], "t")["output_identical"]
+
+
+def test_signature():
+    record = {
+        "engine": "ctranslate2", "engine_version": "4.8.5", "compute_type": "int8", "beam_size": 1, "batch_tokens": 512,
+        "vocabulary_map": True, "workers": 1, "cores": [0], "isa": "avx512", "forced_isa": None, "runs": 3,
+    }  # fmt: skip
+    common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
+    assert summary.signature(record) == f"{common}|runs:3"
+    assert summary.signature(record | {"forced_isa": "AVX2"}) == f"{common}|forced:avx2|runs:3"
+
+
+@pytest.mark.parametrize(
+    ("flags", "isa"),
+    [
+        ("sse avx avx2 fma", "avx2"),
+        ("avx2 avx512f avx512bw", "avx512"),
+        ("avx2 avx512f avx512bw avx512_vnni", "avx512-vnni"),
+        ("avx2 avx512f", "avx2"),
+    ],
+)
+def test_machine(tmp_path, monkeypatch, flags, isa):
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: A: CPU\nflags\t\t: {flags}\n\nprocessor\t: 1\n")
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setenv("CT2_FORCE_CPU_ISA", "AVX2")
+    assert machine.describe() == {"cpu": "A: CPU", "isa": isa, "forced_isa": "AVX2"}
+
+
+def test_peak_memory_is_that_of_this_process():
+    held = bytearray(b"x") * 200_000_000  # Linux counts it in the ru_maxrss of the processes started from here
+    program = "from decode.machine import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
+    peaks = [
+        int(subprocess.run([sys.executable, "-c", program.format(size)], capture_output=True, check=True).stdout)
+        for size in (0, 100_000_000)
+    ]
+    assert 1_000_000 < peaks[0] < len(held)
+    assert peaks[1] - peaks[0] == pytest.approx(100_000_000, rel=0.1)
+
+
+def test_a_core_that_does_not_exist():
+    with pytest.raises(UserError, match=r"cores 4000 cannot be used; this process may use \d"):
+        measure.pin([4000])
+
+
+def test_an_empty_test_set(tmp_path):
+    records.write(tmp_path / "x.tsv.zst", [])
+    with pytest.raises(UserError, match=r"x\.tsv\.zst: a test set without sentences"):
+        measure.sources(tmp_path / "x.tsv.zst")
+
+
+def test_test_sets_have_names(tmp_path):
+    command = [sys.executable, "-m", "decode.measure", "--model", ".", "--cores", "0", "--output", "x", "--test-sets"]
+    done = subprocess.run([*command, "x.tsv.zst"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "'x.tsv.zst' is not of the form name=path" in done.stderr

@@ -1,0 +1,169 @@
+"""Every engine gives the same translations, and says what is wrong with a folder."""
+
+import json
+import shutil
+
+import pytest
+from models import folders, sentences
+
+from decode import engines
+from decode.engines import Search
+from decode.tokenizer import Tokenizer
+from formats.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def models():
+    return folders()
+
+
+@pytest.fixture
+def broken(models, tmp_path):
+    """A copy of a model folder, to be damaged."""
+
+    def copy(name):
+        return shutil.copytree(models[name], tmp_path / name)
+
+    return copy
+
+
+@pytest.fixture(scope="module")
+def batch(models):
+    tokenizer = Tokenizer(models["float32"])
+    return [tokenizer.encode(line) for line in sentences(20, seed=2)]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_engines_agree(models, batch, beam_size):
+    outputs = {}
+    for name in ("opennmt-tf", "float32"):
+        engine = engines.load(models[name], Search(beam_size))
+        assert engine.version[0].isdigit() and engine.effective_compute_type == "float32"
+        outputs[engine.name] = engine.translate(batch)
+    assert outputs["opennmt-tf"] == outputs["ctranslate2"]
+    assert len(outputs["ctranslate2"]) == len(batch)
+    assert len(set(map(tuple, outputs["ctranslate2"]))) > 3  # not all the same, not all empty
+
+
+def test_a_sentence_does_not_depend_on_its_batch(models, batch):
+    for name in ("opennmt-tf", "float32"):
+        engine = engines.load(models[name], Search())
+        assert [engine.translate([sentence])[0] for sentence in batch[:4]] == engine.translate(batch)[:4]
+
+
+def test_quantized_models_compute_in_integers(models, batch):
+    engine = engines.load(models["int8"], Search())
+    assert engine.effective_compute_type.startswith("int8")
+    assert len(engine.translate(batch)) == len(batch)
+
+
+def test_the_vocabulary_map_restricts_the_output(models, batch):
+    allowed = set((models["float32"] / "vmap.txt").read_text(encoding="utf-8").split())
+    free, mapped = (
+        engines.load(models["float32"], Search(vocabulary_map=used)).translate(batch) for used in (False, True)
+    )
+    assert set().union(*mapped) - {"<unk>"} <= allowed
+    assert not set().union(*free) <= allowed
+
+
+def test_workers_share_an_engine(models, batch):
+    engine = engines.load(models["float32"], Search(workers=2))
+    assert engine.translate(batch) == engines.load(models["float32"], Search()).translate(batch)
+
+
+def test_a_folder_without_description(tmp_path):
+    with pytest.raises(UserError, match=r"not a model folder, it has no model\.json"):
+        engines.describe(tmp_path)
+    with pytest.raises(UserError, match="not a model folder"):
+        engines.describe(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("{}", "lacks engine, quantization, vocabulary_map"),
+        (
+            json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_map": False}),
+            "unknown engine 'marian-1'; this version knows ctranslate2, opennmt-tf",
+        ),
+    ],
+)
+def test_a_bad_description(tmp_path, content, message):
+    (tmp_path / "model.json").write_text(content)
+    with pytest.raises(UserError, match=message):
+        engines.load(tmp_path, Search())
+
+
+def redescribe(folder, **changes):
+    path = folder / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_type_this_cpu_lacks(broken):
+    folder = broken("float32")
+    redescribe(folder, quantization="float16")
+    with pytest.raises(UserError, match=r"does not compute in float16; it supports float32, int16, int8"):
+        engines.load(folder, Search())
+
+
+def test_a_missing_map(broken):
+    folder = broken("int8")
+    (folder / "vmap.txt").unlink()
+    with pytest.raises(UserError, match=r"vmap\.txt is missing; decode with --no-vocabulary-map"):
+        engines.load(folder, Search(vocabulary_map=True))
+
+
+def test_the_baseline_has_no_map(models):
+    with pytest.raises(UserError, match="OpenNMT-tf has no vocabulary map"):
+        engines.load(models["opennmt-tf"], Search(vocabulary_map=True))
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, 0.5, 0.99])
+def test_damaged_weights(broken, kept):
+    path = broken("int8") / "model.bin"
+    data = path.read_bytes()
+    path.write_bytes(data[: kept if isinstance(kept, int) else int(len(data) * kept)])
+    with pytest.raises(UserError, match="CTranslate2 cannot load this model, a file is damaged"):
+        engines.load(path.parent, Search())
+
+
+def test_missing_weights(broken):
+    path = broken("int8") / "model.bin"
+    path.unlink()
+    with pytest.raises(UserError, match="cannot load this model"):
+        engines.load(path.parent, Search())
+
+
+@pytest.mark.parametrize(("file", "content"), [("model_description.py", "def model("), ("vocabulary.txt", None)])
+def test_a_damaged_baseline(broken, file, content):
+    folder = broken("opennmt-tf")
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(content)
+    with pytest.raises(UserError, match="OpenNMT-tf cannot load this model, a file is damaged"):
+        engines.load(folder, Search())
+
+
+def test_a_baseline_with_a_cut_checkpoint(broken):
+    folder = broken("opennmt-tf")
+    weights = next(folder.glob("ckpt-*.data-*"))
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(UserError, match="a file is damaged"):
+        engines.load(folder, Search())
+
+
+def test_a_baseline_without_checkpoint(broken):
+    folder = broken("opennmt-tf")
+    (folder / "checkpoint").unlink()
+    with pytest.raises(UserError, match="no checkpoint in this folder"):
+        engines.load(folder, Search())
+
+
+def test_a_bad_sentencepiece_model(tmp_path):
+    with pytest.raises(UserError, match=r"sentencepiece\.model is missing"):
+        Tokenizer(tmp_path)
+    (tmp_path / "sentencepiece.model").write_bytes(b"pieces")
+    with pytest.raises(UserError, match="not a SentencePiece model"):
+        Tokenizer(tmp_path)
