@@ -23,7 +23,7 @@ TINY_MULTI30K = ROOT / "tests/studies/tiny-multi30k.yaml"
 
 def snakemake(*arguments, cwd, **options):
     command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", *arguments]
-    profile = ["--workflow-profile", ROOT / "workflow/profiles/default"]
+    profile = ["--workflow-profile", ROOT / "profiles/default"]
     return subprocess.run([*command, *profile], cwd=cwd, capture_output=True, text=True, **options)
 
 
@@ -77,7 +77,7 @@ def finished(tmp_path_factory):
     cwd = tmp_path_factory.mktemp("tiny")
     study = cwd / "results/test-tiny"
     command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", "--configfile", TINY,
-               "--workflow-profile", ROOT / "workflow/profiles/default"]  # fmt: skip
+               "--workflow-profile", ROOT / "profiles/default"]  # fmt: skip
     killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-8.index")))
     assert not (study / "systems/teacher/averaged").exists()
     killed_when(command, cwd, lambda: list(study.glob("distilled/grammar/*.json")))

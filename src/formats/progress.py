@@ -31,4 +31,5 @@ def _line(what: str, count: int, total: int | None, unit: str, seconds: float) -
     rate = count / max(seconds, 1e-9)
     of = f" of {total:,}" if total else ""
     left = f", {max(total - count, 0) / rate:,.0f} s left" if total and rate else ""
-    return f"{what}: {count:,}{of} {unit}s, {rate:,.0f} {unit}s/s{left}"
+    speed = f"{rate:,.0f} {unit}s/s" if rate >= 1 or not count else f"{seconds / count:,.1f} s a {unit}"
+    return f"{what}: {count:,}{of} {unit}s, {speed}{left}"

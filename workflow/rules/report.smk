@@ -27,12 +27,12 @@ rule tables:
         f"{STUDY}/logs/tables.log",
     benchmark:
         f"{STUDY}/benchmarks/tables.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=10,
-    conda:
-        "../../environment.yml"
     shell:
         "python -m decode.table --measurements {input.measurements} --csv {output.csv} --markdown {output.markdown}"
         " --headline {output.headline} 2> {log}"
@@ -52,16 +52,16 @@ rule front:
         f"{STUDY}/logs/{{front}}_{{picture}}.log",
     benchmark:
         f"{STUDY}/benchmarks/{{front}}_{{picture}}.tsv"
-    params:
-        x=lambda w: FRONTS[w.front][0],
-        scale=lambda w: FRONTS[w.front][1],
-        test_set=TIMED,
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        "../../environment.yml"
+    params:
+        x=lambda w: FRONTS[w.front][0],
+        scale=lambda w: FRONTS[w.front][1],
+        test_set=TIMED,
     shell:
         "python -m decode.front_plot --measurements {input.measurements} --test-set {params.test_set} --x {params.x}"
         " --scale {params.scale} --output {output.picture} 2> {log}"
@@ -81,12 +81,12 @@ rule learning_curves:
         f"{STUDY}/logs/learning_{{picture}}.log",
     benchmark:
         f"{STUDY}/benchmarks/learning_{{picture}}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        "../../environment.yml"
     shell:
         "python -m decode.learning_plot --learning {input.learning} --output {output.picture} 2> {log}"
 
@@ -105,11 +105,11 @@ rule funnel:
         f"{STUDY}/logs/funnel_{{picture}}.log",
     benchmark:
         f"{STUDY}/benchmarks/funnel_{{picture}}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        "../../environment.yml"
     shell:
         "python -m decode.funnel_plot --counts {input.counts} --output {output.picture} 2> {log}"

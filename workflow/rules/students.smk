@@ -11,6 +11,7 @@ use rule train_teacher as train_student with:
         sentencepiece=rules.vocabulary.output.model,
     wildcard_constraints:
         system="|".join(map(re.escape, STUDENTS)),
+    priority: 10
     threads: config["student_training"]["threads"]
     params:
         shape=lambda w: json.dumps(config["students"][w.system.removesuffix("-control")]["shape"]),

@@ -45,6 +45,7 @@ rule train_teacher:
         f"{STUDY}/benchmarks/train_{{system}}.tsv"
     wildcard_constraints:
         system="teacher",
+    priority: 20  # everything else waits for it
     conda:
         "../../environment.yml"
     threads: config["teacher"]["training"]["threads"]

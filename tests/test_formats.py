@@ -1,0 +1,47 @@
+"""Outputs appear whole or not at all; errors of the user are one line; progress says where the work stands."""
+
+import subprocess
+import sys
+
+import pytest
+
+from formats.files import whole, write_json
+from formats.progress import progress
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), whole(target) as part:
+        part.write_text("half")
+        raise RuntimeError
+    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path):
+    for content in ("old", "new"):
+        with whole(tmp_path / "folder") as part:
+            part.mkdir()
+            (part / content).write_text(content)
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["new"]
+
+
+def test_a_full_disk_is_said_in_one_line(tmp_path):
+    program = (
+        "import errno\nfrom formats.errors import command\n"
+        "def main(): raise OSError(errno.ENOSPC, 'No space left on device', 'corpus.tsv.zst')\ncommand(main)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 1 and run.stderr == "error: corpus.tsv.zst: No space left on device\n"
+
+
+def test_progress_passes_everything_on_and_reports_in_plain_lines(capsys):
+    assert list(progress(iter("abc"), "reading", total=3)) == ["a", "b", "c"]
+    error = capsys.readouterr().err
+    assert error.startswith("reading: 3 of 3 lines, ") and error.endswith("done\n") and "\r" not in error
+
+
+def test_equal_values_give_equal_bytes(tmp_path):
+    for name in ("a", "b"):
+        write_json(tmp_path / name, {"x": 1, "ü": [1, 2]})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
