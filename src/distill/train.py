@@ -61,6 +61,20 @@ class Validation:
         return False
 
 
+class Remaining(logging.Filter):
+    """Adds the remaining time to OpenNMT-tf's line about a step (its step and steps/s are the first arguments)."""
+
+    def __init__(self, steps: int):
+        super().__init__()
+        self._steps = steps
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if str(record.msg).startswith("Step = %d ; steps/s"):
+            step, rate = record.args[:2]
+            record.msg += f" ; {(self._steps - step) / rate / 60:.1f} minutes left"
+        return True
+
+
 def opennmt_parameters(shape: Shape, training: dict[str, Any]) -> dict[str, Any]:
     """OpenNMT-tf's ``params``: label-smoothed cross-entropy and Adam.
 
@@ -125,6 +139,7 @@ def train(run: Path, settings: dict[str, Any], files: argparse.Namespace) -> Any
     tf.config.threading.set_intra_op_parallelism_threads(files.threads)
     tf.config.threading.set_inter_op_parallelism_threads(files.threads)
     tf.get_logger().setLevel(logging.INFO)
+    tf.get_logger().addFilter(Remaining(training["steps"]))
     tf.keras.utils.set_random_seed(settings["seed"])
 
     write_text(run / "model_description.py", shape.model_description(training["dropout"]))
@@ -193,7 +208,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     args = parse()
-    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
+    logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
     settings = {
         "shape": args.shape,
         "training": args.training,

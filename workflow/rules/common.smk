@@ -19,8 +19,9 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-# Jobs run in the environment of this snakemake, activated or not.
-shell.prefix(f'PATH="{Path(sys.executable).parent}:$PATH"; ')
+# Jobs run in the environment of this snakemake, activated or not, and without TensorFlow's chatter. The long ones
+# show their progress on the terminal too (`tee`).
+shell.prefix(f'export PATH="{Path(sys.executable).parent}:$PATH" TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore; ')
 
 STUDY = f"results/{config['study']}"
 HASH = config_hash(config)

@@ -31,7 +31,7 @@ rule benchmark:
         "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} --usd-per-hour {params.usd}"
-        " --study {params.study} --translations {params.translations} --output {output.records} 2> {log}"
+        " --study {params.study} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 
 
 rule score:

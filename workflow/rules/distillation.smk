@@ -34,7 +34,7 @@ rule translate_shard:
         beam_size=config["distillation"]["beam_size"],
     shell:
         "python -m distill.translate --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
-        " --beam-size {params.beam_size} --threads {threads} --output {output.shard} 2> {log}"
+        " --beam-size {params.beam_size} --threads {threads} --output {output.shard} 2> >(tee {log} >&2)"
 
 
 rule gather_distilled:

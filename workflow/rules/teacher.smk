@@ -61,4 +61,4 @@ rule train_teacher:
         "python -m distill.train --system {wildcards.system} --shape {params.shape:q} --training {params.training:q}"
         " --source {input.source} --target {input.target} --dev {input.dev} --dev-source {input.dev_source}"
         " --vocabulary {input.vocabulary} --sentencepiece {input.sentencepiece} --seed {params.seed}"
-        " --threads {threads} --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> {log}"
+        " --threads {threads} --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(tee {log} >&2)"

@@ -1,0 +1,40 @@
+"""Meanings in English: one sentence for each."""
+
+from distill.grammar.meaning import Clause, Phrase, Sentence
+
+VOWELS = tuple("aeiou")
+
+
+def sentence(meaning: Sentence) -> str:
+    text = clause(meaning.main)
+    if meaning.other:
+        text += f" {meaning.conjunction} {clause(meaning.other)}"
+    return text[0].upper() + text[1:] + "."
+
+
+def phrase(meaning: Phrase) -> str:
+    noun = meaning.noun.en.plural if meaning.plural else meaning.noun.en.singular
+    words = [meaning.adjective.en.masculine] if meaning.adjective else []
+    words += [meaning.material.en] if meaning.material else []
+    words.append(noun)
+    # "a uniform": the one word of the lexicon that is written with a vowel and spoken without
+    vowel = words[0].startswith(VOWELS) and words[0] != "uniform"
+    text = " ".join(["an" if meaning.determiner == "a" and vowel else meaning.determiner, *words])
+    if meaning.wears:
+        text += f" in {phrase(meaning.wears)}"
+    if meaning.clause:
+        text += f" that {_predicate(meaning.clause, meaning.plural)}"
+    return text
+
+
+def clause(meaning: Clause) -> str:
+    return f"{phrase(meaning.subject)} {_predicate(meaning, meaning.subject.plural)}"
+
+
+def _predicate(meaning: Clause, plural: bool) -> str:
+    words = ["are" if plural else "is", meaning.verb.en.ing]
+    words += [phrase(meaning.thing)] if meaning.thing else []
+    if meaning.place:
+        place = meaning.place.en
+        words.append(f"{place.motion if meaning.towards else place.rest} the {place.noun.singular}")
+    return " ".join(words)
