@@ -1,10 +1,11 @@
 """Measurement records as tables, plots and pages read them: checked, selected, and named for people."""
 
+import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from decode.front import pareto
 from formats.errors import UserError
 from formats.files import read_json
 
@@ -67,17 +68,17 @@ def baseline(records: list[Record], system: str) -> Record | None:
 
 
 def full_precision(records: list[Record], system: str) -> Record | None:
-    """The system in CTranslate2 with float32, beam 4 and no map: what faster configurations may lose quality against."""
+    """The system in CTranslate2 with float32, beam 4 and no map: the quality that faster configurations may lose."""
     values = {"engine": "ctranslate2", "compute_type": "float32", "beam_size": BEAM, "vocabulary_map": False}
     return find(records, system=system, **values)
 
 
 def recommended(records: list[Record], system: str) -> Record | None:
     """The fastest configuration within TOLERANCE of the system at full precision; None if that was not measured."""
-    if not (reference := full_precision(records, system)):
+    scored = drawn([record for record in records if record["system"] == system])
+    if not (reference := full_precision(scored, system)):
         return None
-    good = [r for r in records if r["system"] == system and r["bleu"] >= reference["bleu"] - TOLERANCE]
-    return max(good, key=speed)
+    return max((record for record in scored if record["bleu"] >= reference["bleu"] - TOLERANCE), key=speed)
 
 
 def best(records: list[Record]) -> Record | None:
@@ -96,9 +97,16 @@ def speed_up(records: list[Record], record: Record) -> float | None:
     return speed(record) / speed(base) if base else None
 
 
-def drawn(records: list[Record], axis: Callable[[Record], float | None] = speed) -> list[Record]:
+def drawn(records: list[Record]) -> list[Record]:
     """The records that have both a quality and a speed."""
-    return [record for record in records if record["bleu"] is not None and axis(record)]
+    return [record for record in records if record["bleu"] is not None and speed(record)]
+
+
+def on_front(records: list[Record]) -> list[Record]:
+    """The records that no other one beats in both speed and quality, fastest first."""
+    records = drawn(records)
+    flags = pareto([(speed(record), record["bleu"]) for record in records])
+    return sorted(itertools.compress(records, flags), key=speed, reverse=True)
 
 
 def compute_type(record: Record) -> str:

@@ -1,0 +1,65 @@
+"""How all pictures look, and how they are saved."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib.figure import Figure  # noqa: E402
+
+from formats.errors import UserError  # noqa: E402
+from formats.files import whole  # noqa: E402
+
+STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so pictures are the same everywhere
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
+}
+FORMATS = {".svg": {"Date": None}, ".png": {}}  # metadata
+DPI = 160
+
+
+class Style(NamedTuple):
+    """Colour and marker of a system; either is enough to tell it."""
+
+    color: str
+    marker: str
+
+
+# Okabe and Ito's palette, which people with any colour vision can tell apart.
+TEACHER = Style("#000000", "s")
+CONTROL = Style("#e69f00", "D")
+STUDENTS = [
+    Style("#0072b2", "o"),
+    Style("#d55e00", "^"),
+    Style("#009e73", "v"),
+    Style("#cc79a7", "P"),
+    Style("#56b4e9", "X"),
+]
+
+
+def styles(systems: Iterable[str]) -> dict[str, Style]:
+    """A style for each system: ``teacher``, controls (``<student>-control``), and students in their order."""
+    systems = list(systems)
+    students = [name for name in systems if name != "teacher" and not name.endswith("-control")]
+    chosen = {name: STUDENTS[number % len(STUDENTS)] for number, name in enumerate(students)}
+    return {name: chosen.get(name, TEACHER if name == "teacher" else CONTROL) for name in systems}
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture; the end of its name says in which format. Raises UserError for one we do not write."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"{path}: pictures are written as {' or '.join(FORMATS)}")
+    with whole(path) as part:
+        figure.savefig(part, format=path.suffix[1:], dpi=DPI, metadata=FORMATS[path.suffix])

@@ -1,0 +1,188 @@
+"""Tables of a study: all records as CSV, the systems as Markdown and on the terminal, the headline figures as JSON."""
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from decode import measurements
+from decode.headline import headline
+from decode.measurements import Record
+from formats.errors import command
+from formats.files import write_json, write_text
+
+SIGNIFICANT = 0.05
+NONE = "–"
+LEFT = {"", "system", "role", "engine", "type", "decoding", "map"}
+NOTES = """
+Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time of tokenization, \
+decoding and detokenization. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
+Differences in BLEU are to the teacher in CTranslate2 with float32, beam {beam}, no map, and to the control decoded in \
+the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.
+"""
+RULE = "the fastest student whose BLEU is within {tolerance} of its own with float32, beam {beam}, no map"
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def difference(record: Record, other: str) -> str:
+    """The difference in BLEU to the teacher or the control, with a mark where it is significant."""
+    if (value := record.get(f"bleu_delta_{other}")) is None:
+        return NONE
+    p = record.get(f"bleu_p_{other}")
+    return f"{value:+.2f}" + ("*" if p is not None and p < SIGNIFICANT else "")
+
+
+def megabytes(value: float | None) -> str:
+    return number(value and value / 1e6, 1)
+
+
+def row(record: Record, records: list[Record]) -> dict[str, str]:
+    """A record as cells of the Markdown table; ``records`` are those of its test set."""
+    return {
+        "system": record["system"],
+        "role": record["role"],
+        "parameters": number(record["parameters"]),
+        "engine": measurements.ENGINES.get(record["engine"], record["engine"]),
+        "type": measurements.compute_type(record),
+        "beam": str(record["beam_size"]),
+        "map": "yes" if record["vocabulary_map"] else "no",
+        "BLEU": number(record["bleu"], 2),
+        "chrF": number(record.get("chrf"), 2),
+        "to teacher": difference(record, "teacher"),
+        "to control": difference(record, "control"),
+        "target tokens/s": number(record.get("target_tokens_per_second")),
+        "source words/s": number(measurements.speed(record)),
+        "×": number(measurements.speed_up(records, record), 1),
+        "load s": number(record.get("load_seconds"), 2),
+        "peak RSS MB": megabytes(record.get("peak_rss_bytes")),
+        "disk MB": megabytes(record.get("model_bytes")),
+        "USD/M words": number(record.get("usd_per_million_words"), 4),
+    }
+
+
+def rows(records: list[Record]) -> list[dict[str, str]]:
+    """All rows of a test set, fastest first."""
+    ordered = sorted(records, key=lambda record: measurements.speed(record) or 0, reverse=True)
+    return [row(record, records) for record in ordered]
+
+
+def layout(rows: list[dict[str, str]], style: str) -> str:
+    sides = ["left" if name in LEFT else "right" for name in rows[0]]
+    return tabulate(rows, headers="keys", tablefmt=style, disable_numparse=True, colalign=sides)
+
+
+def notes(records: list[Record]) -> str:
+    """How the numbers of one test set were made."""
+    runs = max(record.get("runs", 1) for record in records)
+    return NOTES.format(
+        runs=f"medians of {runs} runs" if runs > 1 else "a single run",
+        cpu=records[0].get("cpu", "an unknown machine"),
+        beam=measurements.BEAM,
+        significant=SIGNIFICANT,
+        bleu=records[0].get("bleu_signature"),
+        chrf=records[0].get("chrf_signature"),
+    )
+
+
+def markdown(records: list[Record]) -> str:
+    """A table for each test set, fastest first."""
+    parts = [f"# Measurements of the study {records[0]['study']}\n"]
+    for name in measurements.test_sets(records):
+        chosen = measurements.of_test_set(records, name)
+        parts.append(f"\n## {name}\n\n{layout(rows(chosen), 'github')}\n{notes(chosen)}")
+    return "".join(parts)
+
+
+def as_csv(records: Iterable[Record]) -> str:
+    """All records with all fields; a list is one cell of JSON."""
+    records = list(records)
+    fields = list(dict.fromkeys(name for record in records for name in record))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow({name: json.dumps(v) if isinstance(v, list | dict | bool) else v for name, v in record.items()})
+    return text.getvalue()
+
+
+def terminal(records: list[Record], folder: Path) -> str:
+    """Of each system the baseline, what is on the front and the recommended, and where to go on from here."""
+    name = measurements.test_sets(records)[0]
+    records = measurements.of_test_set(records, name)
+    front = measurements.on_front(records)
+    table = []
+    for system in measurements.systems(records):
+        base, good = measurements.baseline(records, system), measurements.recommended(records, system)
+        marked = [("baseline", base), *(("front", r) for r in front if r["system"] == system), ("best", good)]
+        marks: dict[int, list[str]] = {}
+        for mark, record in marked:
+            marks.setdefault(id(record), []).append(mark)
+        shown = {id(record): record for _, record in marked if record}
+        for key, record in sorted(shown.items(), key=lambda item: measurements.speed(item[1])):
+            table.append(short_row(record, records, ", ".join(marks[key])))
+    text = f"\n{name}, slowest first. front: no configuration of any system is both faster and better.\n"
+    text += f"best: the fastest within {measurements.TOLERANCE} BLEU of the system's own float32, beam "
+    text += f"{measurements.BEAM}, no map. ×: speed over OpenNMT-tf, beam {measurements.BEAM}. * p < {SIGNIFICANT}\n\n"
+    return text + layout(table, "simple") + "\n" + paths(records, folder)
+
+
+def short_row(record: Record, records: list[Record], mark: str) -> dict[str, str]:
+    cells = row(record, records)
+    kept = ("BLEU", "chrF", "to teacher", "source words/s", "×", "peak RSS MB", "disk MB")
+    names = {"to teacher": "Δ teacher", "source words/s": "words/s", "peak RSS MB": "RSS MB"}
+    decoding = measurements.configuration(record)
+    return {"system": record["system"], "decoding": decoding, **{names.get(k, k): cells[k] for k in kept}, "": mark}
+
+
+def paths(records: list[Record], folder: Path) -> str:
+    """Where the report and the best model of a study folder are, as far as they are there."""
+    text = ""
+    if (report := folder / "report" / "report.html").exists():
+        text += f"\nreport:     {report}\n"
+    if (record := measurements.best(records)) and (model := model_folder(record, folder)).exists():
+        options = "" if record["beam_size"] == 1 else f" --beam-size {record['beam_size']}"
+        options += "" if record["vocabulary_map"] else " --no-vocabulary-map"
+        rule = RULE.format(tolerance=measurements.TOLERANCE, beam=measurements.BEAM)
+        text += f"best model: {model} ({measurements.configuration(record)}): {rule}\n"
+        text += f'            echo "..." | python -m decode.translate --model {model}{options}\n'
+    return text
+
+
+def model_folder(record: Record, folder: Path) -> Path:
+    baseline = record["engine"] == measurements.BASELINE
+    return folder / "models" / record["system"] / (record["engine"] if baseline else record["compute_type"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
+    parser.add_argument("--csv", type=Path, help="all records, all fields")
+    parser.add_argument("--markdown", type=Path, help="a table for each test set, fastest first")
+    parser.add_argument("--headline", type=Path, help="JSON of the figures a study is quoted by")
+    parser.add_argument("--terminal", action="store_true", help="print a short table, the report and the best model")
+    args = parser.parse_args()
+    if not (args.csv or args.markdown or args.headline or args.terminal):
+        parser.error("nothing to do: give --csv, --markdown, --headline or --terminal")
+
+    records = measurements.read(args.measurements)
+    made: dict[Path | None, Any] = {args.csv: as_csv(records), args.markdown: markdown(records)}
+    for path, text in made.items():
+        if path:
+            write_text(path, text)
+    if args.headline:
+        write_json(args.headline, headline(records))
+    if args.terminal:
+        sys.stdout.write(terminal(records, args.measurements.parent))
+
+
+if __name__ == "__main__":
+    command(main)
