@@ -19,12 +19,13 @@ include: "workflow/rules/students.smk"  #      train on its translations; the co
 include: "workflow/rules/alignment.smk"  #     word alignment, phrase table, vocabulary map
 include: "workflow/rules/export.smk"  #        CTranslate2 in several types, self-contained model folders
 include: "workflow/rules/decoding.smk"  #      decode, time and score every system
-
-
-# include: "workflow/rules/report.smk"  #        tables, plots, samples, one page
+include: "workflow/rules/report.smk"  #        tables, plots, samples, one page
 
 
 rule all:
     default_target: True
     input:
-        rules.score.output,
+        rules.page.output,
+        rules.tables.output,
+        rules.samples.output,
+        expand(f"{REPORT}/{{picture}}.{{format}}", picture=[*FRONTS, "learning", "funnel"], format=["svg", "png"]),

@@ -78,7 +78,7 @@ def finished(tmp_path_factory):
     study = cwd / "results/test-tiny"
     command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", "--configfile", TINY,
                "--workflow-profile", ROOT / "profiles/default"]  # fmt: skip
-    killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-8.index")))
+    killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-20.index")))
     assert not (study / "systems/teacher/averaged").exists()
     killed_when(command, cwd, lambda: list(study.glob("distilled/grammar/*.json")))
     assert not (study / "distilled/grammar.json").exists()
@@ -88,7 +88,7 @@ def finished(tmp_path_factory):
 
 def test_a_killed_training_continues_from_its_checkpoint(finished):
     learning = json.loads((finished / "systems/teacher/learning.json").read_text())
-    assert [row["step"] for row in learning["validation"]] == [12, 24]
+    assert [row["step"] for row in learning["validation"]] == [30, 60]
     assert len(list(finished.glob("systems/teacher/run-*"))) == 1
     assert len(list(finished.glob("systems/teacher/run-*/events.out.*"))) >= 2  # two starts of one run
 

@@ -2,7 +2,8 @@
 
 Each measurement is a process of its own (decode.measure). Runs are interleaved, A B C A B C, so that a slow minute of
 the machine falls on all configurations alike. The first test set is timed in every run, the others in the first run
-only. A finished run is kept, and used again as long as the command, the files it reads and the code are the same.
+only, and not by the baseline engine: it is slow, and its scores are those of the same weights in the other engine.
+A finished run is kept, and used again as long as the command, the files it reads and the code are the same.
 """
 
 import argparse
@@ -38,6 +39,7 @@ class Configuration:
     model: Path
     beam_size: int
     vocabulary_map: bool
+    baseline: bool
 
     @property
     def name(self) -> str:
@@ -54,9 +56,10 @@ def configurations(models: list[Path], beam_sizes: list[int], baseline_beam_size
     found = []
     for model in models:
         description = engines.describe(model)
-        beams = baseline_beam_sizes if description["engine"] == BASELINE else beam_sizes
+        baseline = description["engine"] == BASELINE
+        beams = baseline_beam_sizes if baseline else beam_sizes
         maps = [False, True] if description["vocabulary_map"] else [False]
-        found += [Configuration(model, beam, with_map) for beam, with_map in itertools.product(beams, maps)]
+        found += [Configuration(model, beam, with_map, baseline) for beam, with_map in itertools.product(beams, maps)]
     if len({configuration.name for configuration in found}) < len(found):
         raise UserError("--models has two folders of one name; the name of a folder stands for its format")
     return found
@@ -75,7 +78,7 @@ class Benchmark:
 
     def run(self, configuration: Configuration, number: int) -> Run:
         """Make one run in a process of its own, or find it made."""
-        test_sets = self._test_sets if number == 1 else self._test_sets[:1]
+        test_sets = self._test_sets if number == 1 and not configuration.baseline else self._test_sets[:1]
         call = self._command(configuration, test_sets)
         files = [*configuration.model_files(), *(path for _, path in test_sets)]
         path = self._translations / "runs" / f"{configuration.name}.{number}.json"
@@ -133,7 +136,7 @@ def measure_all(args: argparse.Namespace) -> list[dict[str, Any]]:
     conditions = {name: getattr(args, name) for name in ("batch_tokens", "workers", "cores", "usd_per_hour")}
     conditions |= machine.describe() | {"commit": commit()} | ({"study": args.study} if args.study else {})
     records = []
-    for configuration, (test_set, _) in itertools.product(todo, args.test_sets):
+    for configuration, test_set in ((made, name) for made in todo for name in runs[made][0]["test_sets"]):
         settings = {
             "beam_size": configuration.beam_size,
             "vocabulary_map": configuration.vocabulary_map,

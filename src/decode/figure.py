@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib
+from matplotlib.figure import Figure
 
-matplotlib.use("Agg")
-from matplotlib.figure import Figure  # noqa: E402
-
-from formats.errors import UserError  # noqa: E402
-from formats.files import whole  # noqa: E402
+from formats.errors import UserError
+from formats.files import whole
 
 STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so pictures are the same everywhere
@@ -28,6 +26,8 @@ STYLE = {
 }
 FORMATS = {".svg": {"Date": None}, ".png": {}}  # metadata
 DPI = 160
+
+styled = matplotlib.rc_context(STYLE)  # decorates what draws
 
 
 class Style(NamedTuple):
@@ -57,6 +57,7 @@ def styles(systems: Iterable[str]) -> dict[str, Style]:
     return {name: chosen.get(name, TEACHER if name == "teacher" else CONTROL) for name in systems}
 
 
+@styled
 def save(figure: Figure, path: Path) -> None:
     """Write a picture; the end of its name says in which format. Raises UserError for one we do not write."""
     if path.suffix not in FORMATS:

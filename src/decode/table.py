@@ -81,7 +81,7 @@ def layout(rows: list[dict[str, str]], style: str) -> str:
 
 
 def notes(records: list[Record]) -> str:
-    """How the numbers of one test set were made."""
+    """How the numbers of one test set were made, in Markdown."""
     runs = max(record.get("runs", 1) for record in records)
     return NOTES.format(
         runs=f"medians of {runs} runs" if runs > 1 else "a single run",

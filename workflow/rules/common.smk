@@ -97,3 +97,12 @@ def description(wildcards):
 
 def test_sets_option(names):
     return [f"{name}={STUDY}/corpora/clean/{name}.tsv.zst" for name in names]
+
+
+def note(wildcards):
+    """What the data are, in a sentence; the built-in corpus says of itself what it is not."""
+    corpora = config["corpora"]
+    names = ", ".join(f"{name} ({corpora[name]['role']}, {corpora[name]['licence']})" for name in corpora)
+    made_up = any(corpus["builtin"] for corpus in corpora.values())
+    warning = " Synthetic text of a small grammar: BLEU here says nothing about the translation of real text."
+    return f"{config['source']}-{config['target']}: {names}.{warning if made_up else ''}"

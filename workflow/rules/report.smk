@@ -2,6 +2,7 @@
 
 TIMED = CORPORA["test"][0]
 REPORT = f"{STUDY}/report"
+SHOWN = f"{TYPES[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
 # name of the picture: x axis, scale
 FRONTS = {
@@ -113,3 +114,60 @@ rule funnel:
         runtime=10,
     shell:
         "python -m decode.funnel_plot --counts {input.counts} --output {output.picture} 2> {log}"
+
+
+rule samples:
+    """Twenty sentences as everybody says them: source, reference, teacher, students, control."""
+    input:
+        records=expand(f"{STUDY}/decoding/{{system}}.json", system=SYSTEMS),
+        test_set=f"{STUDY}/corpora/clean/{TIMED}.tsv.zst",
+    output:
+        page=report(f"{REPORT}/samples.html", caption="../report/samples.rst", category="Translations"),
+        markdown=f"{REPORT}/samples.md",
+        data=f"{REPORT}/samples.json",
+    log:
+        f"{STUDY}/logs/samples.log",
+    benchmark:
+        f"{STUDY}/benchmarks/samples.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        test_set=f"{TIMED}={STUDY}/corpora/clean/{TIMED}.tsv.zst",
+        outputs=[f"{system}={STUDY}/decoding/{system}/{SHOWN}.{TIMED}.txt" for system in SYSTEMS],
+        seed=config["seed"],
+    shell:
+        "python -m decode.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
+        " --output {output.page} {output.markdown} {output.data} 2> {log}"
+
+
+rule page:
+    """One page about the study that needs no other file."""
+    input:
+        measurements=rules.score.output.measurements,
+        fronts=expand(f"{REPORT}/{{front}}.svg", front=FRONTS),
+        learning=f"{REPORT}/learning.svg",
+        funnel=f"{REPORT}/funnel.svg",
+        samples=rules.samples.output.data,
+    output:
+        page=report(f"{REPORT}/report.html", caption="../report/page.rst", category="Summary"),
+    log:
+        f"{STUDY}/logs/page.log",
+    benchmark:
+        f"{STUDY}/benchmarks/page.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        note=note,
+        benchmarks=f"{STUDY}/benchmarks",
+    shell:
+        "python -m decode.page --measurements {input.measurements} --fronts {input.fronts} --learning {input.learning}"
+        " --funnel {input.funnel} --samples {input.samples} --benchmarks {params.benchmarks} --note {params.note:q}"
+        " --output {output.page} 2> {log}"

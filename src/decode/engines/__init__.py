@@ -18,7 +18,7 @@ ENGINES = {  # name in model.json: module and class
     "ctranslate2": ("decode.engines.ctranslate2", "CTranslate2"),
     "opennmt-tf": ("decode.engines.opennmt_tf", "OpenNMTTF"),
 }
-MAXIMUM_OUTPUT = 250  # pieces; OpenNMT-tf's own limit, so that every engine stops a runaway sentence at the same place
+MAXIMUM_OUTPUT = 150  # pieces, as in the WNGT 2020 submission: every engine stops a runaway sentence at the same place
 
 Batch = list[list[str]]
 
