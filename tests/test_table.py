@@ -1,0 +1,234 @@
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from decode import measurements, table
+from decode.headline import headline
+from formats.errors import UserError
+
+FIXTURE = Path(__file__).parent / "data" / "measurements.json"
+TIMED = "test_2016_flickr"
+
+
+@pytest.fixture
+def records():
+    return measurements.read(FIXTURE)
+
+
+@pytest.fixture
+def timed(records):
+    return measurements.of_test_set(records, TIMED)
+
+
+def only(records, **values):
+    return [record for record in records if all(record[key] == value for key, value in values.items())]
+
+
+def run(*arguments):
+    call = [sys.executable, "-m", "decode.table", *map(str, arguments)]
+    return subprocess.run(call, capture_output=True, text=True, check=False)
+
+
+# Measurements
+
+
+def test_the_fixture_says_that_it_is_one(records):
+    assert all("fixture" in record[key] for record in records for key in ("study", "commit", "cpu"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "line 1 is not JSON"),
+        ("[]", "not a list of measurements"),
+        ("{}", "not a list of measurements"),
+        ('[{"study": "x", "system": "y"}]', "record 1 has no beam_size, bleu, compute_type"),
+    ],
+)
+def test_a_file_that_holds_no_measurements(tmp_path, text, message):
+    path = tmp_path / "m.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message) as error:
+        measurements.read(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="no such file"):
+        measurements.read(tmp_path / "m.json")
+
+
+def test_a_test_set_that_was_not_measured(records):
+    with pytest.raises(
+        UserError, match="nothing was measured on the test set wmt; there are test_2016_flickr, test_2017"
+    ):
+        measurements.of_test_set(records, "wmt")
+
+
+def test_systems_come_teacher_first_and_control_last(timed):
+    assert list(measurements.systems(list(reversed(timed)))) == ["teacher", "tiny", "deep", "deep-control"]
+
+
+def test_recommended_is_the_fastest_within_the_tolerance(timed):
+    reference = measurements.full_precision(timed, "deep")
+    assert (reference["compute_type"], reference["beam_size"], reference["vocabulary_map"]) == ("float32", 4, False)
+    found = measurements.recommended(timed, "deep")
+    assert found["bleu"] >= reference["bleu"] - measurements.TOLERANCE
+    faster = [r for r in only(timed, system="deep") if measurements.speed(r) > measurements.speed(found)]
+    assert all(record["bleu"] < reference["bleu"] - measurements.TOLERANCE for record in faster)
+
+
+def test_recommended_gives_up_speed_for_quality(timed):
+    fast = measurements.recommended(timed, "deep")
+    spoiled = [r | {"bleu": r["bleu"] - 1} if r is fast else r for r in timed]
+    assert measurements.speed(measurements.recommended(spoiled, "deep")) < measurements.speed(fast)
+
+
+def test_records_without_a_score_are_neither_recommended_nor_on_the_front(timed):
+    unscored = [r | {"bleu": None, "speed_only": True} if r["compute_type"] == "int8" else r for r in timed]
+    assert measurements.recommended(unscored, "deep")["compute_type"] == "float32"
+    assert all(record["compute_type"] == "float32" for record in measurements.on_front(unscored))
+
+
+def test_best_is_a_student_though_the_teacher_is_better(timed):
+    assert measurements.best(timed)["role"] == "student"
+    assert measurements.best(only(timed, role="teacher"))["role"] == "teacher"
+    assert measurements.best([r for r in timed if r["engine"] == "opennmt-tf"]) is None
+
+
+def test_a_type_that_the_cpu_replaces_shows(timed):
+    record = only(timed, compute_type="int8")[0]
+    assert measurements.compute_type(record | {"effective_compute_type": "int8_float32"}) == "int8"
+    record |= {"compute_type": "int16", "effective_compute_type": "int8_float32"}
+    assert measurements.configuration(record).startswith("int16 (runs as int8_float32)")
+
+
+# Tables
+
+
+def test_csv_has_every_record_and_field(records):
+    rows = list(csv.DictReader(table.as_csv(records).splitlines()))
+    assert len(rows) == len(records) and set(rows[0]) == set(records[0])
+    for row, record in zip(rows, records, strict=True):
+        assert float(row["bleu"]) == record["bleu"] and json.loads(row["cores"]) == record["cores"]
+        assert json.loads(row["vocabulary_map"]) is record["vocabulary_map"]
+
+
+def test_csv_of_records_with_different_fields():
+    rows = list(csv.DictReader(table.as_csv([{"a": 1}, {"a": None, "b": "x,y"}]).splitlines()))
+    assert rows == [{"a": "1", "b": ""}, {"a": "", "b": "x,y"}]
+
+
+def test_rows_are_sorted_by_speed_and_compared_with_their_own_baseline(timed):
+    rows = table.rows(timed)
+    speeds = [float(row["source words/s"].replace(",", "")) for row in rows]
+    assert speeds == sorted(speeds, reverse=True)
+    deep = only(timed, system="deep", engine="ctranslate2", compute_type="int8", beam_size=1, vocabulary_map=True)[0]
+    base = only(timed, system="deep", engine="opennmt-tf")[0]
+    expected = deep["source_words_per_second"] / base["source_words_per_second"]
+    assert table.row(deep, timed)["×"] == f"{expected:.1f}"
+    assert table.row(base, timed)["×"] == "1.0"
+
+
+def test_no_baseline_no_multiple(timed):
+    rest = [record for record in timed if record["engine"] != "opennmt-tf"]
+    assert {row["×"] for row in table.rows(rest)} == {"–"}
+
+
+@pytest.mark.parametrize(
+    ("delta", "p", "text"), [(-1.2, 0.001, "-1.20*"), (-1.2, 0.05, "-1.20"), (0.3, 0.2, "+0.30"), (None, None, "–")]
+)
+def test_significance_mark(delta, p, text):
+    assert table.difference({"bleu_delta_teacher": delta, "bleu_p_teacher": p}, "teacher") == text
+
+
+def test_markdown_has_a_table_for_each_test_set(records):
+    text = table.markdown(records)
+    for name in measurements.test_sets(records):
+        part = text.split(f"## {name}\n")[1].split("\n## ")[0]
+        assert part.count("\n| ") == 1 + len(measurements.of_test_set(records, name))
+        assert "tok:13a" in part and "p < 0.05" in part
+
+
+def test_terminal_fits_and_names_what_is_there(tmp_path, records):
+    text = table.terminal(records, tmp_path)
+    assert max(map(len, text.splitlines())) <= 120
+    assert text.count("baseline") == 4 and "best model:" not in text and "report:" not in text
+    best = measurements.best(measurements.of_test_set(records, TIMED))
+    model = tmp_path / "models" / best["system"] / best["compute_type"]
+    model.mkdir(parents=True)
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "report.html").touch()
+    text = table.terminal(records, tmp_path)
+    assert f"report:     {tmp_path}/report/report.html" in text
+    assert f"best model: {model}" in text and "within 0.5 BLEU of its own" in text
+
+
+def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
+    for record in timed:
+        (table.model_folder(record, tmp_path)).mkdir(parents=True, exist_ok=True)
+    beam = [r for r in timed if r["beam_size"] == 4 and not r["vocabulary_map"]]
+    assert "--beam-size 4 --no-vocabulary-map\n" in table.paths(beam, tmp_path)
+    greedy = [r | {"bleu": 0.0} if r["beam_size"] == 1 and not r["vocabulary_map"] else r for r in timed]
+    command = table.paths(greedy, tmp_path).splitlines()[-1]
+    assert "--beam-size" not in command and "--no-vocabulary-map" not in command
+
+
+# Headline
+
+
+def test_headline(timed):
+    figures = headline(timed)["test_sets"][TIMED]
+    assert figures["bleu"]["teacher"]["bleu"] == measurements.full_precision(timed, "teacher")["bleu"]
+    assert {name: system["role"] for name, system in figures["bleu"].items()} == {
+        "teacher": "teacher",
+        "deep": "student",
+        "tiny": "student",
+        "deep-control": "control",
+    }
+    fastest = figures["fastest_student"]
+    assert fastest["bleu_minus_full_precision"] >= -0.5
+    assert fastest["times_baseline"] == measurements.speed_up(timed, measurements.best(timed))
+
+
+def test_differences_are_of_pairs_that_differ_in_nothing_else(timed):
+    changed = []
+    for record in timed:
+        worse = record["system"] == "tiny" and record["compute_type"] == "int8" and record["beam_size"] == 4
+        changed.append(record | {"bleu": 20.0 - (5.25 if worse and record["vocabulary_map"] else 0.0)})
+    figures = headline(changed)["test_sets"][TIMED]
+    where = {"bleu": -5.25, "system": "tiny", "decoding": "int8 beam 4 map"}
+    assert figures["int8_minus_float32"]["beam 4"] == where
+    assert figures["map_minus_no_map"]["beam 4"] == where
+    assert figures["int8_minus_float32"]["beam 1"]["bleu"] == figures["map_minus_no_map"]["beam 1"]["bleu"] == 0
+
+
+def test_headline_without_map_int8_students_or_full_precision(timed):
+    few = only(timed, engine="opennmt-tf")
+    figures = headline(few)["test_sets"][TIMED]
+    assert figures["int8_minus_float32"] == figures["map_minus_no_map"] == {"beam 4": None}
+    assert figures["fastest_student"] is None
+    assert figures["bleu"]["deep"]["bleu"] == only(few, system="deep")[0]["bleu"]
+
+
+# Command line
+
+
+def test_command_line(tmp_path):
+    paths = {name: tmp_path / name for name in ("all.csv", "table.md", "headline.json")}
+    options = zip(("--csv", "--markdown", "--headline"), paths.values(), strict=True)
+    done = run("--measurements", FIXTURE, *(item for pair in options for item in pair), "--terminal")
+    assert done.returncode == 0 and done.stderr == ""
+    assert all(path.stat().st_size for path in paths.values())
+    assert "deep-control" in done.stdout
+
+
+def test_command_line_reports_mistakes_without_a_traceback(tmp_path):
+    done = run("--measurements", tmp_path / "none.json", "--terminal")
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
+    done = run("--measurements", FIXTURE)
+    assert done.returncode == 2 and "nothing to do" in done.stderr
