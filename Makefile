@@ -6,7 +6,7 @@ BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/.nmt-frontier-installed
 CORES ?= all
 
-.PHONY: demo test install lock
+.PHONY: demo test install reference lock
 
 install: $(INSTALLED)
 
@@ -27,6 +27,13 @@ test: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/python -m pytest
+
+# What is worth keeping of a finished study, small enough for git: make reference STUDY=demo
+STUDY ?= demo
+reference:
+	mkdir -p results/reference/$(STUDY)
+	cp results/$(STUDY)/measurements.json results/$(STUDY)/report/* results/reference/$(STUDY)/
+	sed 's#$(CURDIR)/##g' "$$(ls -t .snakemake/log/*.snakemake.log | head -n 1)" > results/reference/$(STUDY)/run.log
 
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
 lock:

@@ -11,7 +11,7 @@ from formats.errors import UserError
 from formats.files import whole
 
 STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so pictures are the same everywhere
+    "font.family": ["DejaVu Sans", "sans-serif"],  # the first comes with matplotlib: pictures are the same everywhere
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -22,6 +22,7 @@ STYLE = {
     "grid.color": "#e6e6e6",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text: half the size, and it can be searched
     "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
 }
 FORMATS = {".svg": {"Date": None}, ".png": {}}  # metadata

@@ -102,7 +102,9 @@ class Plot:
 
 def amount(value: float, _: int) -> str:
     """2,000 but 35 M."""
-    return f"{value / 1e6:,.3g} M" if abs(value) >= 1e6 else f"{value:,.0f}"
+    if abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return f"{value / 1e6:,.0f} M" if abs(value) >= 1e7 else f"{value / 1e6:.3g} M"
 
 
 def around_the_best(records: list[Record]) -> list[Record]:
@@ -143,8 +145,9 @@ def footnote(record: Record, axis: str) -> str:
     """What the numbers are: test set, signature, machine, runs and price."""
     cores = ", ".join(map(str, record.get("cores", "?")))
     text = f"Study {record['study']}, test set {record['test_set']}. BLEU {record.get('bleu_signature')}.\n"
-    text += f"Medians of {record.get('runs')} runs, bars from the slowest to the fastest; core {cores}"
-    text += f" of {record.get('cpu')}"
+    runs = record.get("runs", 1)
+    text += f"Medians of {runs} runs, bars from the slowest to the fastest" if runs > 1 else "A single run"
+    text += f"; core {cores} of {record.get('cpu')}"
     return text + (f"; {record['usd_per_hour']} USD an hour." if axis == "source_words_per_usd" else ".")
 
 

@@ -112,7 +112,7 @@ def on_front(records: list[Record]) -> list[Record]:
 def compute_type(record: Record) -> str:
     """The type asked for, and the one computed in where the CPU lacks it (int16 outside Intel)."""
     asked, effective = record["compute_type"], record.get("effective_compute_type") or record["compute_type"]
-    return asked if effective.startswith(asked) else f"{asked} (runs as {effective})"
+    return asked if effective.startswith(asked) else f"{asked} (as {effective.split('_')[0]})"
 
 
 def search(record: Record) -> str:
