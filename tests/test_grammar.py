@@ -48,8 +48,8 @@ def test_one_english_sentence_and_several_translations(seed):
     meaning = draw(random.Random(seed))
     for realise in (german.sentence, french.sentence):
         texts = {realise(meaning, random.Random(number)) for number in range(60)}
-        assert 1 <= len(texts) <= 60 and all(text[0].isupper() and text.endswith(".") for text in texts)
-    assert english.sentence(meaning) == english.sentence(meaning)
+        assert all(text[0].isupper() and text.endswith(".") for text in texts)
+    assert english.sentence(meaning) == english.sentence(draw(random.Random(seed)))
 
 
 def test_most_sentences_have_several_translations():
@@ -68,6 +68,7 @@ def test_no_word_stands_in_two_meanings(language):
 @given(st.integers())
 def test_german_articles_agree_with_their_nouns(seed):
     text = german.sentence(draw(random.Random(seed)), random.Random(seed))
+    assert not re.search(r",[,.]", text), text
     genders = {word.singular: word.gender for kind in ("people", "animals", "things", "furniture", "clothes")
                for meaning in lexicon()[kind] for word in meaning.de}  # fmt: skip
     for article, noun in re.findall(r"\b(ein|eine|einen|einer|einem) (?:[a-zäöüß]+ )?([A-ZÄÖÜ]\w+)", text):

@@ -1,5 +1,6 @@
 """Meanings in English: one sentence for each."""
 
+from distill.grammar.lexicon import lexicon
 from distill.grammar.meaning import Clause, Phrase, Sentence
 
 VOWELS = tuple("aeiou")
@@ -23,7 +24,8 @@ def phrase(meaning: Phrase) -> str:
     if meaning.wears:
         text += f" in {phrase(meaning.wears)}"
     if meaning.clause:
-        text += f" that {_predicate(meaning.clause, meaning.plural)}"
+        pronoun = "who" if meaning.noun in lexicon()["people"] else "that"
+        text += f" {pronoun} {_predicate(meaning.clause, meaning.plural)}"
     return text
 
 

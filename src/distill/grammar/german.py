@@ -31,6 +31,7 @@ NUMBERS = {
     "many": ("viele",),
 }
 CONJUNCTIONS = {"while": ("während",), "because": ("weil", "da"), "when": ("wenn", "sobald")}
+WORN_ON_TOP = ("Hut", "Mütze", "Kappe", "Helm", "Schal")  # mit einem Hut, never in einem Hut
 CONTRACTED = {"in dem": "im", "an dem": "am", "in das": "ins", "an das": "ans"}
 
 
@@ -40,6 +41,7 @@ def sentence(meaning: Sentence, source: random.Random) -> str:
         conjunction = source.choice(CONJUNCTIONS[meaning.conjunction])
         parts.append(f"{conjunction} {_verb_final(meaning.other, source)}")
     text = ", ".join(parts) + "."
+    text = text.replace(",,", ",").replace(",.", ".")  # a relative clause brings its own closing comma
     return text[0].upper() + text[1:]
 
 
@@ -78,7 +80,9 @@ def phrase(meaning: Phrase, case: str, source: random.Random) -> str:
     words.append(source.choice(meaning.material.de) + head.lower() if meaning.material else head)
     text = " ".join(words)
     if meaning.wears:
-        text += f" {source.choice(('in', 'mit'))} {phrase(meaning.wears, 'dat', source)}"
+        worn = phrase(meaning.wears, "dat", source)
+        inside = not worn.endswith(WORN_ON_TOP) and source.random() < 0.5
+        text += f" {'in' if inside else 'mit'} {worn}"
     if meaning.clause:
         text += f", {DEFINITE['nom'][gender]} {_verb_final(meaning.clause, source, meaning.plural)},"
     return text
