@@ -11,9 +11,9 @@ CORES ?= all
 install: $(INSTALLED)
 
 $(INSTALLED): requirements.lock pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 # Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus.

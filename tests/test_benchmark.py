@@ -172,9 +172,10 @@ def test_outputs_that_differ_between_runs_are_noticed():
 def test_signature():
     record = {
         "engine": "ctranslate2", "engine_version": "4.8.5", "compute_type": "int8", "beam_size": 1, "batch_tokens": 512,
-        "vocabulary_map": True, "workers": 1, "cores": [0], "isa": "avx512", "forced_isa": None, "runs": 3,
+        "length_penalty": 1.0, "vocabulary_map": True, "workers": 1, "cores": [0], "isa": "avx512", "forced_isa": None,
+        "runs": 3,
     }  # fmt: skip
-    common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
+    common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|lp:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
     assert summary.signature(record) == f"{common}|runs:3"
     assert summary.signature(record | {"forced_isa": "AVX2"}) == f"{common}|forced:avx2|runs:3"
 

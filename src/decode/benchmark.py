@@ -134,7 +134,12 @@ def measure_all(args: argparse.Namespace) -> list[dict[str, Any]]:
         runs[configuration].append(benchmark.run(configuration, number))
 
     conditions = {name: getattr(args, name) for name in ("batch_tokens", "workers", "cores", "usd_per_hour")}
-    conditions |= machine.describe() | {"commit": commit()} | ({"study": args.study} if args.study else {})
+    conditions |= (
+        {"length_penalty": engines.Search.length_penalty}
+        | machine.describe()
+        | {"commit": commit()}
+        | ({"study": args.study} if args.study else {})
+    )
     records = []
     for configuration, test_set in ((made, name) for made in todo for name in runs[made][0]["test_sets"]):
         settings = {

@@ -52,6 +52,7 @@ def signature(record: dict[str, Any]) -> str:
         "v": record["engine_version"],
         "type": record["compute_type"],
         "beam": record["beam_size"],
+        "lp": f"{record['length_penalty']:g}",
         "batch": f"{record['batch_tokens']}t",
         "map": "yes" if record["vocabulary_map"] else "no",
         "workers": record["workers"],

@@ -39,7 +39,9 @@ class Translator(Pipeline):
     ):
         folder = Path(folder)
         self.description = engines.describe(folder)
-        self.search = Search(beam_size, vocabulary_map and self.description["vocabulary_map"], workers)
+        self.search = Search(
+            beam_size=beam_size, vocabulary_map=vocabulary_map and self.description["vocabulary_map"], workers=workers
+        )
         self.engine = engines.load(folder, self.search)
         super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers)
 

@@ -31,7 +31,7 @@ class CTranslate2(Engine):
         self._options = {
             "beam_size": search.beam_size,
             "use_vmap": search.vocabulary_map,
-            "length_penalty": 0,
+            "length_penalty": search.length_penalty,
             "max_input_length": 0,
             "min_decoding_length": 0,
             "max_decoding_length": MAXIMUM_OUTPUT,

@@ -35,7 +35,11 @@ class OpenNMTTF(Engine):
             model = opennmt.load_model(str(folder))
             model.initialize(
                 {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary},
-                params={"beam_width": search.beam_size, "maximum_decoding_length": MAXIMUM_OUTPUT},
+                params={
+                    "beam_width": search.beam_size,
+                    "length_penalty": search.length_penalty,
+                    "maximum_decoding_length": MAXIMUM_OUTPUT,
+                },
             )
             checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
             model.create_variables()
