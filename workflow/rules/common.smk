@@ -10,7 +10,7 @@ from distill.estimate import estimate
 from formats.errors import UserError
 from snakemake.exceptions import WorkflowError
 
-DEFAULT_STUDY = "configs/demo.yaml"
+DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
 
 if workflow.config_settings.config:
     raise WorkflowError("--config is not supported: a study is one YAML file (it may have `extends: demo.yaml`)")
