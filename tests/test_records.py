@@ -1,12 +1,13 @@
 import json
 import unicodedata
 
+import numpy as np
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats import records
+from formats import batches, records
 from formats.errors import UserError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -58,7 +59,7 @@ def test_a_truncated_file_is_refused(tmp_path, kept):
     records.write(path, CORPUS)
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * kept) if isinstance(kept, float) else kept])
-    with pytest.raises(UserError, match=r"x\.tsv\.zst: not a whole zstd-compressed UTF-8 text \(it is cut off\)"):
+    with pytest.raises(UserError, match=r"x\.tsv\.zst: not a whole file of records, cut off or damaged"):
         list(records.read(path))
 
 
@@ -71,47 +72,78 @@ def test_a_file_cut_at_a_line_end_is_refused(tmp_path):
         list(records.read(path))
 
 
-def test_a_last_line_without_end_is_refused(tmp_path):
-    path = tmp_path / "x.tsv.zst"
-    path.write_bytes(zstandard.compress(b"a\tb\nc\td"))
-    with pytest.raises(UserError, match="its last line has no end"):
-        list(records.read(path))
-
-
-def test_frames_are_one_text(tmp_path):
-    path = tmp_path / "x.tsv.zst"
-    path.write_bytes(zstandard.compress(b"a\tb\nc") + zstandard.compress(b"\td\n"))
-    assert list(records.read(path)) == [("a", "b"), ("c", "d")]
-
-
 def test_damage_is_noticed(tmp_path):
     path = tmp_path / "x.tsv.zst"
     records.write(path, CORPUS)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(data)
-    with pytest.raises(UserError, match=r"x\.tsv\.zst: (not a whole|line \d+ has)"):
+    with pytest.raises(UserError, match=r"x\.tsv\.zst: (not a whole|record \d+ does)"):
         list(records.read(path))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"a\tb\nc\n", "line 2 has 1 columns, the lines before it 2"),
-        (b"a\tb\n\xff\tc\n", "not a whole zstd-compressed UTF-8 text"),
-    ],
-)
-def test_bad_content_is_refused(tmp_path, content, message):
+def test_ragged_records_are_refused(tmp_path):
     path = tmp_path / "x.tsv.zst"
-    path.write_bytes(zstandard.compress(content))
-    with pytest.raises(UserError, match=message):
-        list(records.read(path))
+    records.write(path, [("a", "b"), ("c",)])
+    for reader in (records.read, batches.batches):
+        with pytest.raises(UserError, match="record 2 does not have as many columns"):
+            list(reader(path))
+
+
+def test_any_zstd_program_reads_the_text(tmp_path):
+    path = tmp_path / "x.tsv.zst"
+    records.write(path, CORPUS)
+    with open(path, "rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
+        assert stream.read() == b"".join(map(records.line, CORPUS))
+
+
+@given(PAIRS | SENTENCES, st.integers(1, 5))
+def test_batches_and_shards_are_the_records_in_order(folder, corpus, shards):
+    path = folder / "y.tsv.zst"
+    corpus = corpus * 50  # more than one frame
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "FRAME_BYTES", 100)
+        records.write(path, corpus)
+    parts = [(k, shards) for k in range(1, shards + 1)]
+    assert [record for part in parts for record in records.read(path, part)] == corpus
+    found = [batch.record(row) for part in parts for batch in batches.batches(path, part) for row in range(len(batch))]
+    assert found == corpus
+
+
+@given(PAIRS, st.lists(st.integers(1, 7)))
+def test_blocks_may_be_cut_anywhere(folder, corpus, cuts):
+    lines = list(map(records.line, corpus))
+    blocks, start = [], 0
+    for cut in cuts:
+        blocks.append(b"".join(lines[start : start + cut]))
+        start += cut
+    whole = records.write(folder / "a.tsv.zst", corpus)
+    assert records.write_blocks(folder / "b.tsv.zst", [*blocks, b"".join(lines[start:])]) == whole
+    assert (folder / "a.tsv.zst").read_bytes() == (folder / "b.tsv.zst").read_bytes()
+
+
+def test_shards_of_a_real_size_are_even(tmp_path):
+    records.write(tmp_path / "x.tsv.zst", CORPUS)
+    sizes = [sum(1 for _ in records.read(tmp_path / "x.tsv.zst", (k, 4))) for k in (1, 2, 3, 4)]
+    assert sum(sizes) == len(CORPUS) and max(sizes) < 1.6 * min(sizes)
+
+
+def test_lines_of_chosen_records(tmp_path):
+    records.write(tmp_path / "x.tsv.zst", [("a", "b"), ("c", ""), ("ü", "ö")])
+    (batch,) = batches.batches(tmp_path / "x.tsv.zst")
+    assert batch.lines(np.array([2, 1])) == "ü\tö\nc\t\n".encode()
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0"])
+def test_a_shard_is_k_of_n(text):
+    with pytest.raises(UserError, match="K/N"):
+        records.shard(text)
 
 
 def test_plain_text_is_refused(tmp_path):
     path = tmp_path / "x.tsv.zst"
     path.write_text(json.dumps({"not": "zstd"}))
-    with pytest.raises(UserError, match="not a whole zstd-compressed"):
+    with pytest.raises(UserError, match="not a whole file of records"):
         list(records.read(path))
 
 

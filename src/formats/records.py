@@ -2,24 +2,39 @@
 
 UTF-8, NFC, no tab or line break inside a sentence. The two sides of a pair never travel in two files
 between stages, so they cannot be shifted against each other.
+
+The file is many small zstd frames of whole lines and a table of them at the end (zstd's seekable format, which every
+zstd program reads as plain text). So shard k of n is a range of frames: work is cut up without cutting files up.
 """
 
 import hashlib
+import io
 import os
+import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
+import numpy as np
 import zstandard
 
 from formats.errors import UserError
 from formats.files import whole
 
 Record = tuple[str, ...]
+Shard = tuple[int, int]  # k of n, k from 1
 
 SUFFIX = ".tsv.zst"
-CHUNK_BYTES = 1 << 17
+FRAME_BYTES = 1 << 16  # of text; some hundred records, so that a small corpus has shards too
+BLOCK_RECORDS = 10_000
+LEVEL = 3
+
+# https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md
+_TABLE = struct.Struct("<II")  # magic number of a skippable frame, its size
+_ENTRY = np.dtype([("compressed", "<u4"), ("text", "<u4")])
+_FOOTER = struct.Struct("<IBI")  # number of frames, flags, magic number
+_TABLE_MAGIC, _FOOTER_MAGIC = 0x184D2A5E, 0x8F92EAB1
 
 # Everything str.splitlines() or a TSV reader would break a record at.
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
@@ -45,21 +60,15 @@ def line(record: Record) -> bytes:
     return ("\t".join(record) + "\n").encode()
 
 
-def read(path: str | os.PathLike) -> Iterator[Record]:
-    """Stream the records of a file. Raises UserError for a truncated or broken file."""
-    columns = None
-    with open(path, "rb") as raw:
-        try:
-            for number, text in enumerate(_lines(_decompressed(raw)), 1):
-                record = tuple(text.decode().split("\t"))
-                columns = columns or len(record)
-                if len(record) != columns:
-                    raise UserError(f"{path}: line {number} has {len(record)} columns, the lines before it {columns}")
-                yield record
-        except (zstandard.ZstdError, UnicodeDecodeError, EOFError) as error:
-            raise UserError(
-                f"{path}: not a whole zstd-compressed UTF-8 text ({error}); delete it, run again"
-            ) from error
+def shard(text: str) -> Shard:
+    """``K/N`` of a command line. Raises UserError."""
+    k, _, n = text.partition("/")
+    if not (k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
+        raise UserError(f"--shard {text}: not K/N with K from 1 to N")
+    return int(k), int(n)
+
+
+# Writing
 
 
 def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]:
@@ -67,39 +76,99 @@ def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]
 
     Returns the number of records and the sha256 of the uncompressed text.
     """
-    count, digest = 0, hashlib.sha256()
-    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-    with whole(path) as part, open(part, "wb") as raw, compressor.stream_writer(raw) as stream:
-        for record in records:
-            text = line(record)
-            digest.update(text)
-            stream.write(text)
-            count += 1
+    stream = iter(records)
+    blocks = iter(lambda: b"".join(map(line, islice(stream, BLOCK_RECORDS))), b"")
+    return write_blocks(path, blocks)
+
+
+def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int, str]:
+    """The same for records that are lines of TSV already; each block holds whole lines."""
+    count, digest, entries = 0, hashlib.sha256(), []
+    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    with whole(path) as part, open(part, "wb") as raw:
+        for frame in _frames(blocks):
+            count += frame.count(b"\n")
+            digest.update(frame)
+            data = compressor.compress(frame)
+            raw.write(data)
+            entries.append((len(data), len(frame)))
+        table = np.array(entries, _ENTRY).tobytes()
+        raw.write(_TABLE.pack(_TABLE_MAGIC, len(table) + _FOOTER.size))
+        raw.write(table + _FOOTER.pack(len(entries), 0, _FOOTER_MAGIC))
     return count, digest.hexdigest()
 
 
-def _decompressed(raw: BinaryIO) -> Iterator[bytes]:
-    """The text in chunks. zstandard's own reader takes a file that ends inside a frame for a whole one."""
+def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The text cut at the first line end after every FRAME_BYTES, however the blocks are cut."""
+    rest = b""
+    for block in blocks:
+        text, start = rest + block, 0
+        while len(text) - start >= FRAME_BYTES and (end := text.find(b"\n", start + FRAME_BYTES - 1) + 1):
+            yield text[start:end]
+            start = end
+        rest = text[start:]
+    if rest:
+        yield rest
+
+
+# Reading
+
+
+def read(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Record]:
+    """Stream the records of a file, or of one shard. Raises UserError for a truncated or broken file."""
+    columns, number = None, 0
+    for text in frames(path, shard):
+        for row in text.decode().split("\n")[:-1]:
+            record = tuple(row.split("\t"))
+            number += 1
+            columns = columns or len(record)
+            if len(record) != columns:
+                raise ragged(path, number)
+            yield record
+
+
+def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[bytes]:
+    """The text in pieces of whole lines. Raises UserError for a truncated or broken file."""
     decompressor = zstandard.ZstdDecompressor()
-    frame = decompressor.decompressobj()
-    while data := raw.read(CHUNK_BYTES):
-        while data:
-            if frame.eof:
-                frame = decompressor.decompressobj()
-            yield frame.decompress(data)
-            data = frame.unused_data
-    if not frame.eof:
-        raise EOFError("it is cut off")
+    with open(path, "rb") as raw:
+        try:
+            entries = _table(raw)
+            first, last = _range(entries["text"].astype(np.int64), shard)
+            raw.seek(int(entries["compressed"][:first].sum(dtype=np.int64)))
+            for compressed, size in entries[first:last].tolist():
+                text = decompressor.decompress(raw.read(compressed), max_output_size=size)
+                if len(text) != size or not text.endswith(b"\n"):
+                    raise EOFError("a frame is not as long as its table says")
+                yield text
+        except (zstandard.ZstdError, EOFError) as error:
+            raise UserError(
+                f"{path}: not a whole file of records, cut off or damaged ({error}); delete it, run again"
+            ) from None
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines without their ends; a line may be spread over many chunks."""
-    pieces: list[bytes] = []
-    for chunk in chunks:
-        first, *lines = chunk.split(b"\n")
-        pieces.append(first)
-        for text in lines:
-            yield b"".join(pieces)
-            pieces = [text]
-    if any(pieces):
-        raise EOFError("its last line has no end")
+def _table(raw: io.BufferedReader) -> np.ndarray:
+    size = raw.seek(0, os.SEEK_END)
+    raw.seek(max(size - _FOOTER.size, 0))
+    footer = raw.read()
+    if len(footer) < _FOOTER.size or (found := _FOOTER.unpack(footer))[2] != _FOOTER_MAGIC:
+        raise EOFError("no table of frames at its end")
+    start = size - _FOOTER.size - found[0] * _ENTRY.itemsize
+    raw.seek(max(start, 0))
+    entries = np.frombuffer(raw.read(found[0] * _ENTRY.itemsize), _ENTRY)
+    if start - _TABLE.size != entries["compressed"].sum(dtype=np.int64):
+        raise EOFError("its table of frames tells of another size")
+    return entries
+
+
+def _range(sizes: np.ndarray, shard: Shard | None) -> tuple[int, int]:
+    """The frames of a shard: those that begin in its part of the text."""
+    if shard is None or not len(sizes):
+        return 0, len(sizes)
+    k, n = shard
+    begins, total = np.cumsum(sizes) - sizes, int(sizes.sum())
+    first, last = np.searchsorted(begins, [-(-total * (k - 1) // n), -(-total * k // n)])
+    return int(first), int(last)
+
+
+def ragged(path: str | os.PathLike, number: int) -> UserError:
+    return UserError(f"{path}: record {number} does not have as many columns as those before it; delete it, run again")
