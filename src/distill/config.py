@@ -18,6 +18,7 @@ import jsonschema
 import langcodes
 import yaml
 
+from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
 from formats.errors import UserError, command
 
 SCHEMA = Path(__file__).parents[2] / "workflow" / "schemas" / "config.schema.yaml"
@@ -47,7 +48,7 @@ def load(path: str | Path) -> Config:
     config = _without_nulls(_extended(Path(path), ()))
     problems = list(_schema_problems(config, _schema()))
     if not problems:
-        config = _filled(config, _schema())
+        config = _filled(_with_own_cleaning(config), _schema())
         problems = list(_study_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -142,6 +143,15 @@ def _filled(value: Any, schema: dict) -> Any:
     return filled | {key: _filled(item, others) for key, item in value.items() if key not in named}
 
 
+def _with_own_cleaning(config: Config) -> Config:
+    """What the study says of cleaning holds for every corpus that does not say otherwise."""
+    general = config.get("cleaning", {})
+    corpora = {
+        name: corpus | {"cleaning": general | corpus.get("cleaning", {})} for name, corpus in config["corpora"].items()
+    }
+    return config | {"corpora": corpora}
+
+
 def _schema_problems(value: Any, schema: dict) -> Iterator[str]:
     strict = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(schema)
@@ -220,33 +230,80 @@ def _corpora_problems(config: Config) -> Iterator[str]:
     for role in ROLES_NEEDED:
         if role not in roles:
             yield f"corpora: none has the role {role}"
-    splits: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, corpus in corpora.items():
         path = f"corpora.{name}"
-        if (corpus["files"] is None) == (corpus["builtin"] is None):
-            yield f"{path}: needs either files or builtin, exactly one of them"
-        elif corpus["files"]:
-            yield from _file_problems(path, corpus, config)
+        given = [kind for kind in KINDS if corpus[kind] is not None]
+        if len(given) != 1:
+            found = f"has {' and '.join(given)}" if given else "has none"
+            yield f"{path}: needs exactly one source of {', '.join(KINDS)}; it {found}"
         else:
-            yield from _builtin_problems(path, corpus, config)
-            split = corpus["builtin"]["split"]
-            if split in splits:
-                yield f"{path}.builtin.split: {split!r} is the text of {splits[split]} already"
-            splits[split] = path
-        if corpus["langid"] and corpus["role"] in ("dev", "test"):
-            yield f"{path}.langid: {corpus['role']} sets are never filtered"
+            kind = given[0]
+            yield from _builtin_problems(path, corpus, config) if kind == "builtin" else _source_problems(
+                path, corpus, config
+            )
+            text = _text_key(kind, corpus)
+            if text in texts:
+                where = f"{path}.builtin.split" if kind == "builtin" else path
+                yield f"{where}: is the text of {texts[text]}"
+            texts[text] = path
+        yield from _cleaning_problems(path, corpus, config)
 
 
-def _file_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
-    files = corpus["files"]
-    for language in languages(corpus, [config["source"], config["target"]]):
-        if language not in files["sha256"]:
-            yield f"{path}.files.sha256: no checksum for {language}; it has {', '.join(files['sha256']) or 'none'}"
-    if not (files["mirror"] or files["urls"]):
-        yield f"{path}.files: needs mirror or urls"
-    for place in (files["mirror"] or "{lang}", *files["urls"]):
-        if "{lang}" not in place:
-            yield f"{path}.files: {place} has no {{lang}} in it"
+def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
+    if corpus["role"] in ("dev", "test"):
+        if corpus["cleaning"] != config["cleaning"]:
+            yield f"{path}.cleaning: {corpus['role']} sets are never filtered"
+        return
+    candidates = corpus["cleaning"]["langid_languages"]
+    for side, language in zip(("source", "target"), languages(corpus, [config["source"], config["target"]]), strict=False):
+        if candidates and side in corpus["cleaning"]["langid"] and language not in candidates:
+            yield f"{path}.cleaning.langid_languages: {language}, the language of the {side} side, is not among them"
+
+
+def _text_key(kind: str, corpus: Config) -> str:
+    """Equal for corpora that are the same text, whatever is done with it."""
+    source = corpus["builtin"]["split"] if kind == "builtin" else corpus[kind]
+    return json.dumps([kind, source, *(corpus[key] for key in ("member", "columns", "query", "names"))], sort_keys=True)
+
+
+def _source_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
+    asked = languages(corpus, [config["source"], config["target"]])
+    kind = declared_format(corpus)
+    two = kind in TWO_FILES
+    for key in ("sha256", "columns", "names"):
+        given = corpus[key]
+        for language in asked if isinstance(given, dict) else ():
+            if language not in given:
+                what = "checksum" if key == "sha256" else key.removesuffix("s")
+                yield f"{path}.{key}: no {what} for {language}; it has {', '.join(given) or 'none'}"
+    if kind and isinstance(corpus["sha256"], str) and two and not _other_form(corpus, True):
+        yield f"{path}.sha256: {kind} has a file for each language; give {asked[0]}: ... for each of them"
+    if kind and isinstance(corpus["sha256"], dict) and not two and not _other_form(corpus, False):
+        yield f"{path}.sha256: {kind} has all languages in one file; give one checksum"
+    if two and len(asked) > 1:
+        yield from _language_problems(path, corpus)
+    for key, needed in (("query", "sqlite"), ("names", "sqlite"), ("columns", "tsv")):
+        if corpus[key] is not None and kind not in (needed, None):
+            yield f"{path}.{key}: is for the format {needed}, this is {kind}"
+    if kind == "sqlite" and corpus["query"] is None:
+        yield f"{path}.query is missing; the format sqlite needs it"
+
+
+def _other_form(corpus: Config, one_file: bool) -> bool:
+    """Whether the copy in the mirror is in one file although the source is not, or the other way round."""
+    return corpus["mirror"] is not None and ("{lang}" not in corpus["mirror"]) == one_file
+
+
+def _language_problems(path: str, corpus: Config) -> Iterator[str]:
+    """A file for each language needs {lang} somewhere, in the address or in the member of an archive."""
+    inside = corpus["package"]["member"] if corpus["package"] else corpus["member"]
+    places = [("file", corpus["file"])] if corpus["file"] else []
+    places += [(f"url.{number}", url) for number, parts in enumerate(alternatives(corpus)) for url in parts]
+    places += [("package.member", inside)] if corpus["package"] else []
+    for key, place in places:
+        if "{lang}" not in place and "{lang}" not in (inside or ""):
+            yield f"{path}.{key}: {place} has no {{lang}} in it (a file with both languages needs format: tsv or tmx)"
 
 
 def _builtin_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:

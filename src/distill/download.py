@@ -22,6 +22,10 @@ class Unreachable(Exception):  # noqa: N818 (a fact about an address, not an err
     """An address does not give its file. The message has the address and the reason."""
 
 
+class NoAnswer(Unreachable):
+    """Nobody said no: there is no network, or no time."""
+
+
 def reach(url: str) -> None:
     """Ask whether the address answers, within REACH_SECONDS. Raises Unreachable."""
     try:
@@ -29,7 +33,8 @@ def reach(url: str) -> None:
         if response.status_code not in NO_HEAD:
             response.raise_for_status()
     except requests.RequestException as error:
-        raise Unreachable(f"{url}: {_reason(error)}") from error
+        kind = NoAnswer if error.response is None else Unreachable
+        raise kind(f"{url}: {_reason(error)}") from error
 
 
 def download(url: str, path: Path) -> None:

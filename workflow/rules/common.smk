@@ -7,6 +7,7 @@ from pathlib import Path
 
 from distill.config import config_hash, languages, load
 from distill.estimate import estimate
+from distill.fetch import available
 from formats.errors import UserError
 from snakemake.exceptions import WorkflowError
 
@@ -24,6 +25,7 @@ except UserError as error:
 shell.prefix(f'export PATH="{Path(sys.executable).parent}:$PATH" TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore; ')
 
 STUDY = f"results/{config['study']}"
+RAW = f"{STUDY}/corpora/raw/{{}}.tsv.zst"
 HASH = config_hash(config)
 PAIR = [config["source"], config["target"]]
 
@@ -61,9 +63,17 @@ scattergather:
 
 if workflow.is_main_process:  # not in the jobs, which read this file too
     print(estimate(config, workflow.resource_settings.cores or os.cpu_count()), file=sys.stderr)
+    # What cannot be had stops even a dry run; what could not be asked for, without a network, stops a real one only.
+    absent = available(config, names=[name for name in config["corpora"] if not Path(RAW.format(name)).exists()])
+    if absent.missing:
+        raise WorkflowError("corpora that cannot be had:\n" + "\n".join(absent.missing))
+    for line in absent.unchecked:
+        print(f"could not be checked: {line}", file=sys.stderr)
 
 
 onstart:
+    if absent.unchecked:
+        raise WorkflowError("corpora that could not be reached:\n" + "\n".join(absent.unchecked))
     # Two runs of one study at a time would mix their files. The kernel lets go of this lock when the process dies
     # in whatever way, so that a killed run continues without --unlock (Snakemake's own lock is off in the profile).
     Path(STUDY).mkdir(parents=True, exist_ok=True)
