@@ -28,4 +28,7 @@ rule all:
         rules.page.output,
         rules.tables.output,
         rules.samples.output,
-        expand(f"{REPORT}/{{picture}}.{{format}}", picture=[*FRONTS, "learning", "funnel"], format=["svg", "png"]),
+        rules.corpora_page.output,
+        expand(
+            f"{REPORT}/{{picture}}.{{format}}", picture=[*FRONTS, "learning", "funnel", "lengths"], format=["svg", "png"]
+        ),

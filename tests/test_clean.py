@@ -1,20 +1,34 @@
+"""Cleaning: every line is kept or dropped for one reason; nothing is lost between shards and their whole."""
+
 import subprocess
 import sys
-import unicodedata
 from collections import Counter
 
+import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from distill import clean, gather, identify, rules
+from distill import clean, duplicates, gather, rules
+from distill.characters import characters
+from distill.funnel import KEPT, Funnel
+from distill.measures import Measured
 from formats import records
+from formats.batches import batches
 from formats.errors import UserError
 from formats.files import read_json, write_json
 
 WORDS = st.lists(st.sampled_from(["a", "dog", "Hund", "läuft", "!", "x" * 9]), max_size=6).map(" ".join)
 PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=30)
-REASONS = ["empty", "too_long", "length_ratio", "held_out", "duplicate"]
+SETTINGS = {"max_tokens": 4, "max_length_ratio": 2.5, "control_characters": True}
+REASONS = ["empty", "control_characters", "too_long", "length_ratio", "held_out", "duplicate"]
+ENGLISH = "A group of people are standing in front of the large building."
+GERMAN = "Eine Gruppe von Menschen steht vor dem großen Gebäude."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("clean")
 
 
 def corpus(path, content, **about):
@@ -24,30 +38,53 @@ def corpus(path, content, **about):
     return path
 
 
-def filters(held_out=(), max_tokens=4, max_length_ratio=2.5):
-    return clean.registry(max_tokens, max_length_ratio, list(held_out))
+def reason(record, languages=("en", "de"), held=(), **asked):
+    """The reason for which one record is dropped."""
+    return reasons([record], languages, held, **asked)[0]
 
 
-def cleaned(folder, lines, held_out=()):
-    source = corpus(folder / "x.tsv.zst", lines)
-    clean.clean(source, folder / "out" / "x.tsv.zst", "train", filters(held_out))
-    return list(records.read(folder / "out" / "x.tsv.zst")), read_json(folder / "out" / "x.json")
+def reasons(lines, languages=("en", "de"), held=(), **asked):
+    languages = list(languages)[: len(lines[0])]
+    tables = characters(languages)
+    funnel = Funnel(rules.chosen(asked, languages, held, tables))
+    found = [funnel.sort_out(Measured(batch, tables)) for batch in written(lines)]
+    return [None if verdict == KEPT else funnel.reasons[verdict] for verdict in np.concatenate(found)]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("clean")
+def written(lines):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as name:
+        records.write(Path(name, "x.tsv.zst"), lines)
+        return list(batches(Path(name, "x.tsv.zst")))
+
+
+def cleaned(folder, lines, held_out=(), shards=2, near=False, settings=SETTINGS):
+    """The whole chain in this process, with rejected records."""
+    source = corpus(folder / "x.tsv.zst", lines, name="x", lines=len(lines))
+    tables = characters(["en", "de"])
+    outputs = [folder / "shards" / f"{k}-of-{shards}.tsv.zst" for k in range(1, shards + 1)]
+    refused = [folder / "shards" / f"{k}.rejected.tsv.zst" for k in range(1, shards + 1)]
+    for k, (output, rejected) in enumerate(zip(outputs, refused, strict=True), 1):
+        funnel = Funnel(rules.chosen(settings, ["en", "de"][: len(lines[0])], held_out, tables))
+        clean.clean(source, (k, shards), output, funnel, tables, rejected)
+    final = folder / "out" / "x.tsv.zst"
+    asked = ["duplicate", "near_duplicate"] if near else ["duplicate"]
+    gather.gather(outputs, final, read_json(records.info(source)), asked, refused)
+    return list(records.read(final)), read_json(records.info(final)), list(records.read(gather.rejected_file(final)))
 
 
 # Rules
 
 
 @pytest.mark.parametrize(
-    ("record", "reason"),
+    ("record", "dropped"),
     [
         (("a dog", "ein Hund"), None),
         (("", "ein Hund"), "empty"),
         (("a dog", ""), "empty"),
+        (("a dog", "\u00a0"), "empty"),
         (("",), "empty"),
         (("one two three four", "eins"), "length_ratio"),
         (("one two three four five", "eins"), "too_long"),
@@ -56,216 +93,177 @@ def folder(tmp_path_factory):
         (("ab", "abcde"), None),
         (("ab", "abcdef"), "length_ratio"),
         (("one two three four",), None),
+        (("a\x00dog", "ein Hund"), "control_characters"),
+        (("a dog", "ein H\ufffdnd"), "control_characters"),
+        (("soft\u00adhyphen", "weicher Strich"), None),
     ],
 )
-def test_first_reason_counts(record, reason):
-    assert rules.Funnel(filters()).reason(record) == reason
-
-
-def test_duplicates_are_exact_pairs():
-    funnel = rules.Funnel({"duplicate": rules.duplicate()})
-    lines = [("a", "b"), ("a", "c"), ("a", "b"), ("b", "a"), ("ab",), ("a", "b")]
-    assert list(funnel.passed(lines)) == [("a", "b"), ("a", "c"), ("b", "a"), ("ab",)]
-    assert funnel.dropped == {"duplicate": 2}
+def test_first_reason_counts(record, dropped):
+    assert reason(record, **SETTINGS) == dropped
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("asked", "good", "bad", "name"),
     [
-        ("A dog, running.", "a dog running"),
-        ("T - shirt", "T-Shirt"),
-        ("Straße", "STRASSE"),
-        ("caf\u00e9", "cafe\u0301"),
-        ("„Hallo“ \u00a0Welt", '"hallo" welt'),
-        ("हिन्दी।", "हिन्दी"),
+        ({"identical": True}, ("one", "eins"), ("same", "same"), "identical"),
+        ({"min_script_share": 0.5}, ("one, два", "eins"), ("два", "eins"), "wrong_script"),
+        ({"max_digit_mismatch": 0.5}, ("in 1999", "1999"), ("in 1999", "2"), "digit_mismatch"),
+        ({"max_repeats": 2}, ("ha ha", "ha ha"), ("ha ha ha", "ha"), "repeated_ngram"),
+        ({"langid": ["source"]}, (ENGLISH, ENGLISH), (GERMAN, GERMAN), "language"),
+        ({"langid": ["target"]}, (GERMAN, GERMAN), (ENGLISH, ENGLISH), "language"),
+        ({"langid": ["source", "target"]}, (ENGLISH, GERMAN), (ENGLISH, ENGLISH), "language"),
+        ({"langid": ["source"]}, (ENGLISH,), (GERMAN,), "language"),
     ],
 )
-def test_folded_ignores_case_spaces_and_punctuation(one, other):
-    assert rules.folded(one) == rules.folded(other)
+def test_rules_that_are_asked_for(asked, good, bad, name):
+    assert reason(good, **asked) is None
+    assert reason(bad, **asked) == name
+    assert reason(bad) is None  # not asked for
 
 
-def test_folded_keeps_what_differs():
-    assert rules.folded("हिन्दी") != rules.folded("हन्द")
-    assert rules.folded("2 dogs") != rules.folded("3 dogs")
-    assert rules.folded("...") != rules.folded("?")
+def test_rules_of_pairs_are_not_asked_of_monolingual_text():
+    assert reason(("1999",), identical=True, max_digit_mismatch=0.1, max_length_ratio=1.1) is None
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_folded_does_not_care_how_text_is_written(text):
-    text = records.sentence(text)
-    assume(any(char.isalnum() for char in text))
-    assert rules.folded(f"  {text} !") == rules.folded(text)
-    assert rules.folded(unicodedata.normalize("NFD", text)) == rules.folded(text)
-    assert rules.folded(rules.folded(text)) == rules.folded(text)
+def test_candidates_of_langid_can_be_restricted():
+    spanish = "El perro corre por el parque con una pelota roja."
+    assert reason((spanish,), ["es"], langid=["source"]) is None
+    assert reason((spanish,), ["en"], langid=["source"], langid_languages=["en", "es"]) == "language"
 
 
-# The whole step
-
-
-@given(PAIRS, PAIRS)
-def test_every_line_is_kept_or_dropped_once(folder, lines, test_set):
-    held_out = corpus(folder / "test.tsv.zst", test_set)
-    assume(rules.Funnel(filters([held_out])).reason(("zzz", "zzz")) is None)
-    kept, counts = cleaned(folder, [*lines, ("zzz", "zzz")], [held_out])
-    assert counts["lines_in"] == len(lines) + 1
-    assert counts["lines_out"] == len(kept) == len(set(kept))
-    assert counts["lines_in"] - counts["lines_out"] == sum(counts["dropped"].values())
-    assert list(counts["dropped"]) == REASONS
-    assert {reason: min(n, 20) for reason, n in counts["dropped"].items()} == {
-        reason: len(samples) for reason, samples in counts["samples"].items()
-    }
-    assert not Counter(kept) - Counter([*lines, ("zzz", "zzz")])
-    known = {rules.folded(side) for record in test_set for side in record}
-    assert not any(rules.folded(side) in known for record in kept for side in record)
-
-
-def test_no_held_out_sentence_is_in_training_data(tmp_path):
+def test_no_sentence_of_a_test_set_is_in_training_data(tmp_path):
     dev = corpus(tmp_path / "dev.tsv.zst", [("A man sleeps.", "Ein Mann schläft.")])
     test = corpus(tmp_path / "test.tsv.zst", [("Two dogs.", "Zwei Hunde.")])
     lines = [("a man  sleeps", "x x x x"), ("One dog.", "Zwei Hunde"), ("Two cats.", "Zwei Katzen.")]
-    kept, counts = cleaned(tmp_path, lines, [dev, test])
-    assert kept == [("Two cats.", "Zwei Katzen.")]
-    assert counts["samples"]["held_out"] == [list(record) for record in lines[:2]]
-    kept, counts = cleaned(tmp_path, [("TWO DOGS",), ("Two cats.",)], [dev, test])
-    assert (kept, counts["dropped"]["held_out"]) == ([("Two cats.",)], 1)
+    assert reasons(lines, held=[dev, test]) == ["held_out", "held_out", None]
+    assert reasons([("TWO DOGS",), ("Two cats.",)], held=[dev, test]) == ["held_out", None]
+
+
+# Duplicates
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 20), max_size=80), st.integers(1, 9), st.integers(1, 30))
+def test_repeated_keys_are_found_with_any_memory(folder, values, piece, bucket):
+    keys = np.array(values, np.uint64)
+    pieces = [keys[start : start + piece] for start in range(0, len(keys), piece)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "BUCKET_KEYS", bucket)
+        marks = duplicates.repeated(pieces, len(keys), folder)
+    expected = [value in values[:place] for place, value in enumerate(values)]
+    assert duplicates.marked(marks, 0, len(keys)).tolist() == expected
+    for first in range(len(keys)):
+        assert duplicates.marked(marks, first, 5)[: len(keys) - first].tolist() == expected[first : first + 5]
+
+
+def test_duplicates_and_near_duplicates_are_dropped_across_shards(folder):
+    lines = [(f"sentence number {n}x" + "a" * (n % 7), f"Satz {n}y" + "b" * (n % 5)) for n in range(7)]
+    lines = [*lines, lines[0], ("Sentence NUMBER 0x!", "Satz - 0y"), ("x", "y"), lines[3]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "FRAME_BYTES", 50)
+        kept, counts, rejected = cleaned(folder, lines, near=True)
+    assert kept == [*lines[:7], ("x", "y")]
+    assert (counts["dropped"]["duplicate"], counts["dropped"]["near_duplicate"]) == (2, 1)
+    assert ("near_duplicate", *lines[8]) in rejected and ("duplicate", *lines[0]) in rejected
+
+
+# The whole chain
+
+
+@settings(deadline=None, max_examples=40)
+@given(PAIRS, PAIRS, st.integers(1, 4), st.booleans())
+def test_every_line_is_kept_or_dropped_once(folder, lines, test_set, shards, near):
+    held_out = corpus(folder / "test.tsv.zst", test_set)
+    lines = [*lines, ("zzz", "zzz")]
+    kept, counts, rejected = cleaned(folder, lines, [held_out], shards, near)
+    assert Counter(kept) + Counter(record[1:] for record in rejected) == Counter(lines)
+    assert Counter(record[0] for record in rejected) == Counter({r: n for r, n in counts["dropped"].items() if n})
+    assert (counts["lines_in"], counts["lines_out"]) == (len(lines), len(kept))
+    assert len(kept) == len(set(kept))
+    assert list(counts["dropped"])[:6] == REASONS
+    assert {r: min(n, 20) for r, n in counts["dropped"].items()} == {r: len(s) for r, s in counts["samples"].items()}
+    assert sum(counts["lengths"]["source"]["in"]) == len(lines)
+    assert sum(counts["lengths"]["target"]["out"]) == len(kept)
+
+
+@settings(deadline=None, max_examples=20)
+@given(PAIRS)
+def test_the_number_of_shards_changes_nothing(folder, lines):
+    lines = [*lines, ("zzz", "zzz")] * 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "FRAME_BYTES", 64)
+        results = [cleaned(folder, lines, shards=shards)[:2] for shards in (1, 3)]
+    for _, counts in results:
+        counts.pop("seconds")
+    assert results[0] == results[1]
 
 
 def test_json_continues_that_of_the_text(tmp_path):
-    source = corpus(tmp_path / "x.tsv.zst", [("a", "b"), ("a", "b")], name="x", licence="CC0", origin=["y"], lines=2)
-    clean.clean(source, tmp_path / "c" / "x.tsv.zst", "train", filters())
-    about = read_json(tmp_path / "c" / "x.json")
-    assert about.pop("seconds") >= 0
-    assert about.pop("samples")["duplicate"] == [["a", "b"]]
-    assert about == {
-        "name": "x",
-        "licence": "CC0",
-        "origin": ["y"],
-        "role": "train",
-        "lines_in": 2,
-        "lines_out": 1,
-        "dropped": dict.fromkeys(REASONS, 0) | {"duplicate": 1},
-        "sha256": records.write(tmp_path / "y.tsv.zst", [("a", "b")])[1],
-    }
+    kept, about, _ = cleaned(tmp_path, [("a", "b"), ("a", "b")])
+    assert kept == [("a", "b")]
+    assert about["samples"]["duplicate"] == [["a", "b"]]
+    assert (about["name"], about["lines"], about["lines_in"], about["lines_out"]) == ("x", 2, 2, 1)
+    assert about["sha256"] == records.write(tmp_path / "y.tsv.zst", [("a", "b")])[1]
 
 
-def test_samples_are_few():
-    funnel = rules.Funnel({"empty": rules.empty})
-    assert list(funnel.passed([("", str(number)) for number in range(50)])) == []
-    assert funnel.dropped == {"empty": 50}
-    assert funnel.samples["empty"] == [("", str(number)) for number in range(20)]
+def test_samples_are_few_and_random(tmp_path):
+    _, about, _ = cleaned(tmp_path, [("a", "b"), *(("", f"b{number}") for number in range(2000))])
+    samples = [int(target[1:]) for _, target in about["samples"]["empty"]]
+    assert len(samples) == 20 and max(samples) > 1000
+
+
+def test_a_corpus_that_is_dropped_altogether_is_an_error(tmp_path):
+    with pytest.raises(UserError, match=r"no line is left of 3; dropped 2 empty, 1 length_ratio"):
+        cleaned(tmp_path, [("", "b"), ("a", "b" * 99), ("", "")])
+    assert not (tmp_path / "out" / "x.tsv.zst").exists()
+
+
+def run(module, *arguments):
+    command = [sys.executable, "-m", f"distill.{module}", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_commands(tmp_path):
+    lines = [("", "b"), (ENGLISH, GERMAN), (ENGLISH, GERMAN), (GERMAN, GERMAN), ("The dog is here.", "Der Hund ist da.")]
+    source = corpus(tmp_path / "x.tsv.zst", lines, name="x", lines=5)
+    shards = [tmp_path / f"shards/{k}-of-2.tsv.zst" for k in (1, 2)]
+    for k, shard in enumerate(shards, 1):
+        asked = '{"langid": ["source", "target"]}'
+        result = run("clean", "--input", source, "--shard", f"{k}/2", "--languages", "en", "de", "--rules", asked, "--output", shard)  # fmt: skip
+        assert result.returncode == 0, result.stderr
+    final = tmp_path / "clean/x.tsv.zst"
+    result = run("gather", "--inputs", *shards, "--about", tmp_path / "x.json", "--duplicates", "--output", final)
+    assert result.returncode == 0, result.stderr
+    assert list(records.read(final)) == [(ENGLISH, GERMAN), ("The dog is here.", "Der Hund ist da.")]
+    about = read_json(records.info(final))
+    assert about["dropped"] == {"empty": 1, "held_out": 0, "language": 1, "duplicate": 1}
+    assert about["samples"]["language"] == [[GERMAN, GERMAN]]
 
 
 @pytest.mark.parametrize("role", ["dev", "test"])
 def test_dev_and_test_sets_are_copied(tmp_path, role):
     lines = [("a", "b" * 99), ("a", "b" * 99), ("one two three four five six", "x")]
-    source = corpus(tmp_path / "x.tsv.zst", lines)
-    run("clean", "--input", source, "--output", tmp_path / "y.tsv.zst", "--role", role, "--max-tokens", "2")
+    clean.copy(corpus(tmp_path / "x.tsv.zst", lines), tmp_path / "y.tsv.zst", role, characters(["en", "de"]))
     assert list(records.read(tmp_path / "y.tsv.zst")) == lines
     about = read_json(tmp_path / "y.json")
     assert (about["lines_in"], about["lines_out"], about["dropped"]) == (3, 3, {})
 
 
-def refused(tmp_path, content, role="train", **about):
-    source = corpus(tmp_path / "x.tsv.zst", content, **about)
-    with pytest.raises(UserError) as error:
-        clean.clean(source, tmp_path / "y.tsv.zst", role, filters() if role == "train" else {})
-    assert not (tmp_path / "y.tsv.zst").exists()
-    return str(error.value)
-
-
 def test_an_empty_side_of_a_test_set_is_an_error(tmp_path):
-    assert "x.tsv.zst: line 2 has an empty side" in refused(tmp_path, [("a", "b"), ("a", "")], "test")
+    source = corpus(tmp_path / "x.tsv.zst", [("a", "b"), ("a", "")])
+    with pytest.raises(UserError, match=r"x\.tsv\.zst: line 2 has an empty side"):
+        clean.copy(source, tmp_path / "y.tsv.zst", "test", characters(["en", "de"]))
+    assert not (tmp_path / "y.tsv.zst").exists()
 
 
-def test_nothing_left_is_an_error(tmp_path):
-    message = refused(tmp_path, [("", "b"), ("a", "b" * 99), ("", "")])
-    assert "x.tsv.zst: no line is left of 3; dropped 2 empty, 1 length_ratio" in message
-
-
-def test_a_text_that_is_not_that_of_its_json_is_an_error(tmp_path):
-    assert "has 1 lines, its JSON says 2" in refused(tmp_path, [("a", "b")], lines=2)
-
-
-# Language identification and gathering
-
-ENGLISH = "A group of people are standing in front of the large building."
-GERMAN = "Eine Gruppe von Menschen steht vor dem großen Gebäude."
-
-
-@pytest.fixture(scope="module")
-def english_german():
-    return identify.language(["en", "de"])
-
-
-@pytest.mark.parametrize(
-    ("record", "dropped"),
-    [
-        ((ENGLISH, GERMAN), False),
-        ((GERMAN, GERMAN), True),
-        ((ENGLISH, ENGLISH), True),
-        ((ENGLISH,), False),
-        ((GERMAN,), True),
-    ],
-)
-def test_language(english_german, record, dropped):
-    assert english_german(record) is dropped
-
-
-def test_unknown_language():
-    with pytest.raises(UserError, match=r"langid\.py does not know the language 'xx'; it knows"):
-        identify.language(["en", "xx"])
-
-
-def run(module, *arguments):
-    command = [sys.executable, "-m", f"distill.{module}", *map(str, arguments)]
-    subprocess.run(command, check=True, capture_output=True)
-
-
-def test_whole_chain_tells_every_reason(tmp_path):
-    lines = [
-        ("", "b"),
-        (ENGLISH, GERMAN),
-        (ENGLISH, GERMAN),
-        (GERMAN, GERMAN),
-        ("The dog is here.", "Der Hund ist da."),
-    ]
-    source = corpus(tmp_path / "x.tsv.zst", lines, name="x", lines=5)
-    run("clean", "--input", source, "--output", tmp_path / "rules/x.tsv.zst", "--role", "train")
-    shards = [tmp_path / f"shards/{number}.tsv.zst" for number in range(2)]
-    run("shard", "--input", tmp_path / "rules/x.tsv.zst", "--outputs", *shards)
-    kept = [tmp_path / f"kept/{number}.tsv.zst" for number in range(2)]
-    for shard, output in zip(shards, kept, strict=True):
-        run("identify", "--input", shard, "--languages", "en", "de", "--output", output)
-    final = tmp_path / "clean/x.tsv.zst"
-    run("gather", "--inputs", *kept, "--after", tmp_path / "rules/x.json", "--output", final)
-    assert list(records.read(final)) == [(ENGLISH, GERMAN), ("The dog is here.", "Der Hund ist da.")]
-    about = read_json(records.info(final))
-    assert (about["name"], about["lines_in"], about["lines_out"]) == ("x", 5, 2)
-    expected = {"empty": 1, "too_long": 0, "length_ratio": 0, "held_out": 0, "duplicate": 1, "language": 1}
-    assert about["dropped"] == expected
-    assert about["samples"]["language"] == [[GERMAN, GERMAN]]
-    assert about["sha256"] == records.write(tmp_path / "y.tsv.zst", records.read(final))[1]
+# Gathering
 
 
 def shard(path, lines, lines_in=None):
-    _, checksum = records.write(path, lines)
-    dropped = {"empty": (lines_in or len(lines)) - len(lines)}
-    counts = {"lines_in": lines_in or len(lines), "lines_out": len(lines), "dropped": dropped, "sha256": checksum}
-    write_json(records.info(path), counts)
+    source = corpus(path.with_name(f"raw-{path.name}"), lines)
+    tables = characters(["en", "de"])
+    clean.clean(source, None, path, Funnel(rules.chosen({}, ["en", "de"], [], tables)), tables, None)
     return path
-
-
-@given(st.lists(PAIRS, min_size=1, max_size=5))
-def test_gather_puts_shards_in_order(folder, parts):
-    assume(any(parts))
-    shards = [shard(folder / f"{number}.tsv.zst", lines, len(lines) + 2) for number, lines in enumerate(parts)]
-    gather.gather(shards, folder / "all.tsv.zst", None)
-    whole = [record for lines in parts for record in lines]
-    assert list(records.read(folder / "all.tsv.zst")) == whole
-    about = read_json(folder / "all.json")
-    assert about["sha256"] == records.write(folder / "y.tsv.zst", whole)[1]
-    assert about["lines_out"] == len(whole)
-    assert about["lines_in"] == len(whole) + about["dropped"]["empty"]
 
 
 def test_gather_refuses_a_shard_that_is_not_that_of_its_json(tmp_path):
@@ -273,17 +271,17 @@ def test_gather_refuses_a_shard_that_is_not_that_of_its_json(tmp_path):
     for wrong in ([("c", "x")], [("c", "d"), ("e", "f")]):
         records.write(bad, wrong)
         with pytest.raises(UserError, match=r"1\.tsv\.zst: its . lines are not those of 1\.json; delete both"):
-            gather.gather([good, bad], tmp_path / "all.tsv.zst", None)
+            gather.gather([good, bad], tmp_path / "all.tsv.zst", {}, [], [])
         assert not (tmp_path / "all.tsv.zst").exists()
 
 
 def test_gather_refuses_a_missing_shard(tmp_path):
-    before = tmp_path / "before.json"
-    write_json(before, {"lines_in": 9, "lines_out": 2, "dropped": {}, "samples": {}, "seconds": 1})
-    with pytest.raises(UserError, match="the shards have 1 lines, the stage before kept 2"):
-        gather.gather([shard(tmp_path / "0.tsv.zst", [("a", "b")])], tmp_path / "all.tsv.zst", before)
+    with pytest.raises(UserError, match="the shards were made of 1 lines, the corpus has 2"):
+        gather.gather([shard(tmp_path / "0.tsv.zst", [("a", "b")])], tmp_path / "all.tsv.zst", {"lines": 2}, [], [])
 
 
-def test_gather_refuses_an_empty_whole(tmp_path):
-    with pytest.raises(UserError, match=r"all\.tsv\.zst: no line is left of 3; dropped 3 empty"):
-        gather.gather([shard(tmp_path / "0.tsv.zst", [], 3)], tmp_path / "all.tsv.zst", None)
+def test_what_was_written_is_read_again(tmp_path):
+    path = corpus(tmp_path / "x.tsv.zst", [("a", "b")])
+    with pytest.raises(UserError, match=r"x\.tsv\.zst: was not written as it was meant to be"):
+        gather.verify_written(path, 1, 12345, characters([]))
+    assert not path.exists()

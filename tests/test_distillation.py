@@ -6,11 +6,8 @@ import sys
 
 import pytest
 import sentencepiece
-from hypothesis import given
-from hypothesis import strategies as st
 
 from distill.encode import encode
-from distill.shard import sizes
 from distill.translate import translate
 from distill.vocabulary import train
 from formats import records
@@ -24,20 +21,6 @@ def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("vocabulary") / "sentencepiece.model"
     path.write_bytes(train([side for pair in PAIRS for side in pair], 100, 1.0, 1))
     return path
-
-
-@given(st.integers(0, 10**9), st.integers(1, 100))
-def test_shards_are_equal_within_one_record_and_complete(lines, shards):
-    parts = sizes(lines, shards)
-    assert sum(parts) == lines and len(parts) == shards and max(parts) - min(parts) <= 1
-
-
-def test_shards_hold_the_records_in_order(tmp_path):
-    records.write(tmp_path / "all.tsv.zst", PAIRS)
-    outputs = [tmp_path / f"{n}.tsv.zst" for n in range(7)]
-    command = [sys.executable, "-m", "distill.shard", "--input", tmp_path / "all.tsv.zst", "--outputs", *outputs]
-    subprocess.run(command, check=True, capture_output=True)
-    assert [record for output in outputs for record in records.read(output)] == PAIRS
 
 
 def test_pieces_decode_to_the_sentences(model, tmp_path):

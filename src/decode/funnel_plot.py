@@ -13,13 +13,19 @@ from formats.errors import UserError, command
 from formats.files import read_json
 
 KEPT = "#bbbbbb"
-REASONS = {  # in the order in which they are checked; colours of Okabe and Ito
+REASONS = {  # in the order in which they are checked; the colours of Okabe and Ito, then of Tol's muted scheme
     "empty": "#000000",
+    "control_characters": "#882255",
     "too_long": "#e69f00",
     "length_ratio": "#56b4e9",
+    "identical": "#999933",
+    "wrong_script": "#cc6677",
+    "digit_mismatch": "#44aa99",
+    "repeated_ngram": "#332288",
     "held_out": "#d55e00",
-    "duplicate": "#0072b2",
     "language": "#009e73",
+    "duplicate": "#0072b2",
+    "near_duplicate": "#88ccee",
 }
 OTHER = "#cc79a7"
 

@@ -1,78 +1,96 @@
-"""Clean a corpus: every line is kept, or dropped for exactly one reason, and counted.
+"""Clean one shard of a corpus: every line is kept, or dropped for exactly one reason, and counted.
 
+Duplicates are left to distill.gather, which sees the whole corpus; it needs the keys written here, two 64-bit hashes a
+kept record: of the record, and of what remains of it without case, punctuation and numbers.
 Dev and test sets are copied as they are; a line of theirs with an empty side is an error.
-Language identification is a stage of its own (distill.identify), as it takes far longer than all the rest.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+
 from distill import rules
+from distill.characters import Characters, characters
+from distill.funnel import KEPT, Funnel
+from distill.measures import Measured
 from formats import records
+from formats.batches import Batch, batches
 from formats.errors import UserError, command
-from formats.files import read_json, write_json
+from formats.files import read_json, whole, write_json
 from formats.progress import progress
 
 FILTERED_ROLES = ("train", "monolingual")
 ROLES = (*FILTERED_ROLES, "dev", "test")
+KEYS_SUFFIX = ".keys"
 
 
-def registry(max_tokens: int, max_length_ratio: float, held_out: list[Path]) -> dict[str, rules.Rule]:
-    """The rules, in the order in which they are asked."""
-    return {
-        "empty": rules.empty,
-        "too_long": rules.too_long(max_tokens),
-        "length_ratio": rules.length_ratio(max_length_ratio),
-        "held_out": rules.held_out(held_out),
-        "duplicate": rules.duplicate(),
-    }
+def keys_file(path: Path) -> Path:
+    """The keys of a shard: uint64[records, 2], little-endian."""
+    return path.with_name(records.name(path) + KEYS_SUFFIX)
 
 
-def complete(path: Path, corpus: Iterable[records.Record]) -> Iterator[records.Record]:
-    """The records of a dev or test set. Raises UserError for one with an empty side."""
-    for number, record in enumerate(corpus, 1):
-        if rules.empty(record):
-            raise UserError(
-                f"{path}: line {number} has an empty side; dev and test sets are not filtered, mend the text"
-            )
-        yield record
+def rejected_lines(batch: Batch, verdict: np.ndarray, reasons: list[str]) -> Iterator[bytes]:
+    """Every dropped record as a line of TSV with the reason in front."""
+    for row in np.flatnonzero(verdict != KEPT):
+        yield records.line((reasons[verdict[row]], *batch.record(row)))
 
 
-def cleaned(
-    source: Path, corpus: Iterable[records.Record], lines: int | None, funnel: rules.Funnel
-) -> Iterator[records.Record]:
-    """What passes the funnel. Raises UserError if ``corpus`` does not have the ``lines`` its JSON tells of."""
-    yield from funnel.passed(corpus)
-    if lines not in (None, funnel.lines_in):
-        raise UserError(f"{source}: has {funnel.lines_in:,} lines, its JSON says {lines:,}; delete both, run again")
-    rules.require_lines(source, funnel.counts())
+def clean(
+    source: Path, shard: records.Shard | None, output: Path, funnel: Funnel, tables: Characters, rejected: Path | None
+) -> None:
+    """Write the records that pass the funnel, their keys and counts, and if asked for the rejected ones."""
+    with ExitStack() as stack:
+        kept = stack.enter_context(records.writer(output))
+        keys = stack.enter_context(open(stack.enter_context(whole(keys_file(output))), "wb"))
+        dropped = stack.enter_context(records.writer(rejected)) if rejected else None
+        for batch in progress(batches(source, shard), f"clean {records.name(output)}", size=len):
+            measured = Measured(batch, tables)
+            verdict = funnel.sort_out(measured)
+            rows = np.flatnonzero(verdict == KEPT)
+            kept.write(batch.lines(rows))
+            keys.write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
+            if dropped:
+                dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
+    write_json(records.info(output), funnel.counts() | {"sha256": kept.sha256})
 
 
-def clean(source: Path, output: Path, role: str, filters: dict[str, rules.Rule]) -> None:
-    """Write ``output`` and the JSON beside it, which continues the one beside ``source`` if there is one."""
+def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
+    """Write a dev or test set as it is, with its counts. Raises UserError for a record with an empty side."""
     about = read_json(records.info(source)) if records.info(source).exists() else {"name": records.name(source)}
-    lines = about.pop("lines", None)
-    corpus = progress(records.read(source), f"clean {records.name(source)}", total=lines)
-    if role not in FILTERED_ROLES:
-        corpus = complete(source, corpus)
-    funnel = rules.Funnel(filters)
-    _, checksum = records.write(output, cleaned(source, corpus, lines, funnel))
-    write_json(records.info(output), about | {"role": role} | funnel.counts() | {"sha256": checksum})
+    funnel = Funnel({})
+    with records.writer(output) as copied:
+        for batch in batches(source):
+            measured = Measured(batch, tables)
+            for row in np.flatnonzero(rules.empty(measured, np.arange(len(batch)))):
+                raise UserError(
+                    f"{source}: line {funnel.lines_in + row + 1} has an empty side; "
+                    f"{role} sets are not filtered, mend the text"
+                )
+            copied.write(batch.text.tobytes())
+            funnel.sort_out(measured)
+    write_json(records.info(output), about | {"role": role} | funnel.counts() | {"sha256": copied.sha256})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records, X.tsv.zst")
-    parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
-    parser.add_argument("--role", choices=ROLES, required=True)
-    parser.add_argument("--max-tokens", type=int, default=100, help="a side, by whitespace (default: %(default)s)")
-    parser.add_argument("--max-length-ratio", type=float, default=3.0, help="in characters (default: %(default)s)")
+    parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
+    parser.add_argument("--role", choices=ROLES, default="train", help="(default: %(default)s)")
+    parser.add_argument("--languages", nargs="+", required=True, help="of the columns, ISO 639-1 codes")
+    parser.add_argument("--rules", type=json.loads, default={}, help="`cleaning` of the configuration, as JSON")
     parser.add_argument("--held-out", type=Path, nargs="*", default=[], help="all dev and test sets of the study")
+    parser.add_argument("--output", type=Path, required=True, help="records; counts and keys are written beside them")
+    parser.add_argument("--rejected", type=Path, help="records to write the dropped ones to, the reason in front")
     args = parser.parse_args()
-    filtered = args.role in FILTERED_ROLES
-    filters = registry(args.max_tokens, args.max_length_ratio, args.held_out) if filtered else {}
-    clean(args.input, args.output, args.role, filters)
+    tables = characters(args.languages)
+    if args.role not in FILTERED_ROLES:
+        return copy(args.input, args.output, args.role, tables)
+    chosen = rules.chosen(args.rules, args.languages, args.held_out, tables)
+    clean(args.input, args.shard, args.output, Funnel(chosen), tables, args.rejected)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ SECOND_THREAD = 0.6  # what each further thread of one training adds
 DECODING_SECONDS = 12e-6  # a target token and a million parameters, beam 4 in 8 bits, on one core
 BASELINE_SECONDS = 25.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, start included
 ENGINE_SECONDS = 2.5  # a CTranslate2 run over the same, mean of the types and beams
-IDENTIFY_SECONDS = 1 / 760  # langid.py, a sentence
+READING_SECONDS = 1 / 300_000  # fetch, a line of a corpus
+CLEANING_SECONDS = 1 / 100_000  # all rules and langid.py's decision, a line of a corpus
 TOKENS = 20  # a sentence, in pieces
 SENTENCE_BYTES = 150  # a pair as record, as pieces and as shard, compressed or not, all copies together: 6 times this
 COPIES = 6
@@ -50,7 +51,7 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     decoding = config["decoding"]
     runs = len(decoding["compute_types"]) * len(decoding["beam_sizes"]) * 2 * ENGINE_SECONDS + BASELINE_SECONDS
     seconds = {
-        "language identification": IDENTIFY_SECONDS * sum(n for name, n in training.items() if corpora[name]["langid"]),
+        "corpora": (READING_SECONDS + CLEANING_SECONDS) * sum(training.values()),
         "training": sum(training_seconds(settings[name], millions[name]) for name in shapes),
         "distillation": sum(training.values()) * TOKENS * DECODING_SECONDS * millions["teacher"],
         "decoding and timing (alone on the machine)": len(shapes) * decoding["runs"] * runs,

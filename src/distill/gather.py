@@ -1,62 +1,133 @@
-"""Put the shards of a corpus together, in order, and their counts; nothing may get lost on the way."""
+"""Put the shards of a corpus together, in order, and their counts; nothing may get lost on the way.
+
+Here duplicates are dropped too: only now is the whole corpus at hand. The merge is checked on both sides, by the number
+of records and a checksum that does not depend on how they were cut up: the sum of their 64-bit hashes.
+"""
 
 import argparse
 import hashlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from distill import rules
+import numpy as np
+
+from distill import duplicates
+from distill.characters import Characters, characters
+from distill.clean import keys_file, rejected_lines
+from distill.funnel import KEPT, Funnel, chained, merged, require_lines
+from distill.measures import Measured
+from distill.rules import Rule
 from formats import records
+from formats.batches import Batch, batches
 from formats.errors import UserError, command
 from formats.files import read_json, write_json
+from formats.progress import progress
+
+DUPLICATES = {"duplicate": 0, "near_duplicate": 1}  # reason: column of the keys
 
 
-def verified(path: Path) -> Iterator[records.Record]:
+def verified(path: Path) -> Iterator[Batch]:
     """The records of a shard. Raises UserError if they are not those that its JSON tells of."""
     counts = read_json(records.info(path))
     number, digest = 0, hashlib.sha256()
-    for record in records.read(path):
-        digest.update(records.line(record))
-        number += 1
-        yield record
+    for batch in batches(path):
+        digest.update(batch.text)
+        number += len(batch)
+        yield batch
     if (number, digest.hexdigest()) != (counts["lines_out"], counts["sha256"]):
         raise UserError(
             f"{path}: its {number:,} lines are not those of {records.info(path).name}; delete both, run again"
         )
 
 
-def chained(before: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
-    """The counts of two stages as those of one. Raises UserError if the second did not see all that the first kept."""
-    if before["lines_out"] != counts["lines_in"]:
+def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dict[str, Rule]:
+    """For each reason a rule that has to be asked about all records of the shards, in their order."""
+    files = [keys_file(path) for path in shards]
+    total = sum(path.stat().st_size for path in files) // 16
+
+    def rule(column: int) -> Rule:
+        marks = duplicates.repeated(duplicates.read_keys(files, column), total, folder)
+        position = 0
+
+        def seen_before(measured: Measured, rows: np.ndarray) -> np.ndarray:
+            nonlocal position
+            answer = duplicates.marked(marks, position, len(measured.batch))[rows]
+            position += len(measured.batch)
+            return answer
+
+        return seen_before
+
+    return {reason: rule(DUPLICATES[reason]) for reason in reasons}
+
+
+def checksum(measured: Measured) -> int:
+    return int(measured.hash.sum(dtype=np.uint64))
+
+
+def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: list[str], rejected: list[Path]) -> None:
+    """Write ``output`` and the JSON beside it, which continues ``about`` and the counts of the shards.
+
+    ``rejected`` are the rejected records of the shards, to be put together beside ``output``.
+    """
+    before = merged([read_json(records.info(path)) for path in shards])
+    if about.get("lines", before["lines_in"]) != before["lines_in"]:
         raise UserError(
-            f"the shards have {counts['lines_in']:,} lines, the stage before kept {before['lines_out']:,}; "
+            f"{output}: the shards were made of {before['lines_in']:,} lines, the corpus has {about['lines']:,}; "
             "delete the shards, run again"
         )
-    return before | {
-        "lines_out": counts["lines_out"],
-        "dropped": before["dropped"] | counts["dropped"],
-        "samples": before["samples"] | counts["samples"],
-        "seconds": round(before["seconds"] + counts["seconds"], 3),
-    }
+    funnel, tables, kept_sum = Funnel(duplicate_rules(shards, reasons, output.parent)), characters([]), 0
+    with ExitStack() as stack:
+        kept = stack.enter_context(records.writer(output))
+        dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
+        stream = (batch for path in shards for batch in verified(path))
+        for batch in progress(stream, f"gather {records.name(output)}", before["lines_out"], size=len):
+            measured = Measured(batch, tables)
+            verdict = funnel.sort_out(measured)
+            rows = np.flatnonzero(verdict == KEPT)
+            kept_sum += int(measured.hash[rows].sum(dtype=np.uint64))
+            kept.write(batch.lines(rows))
+            if dropped:
+                dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
+        for text in (text for path in rejected for text in records.frames(path)):
+            dropped.write(text)
+        counts = chained(before, funnel.counts())
+        require_lines(output, counts)
+    verify_written(output, counts["lines_out"], kept_sum % 2**64, tables)
+    counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
+    write_json(records.info(output), about | counts | {"sha256": kept.sha256, "checksum": f"{kept_sum % 2**64:016x}"})
 
 
-def gather(shards: list[Path], output: Path, before: Path | None) -> None:
-    """Write ``output`` and the JSON beside it, which continues ``before``, the JSON of the stage that was sharded."""
-    counts = rules.merged([read_json(records.info(path)) for path in shards])
-    counts = chained(read_json(before), counts) if before else {"name": records.name(output)} | counts
-    rules.require_lines(output, counts)
-    _, checksum = records.write(output, (record for path in shards for record in verified(path)))
-    write_json(records.info(output), counts | {"sha256": checksum})
+def verify_written(path: Path, count: int, total: int, tables: Characters) -> None:
+    """Raises UserError, and deletes the file, if it does not hold these records."""
+    lines, found = 0, 0
+    for batch in batches(path):
+        lines += len(batch)
+        found += checksum(Measured(batch, tables))
+    if (lines, found % 2**64) != (count, total):
+        path.unlink()
+        raise UserError(f"{path}: was not written as it was meant to be and is deleted; check the disk, run again")
+
+
+def rejected_file(path: Path) -> Path:
+    return path.with_name(f"{records.name(path)}.rejected{records.SUFFIX}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="shards in order, each with its JSON")
-    parser.add_argument("--after", type=Path, help="JSON of the corpus that was sharded, if its counts go on here")
+    parser.add_argument("--about", type=Path, help="JSON of the corpus that was cut into shards, which goes on here")
+    parser.add_argument("--duplicates", action="store_true", help="drop records that were there before")
+    parser.add_argument(
+        "--near-duplicates", action="store_true", help="and near ones: other case, signs, numbers"
+    )
+    parser.add_argument("--rejected", type=Path, nargs="*", default=[], help="rejected records of the shards")
     parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
     args = parser.parse_args()
-    gather(args.inputs, args.output, args.after)
+    about = read_json(args.about) if args.about else {"name": records.name(args.output)}
+    asked = {"duplicate": args.duplicates, "near_duplicate": args.near_duplicates}
+    gather(args.inputs, args.output, about, [reason for reason in DUPLICATES if asked[reason]], args.rejected)
 
 
 if __name__ == "__main__":

@@ -1,127 +1,133 @@
-"""Cleaning rules: each says of one record whether it has to go. And the funnel that applies and counts them."""
+"""Cleaning rules: each says of the records of a batch which of them have to go.
 
-import hashlib
-import itertools
-import time
-from collections.abc import Callable, Iterable, Iterator
+A rule is asked about some rows of a batch and answers with one bool a row. The registry holds all of them; what a
+study switches on, and how far, is its ``cleaning`` (workflow/schemas/config.schema.yaml).
+"""
+
+from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
-import regex
+import numpy as np
 
-from formats import records
-from formats.errors import UserError
-from formats.records import Record
+from distill.characters import Characters
+from distill.language import Identifier
+from distill.measures import Measured
+from formats.batches import batches
 
-Rule = Callable[[Record], bool]
+Rule = Callable[[Measured, np.ndarray], np.ndarray]
 
-SAMPLES = 20  # records kept of what a rule drops, for people to look at
-_NOT_A_WORD = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
+SIDES = ("source", "target")
 
 
-def empty(record: Record) -> bool:
-    return not all(record)
+def _of_sides(measured: Measured, rows: np.ndarray, name: str) -> np.ndarray:
+    """One measure of all columns, [columns, rows]."""
+    return np.array([getattr(side, name)[rows] for side in measured.sides])
+
+
+def empty(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    """A side has no word."""
+    return (_of_sides(measured, rows, "words") == 0).any(0)
+
+
+def control_characters(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    """A side holds a character that no writer meant: see distill.characters."""
+    return _of_sides(measured, rows, "control").any(0)
+
+
+def identical(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    """Nothing was translated."""
+    source, target = _of_sides(measured, rows, "hash")
+    return source == target
 
 
 def too_long(maximum: int) -> Rule:
     """``maximum`` in whitespace tokens, either side."""
-    return lambda record: any(len(side.split()) > maximum for side in record)
+    return lambda measured, rows: (_of_sides(measured, rows, "words") > maximum).any(0)
 
 
 def length_ratio(maximum: float) -> Rule:
-    """``maximum`` of the longer side to the shorter one, in characters; for records without empty sides."""
+    """``maximum`` of the longer side to the shorter one, in characters."""
 
-    def rule(record: Record) -> bool:
-        lengths = [len(side) for side in record]
-        return max(lengths) > maximum * min(lengths)
-
-    return rule
-
-
-def folded(sentence: str) -> str:
-    """What is left of a sentence without case, spaces and punctuation; texts that differ in these only are one text."""
-    return _NOT_A_WORD.sub("", records.sentence(records.sentence(sentence).casefold())) or sentence
-
-
-def held_out(corpora: Iterable[str | PathLike]) -> Rule:
-    """Either side of a record is, folded, either side of a record of these corpora, which are held in memory."""
-    known = {folded(side) for path in corpora for record in records.read(path) for side in record}
-    return lambda record: any(folded(side) in known for side in record)
-
-
-def duplicate() -> Rule:
-    """The same record was there before.
-
-    Records are remembered as 8 bytes of their hash, in a set of integers: 80 to 110 bytes a distinct record (measured),
-    so up to 4.4 GB for 40 million. The chance that even one of those is taken for another is n^2 / 2^65, 1 in 20,000.
-    """
-    seen: set[int] = set()
-
-    def rule(record: Record) -> bool:
-        digest = int.from_bytes(hashlib.blake2b(records.line(record), digest_size=8).digest())
-        if digest in seen:
-            return True
-        seen.add(digest)
-        return False
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        lengths = _of_sides(measured, rows, "characters")
+        return lengths.max(0) > maximum * lengths.min(0)
 
     return rule
 
 
-class Funnel:
-    """Passes on what no rule drops. A dropped record counts for the first rule that drops it, and for no other."""
+def wrong_script(minimum: float) -> Rule:
+    """``minimum`` share of the letters of a side that are in a script of its language."""
 
-    def __init__(self, rules: dict[str, Rule]):
-        self._rules = rules
-        self._start = time.monotonic()
-        self.lines_in = 0
-        self.dropped = dict.fromkeys(rules, 0)
-        self.samples: dict[str, list[Record]] = {reason: [] for reason in rules}
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        return (_of_sides(measured, rows, "in_script") < minimum * _of_sides(measured, rows, "letters")).any(0)
 
-    def reason(self, record: Record) -> str | None:
-        return next((reason for reason, rule in self._rules.items() if rule(record)), None)
-
-    def passed(self, corpus: Iterable[Record]) -> Iterator[Record]:
-        for record in corpus:
-            self.lines_in += 1
-            reason = self.reason(record)
-            if reason is None:
-                yield record
-                continue
-            self.dropped[reason] += 1
-            if len(self.samples[reason]) < SAMPLES:
-                self.samples[reason].append(record)
-
-    def counts(self) -> dict[str, Any]:
-        """What goes into the JSON beside a corpus."""
-        return {
-            "lines_in": self.lines_in,
-            "lines_out": self.lines_in - sum(self.dropped.values()),
-            "dropped": self.dropped,
-            "samples": self.samples,
-            "seconds": round(time.monotonic() - self._start, 3),
-        }
+    return rule
 
 
-def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The counts of shards as those of their whole: sums, and the first samples."""
-    reasons = list(dict.fromkeys(reason for count in counts for reason in count.get("dropped", {})))
-    samples = {
-        reason: list(
-            itertools.islice(itertools.chain(*(c.get("samples", {}).get(reason, []) for c in counts)), SAMPLES)
-        )
-        for reason in reasons
-    }
-    return {
-        "lines_in": sum(count["lines_in"] for count in counts),
-        "lines_out": sum(count["lines_out"] for count in counts),
-        "dropped": {reason: sum(count.get("dropped", {}).get(reason, 0) for count in counts) for reason in reasons},
-        "samples": samples,
-        "seconds": round(sum(count.get("seconds", 0) for count in counts), 3),
-    }
+def digit_mismatch(maximum: float) -> Rule:
+    """``maximum`` share of the digits of both sides without a partner on the other side, in whatever order."""
+    return lambda measured, rows: measured.digit_mismatch(rows) > maximum
 
 
-def require_lines(path: str | PathLike, counts: dict[str, Any]) -> None:
-    """Raises UserError where cleaning has left nothing to train on."""
-    if not counts["lines_out"]:
-        dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
-        raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
+def repeated_ngram(maximum: int) -> Rule:
+    """``maximum`` times in a row that the same one to four words may come."""
+    return lambda measured, rows: measured.repeats(rows) > maximum
+
+
+def held_out(corpora: Iterable[str | PathLike], characters: Characters) -> Rule:
+    """Decontamination: a side is a side of a record of these corpora, whatever the case, punctuation, numbers."""
+    sides = [side.folded for path in corpora for batch in batches(path) for side in Measured(batch, characters).sides]
+    known = np.unique(np.concatenate([np.empty(0, np.uint64), *sides]))
+
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        return np.isin(_of_sides(measured, rows, "folded"), known, kind="sort").any(0)
+
+    return rule
+
+
+def language(sides: Iterable[str], expected: list[str], candidates: list[str] | None) -> Rule:
+    """langid.py takes a side for another language than the ``expected`` one of its column."""
+    identifier = Identifier(candidates)
+    wanted = {column: identifier.classes.index(expected[column]) for column in map(SIDES.index, sides)}
+
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        wrong = np.zeros(len(rows), bool)
+        text, starts, ends = measured.batch
+        for column, code in wanted.items():
+            asked = np.flatnonzero(~wrong)  # the costliest question of all: not twice of one record
+            chosen = rows[asked]
+            found = identifier.classify(text, starts[chosen, column].copy(), ends[chosen, column].copy())
+            wrong[asked] = found != code
+        return wrong
+
+    return rule
+
+
+# reason: key of the configuration, what makes the rule of its value. In the order in which they are asked; a record
+# counts for the first that drops it.
+REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
+    "control_characters": ("control_characters", lambda _: control_characters),
+    "too_long": ("max_tokens", too_long),
+    "length_ratio": ("max_length_ratio", length_ratio),
+    "identical": ("identical", lambda _: identical),
+    "wrong_script": ("min_script_share", wrong_script),
+    "digit_mismatch": ("max_digit_mismatch", digit_mismatch),
+    "repeated_ngram": ("max_repeats", repeated_ngram),
+}
+OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # of no meaning for monolingual text
+
+
+def chosen(
+    settings: dict[str, Any], languages: list[str], held: Iterable[str | PathLike], characters: Characters
+) -> dict[str, Rule]:
+    """The rules that the settings switch on, by reason. Null, false and an empty list are off."""
+    rules: dict[str, Rule] = {"empty": empty}
+    for reason, (key, factory) in REGISTRY.items():
+        value = settings.get(key)
+        if value not in (None, False) and (len(languages) > 1 or reason not in OF_PAIRS):
+            rules[reason] = factory(value)
+    rules["held_out"] = held_out(held, characters)
+    if asked := [side for side in settings.get("langid", []) if side in SIDES[: len(languages)]]:
+        rules["language"] = language(asked, languages, settings.get("langid_languages"))
+    return rules

@@ -12,13 +12,13 @@ from pathlib import Path
 import ctranslate2
 import sentencepiece
 
-from distill import rules
 from formats import records
 from formats.errors import UserError, command
 from formats.files import write_json
 from formats.progress import progress
 
 BATCH_TOKENS = 2048  # CTranslate2 reads a window of 16 batches and sorts it by length
+SAMPLES = 20  # sources without a translation that are kept to be looked at
 MAXIMUM_PIECES = 150  # the limit of the WNGT 2020 submission
 
 
@@ -42,9 +42,19 @@ def translate(
         yield processor.decode(result.hypotheses[0])
 
 
+def translated(pairs: Iterable[records.Record], empty: list[tuple[int, records.Record]]) -> Iterator[records.Record]:
+    """Pass on the pairs that have a translation; the others are added to ``empty`` with their numbers."""
+    for number, pair in enumerate(pairs, 1):
+        if pair[1]:
+            yield pair
+        else:
+            empty.append((number, pair))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
+    parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
     parser.add_argument("--model", type=Path, required=True, help="the teacher as a CTranslate2 folder")
     parser.add_argument("--sentencepiece", type=Path, required=True)
     parser.add_argument("--beam-size", type=int, default=4)
@@ -53,14 +63,17 @@ def main() -> None:
     args = parser.parse_args()
 
     processor = sentencepiece.SentencePieceProcessor(model_file=str(args.sentencepiece))
-    sources = (record[0] for record in records.read(args.input))
+    sources = (record[0] for record in records.read(args.input, args.shard))
     hypotheses = translate(sources, args.model, processor, args.beam_size, args.threads)
     # strict: a shift between the sides is an error here, not noise later.
-    pairs = zip((record[0] for record in records.read(args.input)), map(records.sentence, hypotheses), strict=True)
-    funnel = rules.Funnel({"empty_translation": rules.empty})
-    shown = progress(pairs, f"translate {records.name(args.input)}", unit="sentence")
-    _, checksum = records.write(args.output, funnel.passed(shown))
-    write_json(records.info(args.output), funnel.counts() | {"sha256": checksum})
+    again = (record[0] for record in records.read(args.input, args.shard))
+    pairs = zip(again, map(records.sentence, hypotheses), strict=True)
+    empty: list[tuple[int, records.Record]] = []
+    shown = progress(pairs, f"translate {records.name(args.output)}", unit="sentence")
+    kept, checksum = records.write(args.output, translated(shown, empty))
+    counts = {"lines_in": kept + len(empty), "lines_out": kept, "dropped": {"empty_translation": len(empty)}}
+    samples = {"samples": {"empty_translation": empty[:SAMPLES]}}
+    write_json(records.info(args.output), counts | samples | {"sha256": checksum})
 
 
 if __name__ == "__main__":

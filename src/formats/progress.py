@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -11,14 +11,27 @@ Item = TypeVar("Item")
 LOG_SECONDS = 15  # a line in a log is for a person who looks in now and then
 
 
-def progress(items: Iterable[Item], what: str, total: int | None = None, unit: str = "line") -> Iterator[Item]:
-    """Pass the items through and show how many have passed, how fast, and how long the rest will take."""
+def _one(_: object) -> int:
+    return 1
+
+
+def progress(
+    items: Iterable[Item], what: str, total: int | None = None, unit: str = "line", size: Callable[[Item], int] = _one
+) -> Iterator[Item]:
+    """Pass the items through and show how many have passed, how fast, and how long the rest will take.
+
+    An item counts for ``size`` units, as a batch does for the lines in it.
+    """
     if sys.stderr.isatty():
-        yield from tqdm(items, desc=what, total=total, unit=unit, unit_scale=True)
+        with tqdm(desc=what, total=total, unit=unit, unit_scale=True) as bar:
+            for item in items:
+                yield item
+                bar.update(size(item))
         return
     start = last = time.monotonic()
     count = 0
-    for count, item in enumerate(items, 1):
+    for item in items:
+        count += size(item)
         yield item
         now = time.monotonic()
         if now - last >= LOG_SECONDS:

@@ -13,6 +13,7 @@ import os
 import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -83,32 +84,57 @@ def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]
 
 def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int, str]:
     """The same for records that are lines of TSV already; each block holds whole lines."""
-    count, digest, entries = 0, hashlib.sha256(), []
-    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    with writer(path) as output:
+        for block in blocks:
+            output.write(block)
+    return output.count, output.sha256
+
+
+@contextmanager
+def writer(path: str | os.PathLike) -> Iterator["Writer"]:
+    """A Writer of records; the file appears when the block ends without an error."""
     with whole(path) as part, open(part, "wb") as raw:
-        for frame in _frames(blocks):
-            count += frame.count(b"\n")
-            digest.update(frame)
-            data = compressor.compress(frame)
-            raw.write(data)
-            entries.append((len(data), len(frame)))
-        table = np.array(entries, _ENTRY).tobytes()
-        raw.write(_TABLE.pack(_TABLE_MAGIC, len(table) + _FOOTER.size))
-        raw.write(table + _FOOTER.pack(len(entries), 0, _FOOTER_MAGIC))
-    return count, digest.hexdigest()
+        output = Writer(raw)
+        yield output
+        output.finish()
 
 
-def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The text cut at the first line end after every FRAME_BYTES, however the blocks are cut."""
-    rest = b""
-    for block in blocks:
-        text, start = rest + block, 0
+class Writer:
+    """Takes lines of TSV; ``count`` records with the checksum ``sha256`` in the end."""
+
+    def __init__(self, raw: io.BufferedWriter):
+        self.count = 0
+        self._raw = raw
+        self._rest = b""
+        self._digest = hashlib.sha256()
+        self._entries: list[tuple[int, int]] = []
+        self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def write(self, block: bytes) -> None:
+        """Whole lines. A frame ends at the first line end after FRAME_BYTES, however the text is cut into blocks."""
+        text, start = self._rest + block, 0
         while len(text) - start >= FRAME_BYTES and (end := text.find(b"\n", start + FRAME_BYTES - 1) + 1):
-            yield text[start:end]
+            self._frame(text[start:end])
             start = end
-        rest = text[start:]
-    if rest:
-        yield rest
+        self._rest = text[start:]
+
+    def finish(self) -> None:
+        if self._rest:
+            self._frame(self._rest)
+        table = np.array(self._entries, _ENTRY).tobytes()
+        self._raw.write(_TABLE.pack(_TABLE_MAGIC, len(table) + _FOOTER.size))
+        self._raw.write(table + _FOOTER.pack(len(self._entries), 0, _FOOTER_MAGIC))
+
+    def _frame(self, text: bytes) -> None:
+        self.count += text.count(b"\n")
+        self._digest.update(text)
+        data = self._compressor.compress(text)
+        self._raw.write(data)
+        self._entries.append((len(data), len(text)))
 
 
 # Reading

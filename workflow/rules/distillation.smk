@@ -1,20 +1,9 @@
 # Sequence-level distillation: the teacher translates the source side of all training corpora in shards.
 
 
-use rule shard as shard_sources with:
-    input:
-        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
-    output:
-        shards=temp(scatter.shard(f"{STUDY}/distilled/{{{{corpus}}}}/sources.{{scatteritem}}.tsv.zst")),
-    log:
-        f"{STUDY}/logs/shard_sources_{{corpus}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/shard_sources_{{corpus}}.tsv"
-
-
 rule translate_shard:
     input:
-        shard=f"{STUDY}/distilled/{{corpus}}/sources.{{scatteritem}}.tsv.zst",
+        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
         model=f"{STUDY}/systems/teacher/converted/{config['distillation']['compute_type']}",
         sentencepiece=rules.vocabulary.output.model,
     output:
@@ -31,9 +20,10 @@ rule translate_shard:
         mem_mb=1000,
         runtime=1000,
     params:
+        shard=lambda w: w.scatteritem.replace("-of-", "/"),
         beam_size=config["distillation"]["beam_size"],
     shell:
-        "python -m distill.translate --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
+        "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
         " --beam-size {params.beam_size} --threads {threads} --output {output.shard} 2> >(tee {log} >&2)"
 
 

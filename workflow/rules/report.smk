@@ -92,20 +92,22 @@ rule learning_curves:
         "python -m decode.learning_plot --learning {input.learning} --output {output.picture} 2> {log}"
 
 
-rule funnel:
+rule corpora_plot:
     input:
         counts=expand(f"{STUDY}/corpora/clean/{{corpus}}.json", corpus=TRAINING),
     output:
         picture=report(
-            f"{REPORT}/funnel.{{picture}}",
-            caption="../report/funnel.rst",
+            f"{REPORT}/{{plot}}.{{picture}}",
+            caption="../report/{plot}.rst",
             category="Corpora",
-            labels={"plot": "cleaning funnel", "format": "{picture}"},
+            labels={"plot": "{plot}", "format": "{picture}"},
         ),
     log:
-        f"{STUDY}/logs/funnel_{{picture}}.log",
+        f"{STUDY}/logs/{{plot}}_{{picture}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/funnel_{{picture}}.tsv"
+        f"{STUDY}/benchmarks/{{plot}}_{{picture}}.tsv"
+    wildcard_constraints:
+        plot="funnel|lengths",
     conda:
         "../../environment.yml"
     threads: 1
@@ -113,7 +115,39 @@ rule funnel:
         mem_mb=1000,
         runtime=10,
     shell:
-        "python -m decode.funnel_plot --counts {input.counts} --output {output.picture} 2> {log}"
+        "python -m decode.{wildcards.plot}_plot --counts {input.counts} --output {output.picture} 2> {log}"
+
+
+rule corpora_page:
+    input:
+        counts=expand(f"{STUDY}/corpora/clean/{{corpus}}.json", corpus=config["corpora"]),
+        funnel=f"{REPORT}/funnel.svg",
+        lengths=f"{REPORT}/lengths.svg",
+    output:
+        page=report(f"{REPORT}/corpora.html", caption="../report/corpora.rst", category="Corpora"),
+    log:
+        f"{STUDY}/logs/corpora_page.log",
+    benchmark:
+        f"{STUDY}/benchmarks/corpora_page.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        study=config["study"],
+    shell:
+        "python -m decode.corpora_page --study {params.study} --counts {input.counts} --funnel {input.funnel}"
+        " --lengths {input.lengths} --output {output.page} 2> {log}"
+
+
+rule corpora:
+    """Only the data: `snakemake --cores all corpora --configfile configs/X.yaml`."""
+    input:
+        expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=config["corpora"]),
+        expand(f"{REPORT}/{{plot}}.{{format}}", plot=["funnel", "lengths"], format=["svg", "png"]),
+        rules.corpora_page.output,
 
 
 rule samples:
