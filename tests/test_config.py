@@ -64,7 +64,7 @@ def test_defaults_are_filled_in_at_every_depth():
     effective = config.load(CONFIGS / "demo.yaml")
     assert effective["mirror"] is None
     assert effective["vocabulary"]["sentences"] == 2_000_000
-    assert effective["corpora"]["val"]["langid"] is False
+    assert effective["corpora"]["val"]["cleaning"]["langid"] == []
     assert effective["students"]["tiny"]["shape"]["share_embeddings"] is True
     assert effective["teacher"]["shape"]["share_embeddings"] is False
     assert effective["student_training"]["label_smoothing"] == 0.1
@@ -173,7 +173,7 @@ WRONG = [
     ("study", "reference", "study: 'reference' is taken"),
     ("corpora.val.role", "train", "corpora: none has the role dev"),
     ("corpora.multi30k.role", "monolingual", "corpora: none has the role train"),
-    ("corpora.val.langid", True, "corpora.val.langid: dev sets are never filtered"),
+    ("corpora.val.cleaning", {"max_tokens": 5}, "corpora.val.cleaning: dev sets are never filtered"),
     ("corpora.val.files", DELETED, "corpora.val: needs either files or builtin, exactly one of them"),
     (
         "corpora.val.builtin",

@@ -1,7 +1,20 @@
 # From the sources of a study to clean records: every dropped line is counted in the JSON beside them.
 
-IDENTIFIED = [name for name in TRAINING if config["corpora"][name]["langid"]]
-NOT_IDENTIFIED = [name for name in config["corpora"] if name not in IDENTIFIED]
+KEEP_REJECTED = config["keep_rejected"]
+
+
+def source(corpus):
+    """What is read, without what is done with it later: another weight is no reason to read again."""
+    return {key: value for key, value in config["corpora"][corpus].items() if key not in ("cleaning", "weight")}
+
+
+def cleaning(corpus):
+    return config["corpora"][corpus]["cleaning"]
+
+
+def duplicates_options(wildcards):
+    asked = cleaning(wildcards.corpus)
+    return [f"--{kind.replace('_', '-')}" for kind in ("duplicates", "near_duplicates") if asked[kind]]
 
 
 rule fetch:
@@ -19,7 +32,7 @@ rule fetch:
         mem_mb=500,
         runtime=600,
     params:
-        spec=lambda w: json.dumps(config["corpora"][w.corpus]),
+        spec=lambda w: json.dumps(source(w.corpus)),
         languages=PAIR,
         mirror=f"--mirror {config['mirror']}" if config["mirror"] else "",
         seed=config["seed"],
@@ -28,10 +41,10 @@ rule fetch:
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"
 
 
-rule clean:
+rule copy_held_out:
+    """Dev and test sets are never filtered."""
     input:
         corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
-        held_out=ancient(expand(f"{STUDY}/corpora/raw/{{name}}.tsv.zst", name=HELD_OUT)),
     output:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
         counts=f"{STUDY}/corpora/clean/{{corpus}}.json",
@@ -40,7 +53,37 @@ rule clean:
     benchmark:
         f"{STUDY}/benchmarks/clean_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus="|".join(map(re.escape, NOT_IDENTIFIED)),
+        corpus="|".join(map(re.escape, HELD_OUT)),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        role=lambda w: config["corpora"][w.corpus]["role"],
+        languages=PAIR,
+    shell:
+        "python -m distill.clean --input {input.corpus} --role {params.role} --languages {params.languages}"
+        " --output {output.corpus} 2> {log}"
+
+
+rule clean:
+    """A shard is a range of the corpus, so nothing has to be cut up before."""
+    input:
+        corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
+        held_out=ancient(expand(f"{STUDY}/corpora/raw/{{name}}.tsv.zst", name=HELD_OUT)),
+    output:
+        shard=temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.tsv.zst"),
+        counts=temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.json"),
+        hashes=temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.keys"),
+        rejected=[temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.rejected.tsv.zst")] if KEEP_REJECTED else [],
+    log:
+        f"{STUDY}/logs/clean_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/clean_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, TRAINING)),
     conda:
         "../../environment.yml"
     threads: 1
@@ -48,83 +91,45 @@ rule clean:
         mem_mb=1000,
         runtime=600,
     params:
-        role=lambda w: config["corpora"][w.corpus]["role"],
-        max_tokens=config["cleaning"]["max_tokens"],
-        max_length_ratio=config["cleaning"]["max_length_ratio"],
-    shell:
-        "python -m distill.clean --input {input.corpus} --role {params.role} --held-out {input.held_out}"
-        " --max-tokens {params.max_tokens} --max-length-ratio {params.max_length_ratio}"
-        " --output {output.corpus} 2> {log}"
-
-
-use rule clean as filter with:
-    output:
-        corpus=temp(f"{STUDY}/corpora/filtered/{{corpus}}.tsv.zst"),
-        counts=f"{STUDY}/corpora/filtered/{{corpus}}.json",
-    wildcard_constraints:
-        corpus="|".join(map(re.escape, IDENTIFIED)) or "none",
-
-
-rule shard:
-    input:
-        corpus=f"{STUDY}/corpora/filtered/{{corpus}}.tsv.zst",
-    output:
-        shards=temp(scatter.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.tsv.zst")),
-    log:
-        f"{STUDY}/logs/shard_{{corpus}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/shard_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=60,
-    shell:
-        "python -m distill.shard --input {input.corpus} --outputs {output.shards} 2> {log}"
-
-
-rule identify:
-    input:
-        shard=f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.tsv.zst",
-    output:
-        shard=temp(f"{STUDY}/corpora/identified/{{corpus}}/{{scatteritem}}.tsv.zst"),
-        counts=temp(f"{STUDY}/corpora/identified/{{corpus}}/{{scatteritem}}.json"),
-    log:
-        f"{STUDY}/logs/identify_{{corpus}}_{{scatteritem}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/identify_{{corpus}}_{{scatteritem}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=600,
-    params:
+        shard=lambda w: w.scatteritem.replace("-of-", "/"),
         languages=lambda w: languages(config["corpora"][w.corpus], PAIR),
+        rules=lambda w: json.dumps(cleaning(w.corpus)),
+        rejected=lambda w, output: f"--rejected {output.rejected}" if KEEP_REJECTED else "",
     shell:
-        "python -m distill.identify --input {input.shard} --languages {params.languages} --output {output.shard} 2> {log}"
+        "python -m distill.clean --input {input.corpus} --shard {params.shard} --languages {params.languages}"
+        " --rules {params.rules:q} --held-out {input.held_out} --output {output.shard} {params.rejected} 2> {log}"
 
 
-rule gather_identified:
+rule gather_clean:
+    """Only the whole corpus shows what is there twice."""
     input:
-        shards=gather.shard(f"{STUDY}/corpora/identified/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
-        counts=gather.shard(f"{STUDY}/corpora/identified/{{{{corpus}}}}/{{scatteritem}}.json"),
-        before=f"{STUDY}/corpora/filtered/{{corpus}}.json",
+        about=f"{STUDY}/corpora/raw/{{corpus}}.json",
+        shards=gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
+        counts=gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.json"),
+        hashes=gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.keys"),
+        rejected=(
+            gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.rejected.tsv.zst")
+            if KEEP_REJECTED
+            else []
+        ),
     output:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
         counts=f"{STUDY}/corpora/clean/{{corpus}}.json",
+        rejected=[f"{STUDY}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if KEEP_REJECTED else [],
     log:
         f"{STUDY}/logs/gather_{{corpus}}.log",
     benchmark:
         f"{STUDY}/benchmarks/gather_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus="|".join(map(re.escape, IDENTIFIED)) or "none",
+        corpus="|".join(map(re.escape, TRAINING)),
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=60,
+        mem_mb=1000,
+        runtime=600,
+    params:
+        duplicates=duplicates_options,
     shell:
-        "python -m distill.gather --inputs {input.shards} --after {input.before} --output {output.corpus} 2> {log}"
+        "python -m distill.gather --inputs {input.shards} --about {input.about} {params.duplicates}"
+        " --rejected {input.rejected} --output {output.corpus} 2> {log}"
