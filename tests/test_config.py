@@ -146,7 +146,8 @@ def test_languages_are_those_of_langid():
 # What is wrong
 
 ZEROS = "0" * 64
-FILES = {"mirror": "x/{lang}.gz", "sha256": {"en": ZEROS, "de": ZEROS}}
+FILES = {"file": "x/{lang}.gz", "sha256": {"en": ZEROS, "de": ZEROS}}
+WHEEL = {"name": "a", "version": "1", "sha256": ZEROS, "member": "a.db"}
 SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}
 
 WRONG = [
@@ -167,25 +168,54 @@ WRONG = [
     ("target", "qqq", "target: unknown language 'qqq'; known: af am an"),
     ("target", False, "target: unknown language False"),
     ("target", "en", "target: 'en' is the source language too"),
-    ("target", "cs", "corpora.multi30k.files.sha256: no checksum for cs; it has en, de, fr"),
+    ("target", "cs", "corpora.multi30k.sha256: no checksum for cs; it has en, de, fr"),
     ("study", "a/b", "study: 'a/b' does not have the form"),
     ("study", "..", "study: '..' does not have the form"),
     ("study", "reference", "study: 'reference' is taken"),
     ("corpora.val.role", "train", "corpora: none has the role dev"),
     ("corpora.multi30k.role", "monolingual", "corpora: none has the role train"),
     ("corpora.val.cleaning", {"max_tokens": 5}, "corpora.val.cleaning: dev sets are never filtered"),
-    ("corpora.val.files", DELETED, "corpora.val: needs either files or builtin, exactly one of them"),
+    (
+        "corpora.val.url",
+        DELETED,
+        "corpora.val: needs exactly one source of file, url, package, mtdata, sacrebleu, builtin",
+    ),
+    ("corpora.val.url", DELETED, "builtin; it has none"),
     (
         "corpora.val.builtin",
         {"split": "a", "sentences": 1},
-        "corpora.val: needs either files or builtin, exactly one of them",
+        "; it has url and builtin",
     ),
-    ("corpora.val.files", {"sha256": FILES["sha256"]}, "corpora.val.files: needs mirror or urls"),
-    ("corpora.val.files", FILES | {"mirror": "x.gz"}, "corpora.val.files: x.gz has no {lang} in it"),
-    ("corpora.val.files", FILES | {"sha256": {"en": "1"}}, "corpora.val.files.sha256.en: '1' does not have the form"),
-    ("corpora.val.files", FILES | {"urls": ["ftp://{lang}"]}, "corpora.val.files.urls.0: 'ftp://{lang}' does not"),
-    ("corpora.a b", {"role": "test", "files": FILES}, "corpora: 'a b' does not have the form"),
+    ("corpora.val.url", ["http://h/x.gz"], "corpora.val.url.0: http://h/x.gz has no {lang} in it"),
+    ("corpora.val.url", [["http://h/{lang}", "http://h/x.gz"]], "corpora.val.url.0: http://h/x.gz has no {lang} in it"),
+    ("corpora.val.url", ["ftp://{lang}"], "corpora.val.url.0: 'ftp://{lang}' does not"),
+    ("corpora.val.url", [["http://h/{lang}", "h"]], "corpora.val.url.0.1: 'h' does not"),
+    ("corpora.val.url", [], "corpora.val.url: [] should be non-empty"),
+    ("corpora.val.url", "http://h/{lang}", "corpora.val.url: 'http://h/{lang}' is not of type 'array', 'null'"),
+    ("corpora.val.sha256", {"en": "1"}, "corpora.val.sha256.en: '1' does not have the form"),
+    ("corpora.val.sha256", "1", "corpora.val.sha256: '1' does not have the form"),
+    ("corpora.val.sha256", {"en": ZEROS}, "corpora.val.sha256: no checksum for de; it has en"),
+    (
+        "corpora.val.format",
+        "csv",
+        "corpora.val.format: 'csv' is not one of ['lines', 'tsv', 'tmx',",
+    ),
+    ("corpora.val.invalid", "skip", "corpora.val.invalid: 'skip' is not one of ['error', 'drop']"),
+    ("corpora.val.columns", {"en": 0, "de": 1}, "corpora.val.columns: is for the format tsv, this is lines"),
+    ("corpora.x", {"role": "train", "file": "x.tsv", "columns": {"en": 3}}, "corpora.x.columns: no column for de"),
+    ("corpora.x", {"role": "train", "file": "x.tsv", "sha256": FILES["sha256"]}, "in one file; give one checksum"),
+    ("corpora.x", {"role": "train", "file": "{lang}", "sha256": ZEROS}, "corpora.x.sha256: lines has a file for each"),
+    ("corpora.x", {"role": "train", "package": WHEEL}, "corpora.x.query is missing; the format sqlite needs it"),
+    (
+        "corpora.x",
+        {"role": "train", "file": "x.db", "query": "q", "names": {"en": 4}},
+        "corpora.x.names: no name for de",
+    ),
+    ("corpora.x", {"role": "train", "package": {"name": "a"}}, "corpora.x.package.version is missing"),
+    ("corpora.x", {"role": "train", "url": DEMO["corpora"]["val"]["url"]}, "corpora.x: is the text of corpora.val"),
+    ("corpora.a b", {"role": "test", **FILES}, "corpora: 'a b' does not have the form"),
     ("corpora.multi30k.weight", 0, "corpora.multi30k.weight: 0 is less than or equal to the minimum of 0"),
+    ("corpora.multi30k.weight", -1, "corpora.multi30k.weight: -1 is less than or equal to the minimum of 0"),
     ("control", "big", "control: 'big' is not one of the students deep, tiny"),
     ("students.teacher", {"shape": SHAPE | {"units": 8}}, "students.teacher: this name is taken"),
     ("students.deep-control", {"shape": SHAPE | {"units": 8}}, "students.deep-control: this name is taken"),
@@ -253,7 +283,7 @@ def test_a_type_this_cpu_lacks(monkeypatch):
         ({"source": "cs"}, "corpora.dev.builtin: the grammar is from English, not from cs"),
         (
             {"corpora": {"test2": {"builtin": {"split": "train"}}}},
-            "corpora.test2.builtin.split: 'train' is the text of corpora.grammar already",
+            "corpora.test2.builtin.split: is the text of corpora.grammar",
         ),
     ],
 )
@@ -291,12 +321,12 @@ def test_a_slip_of_the_key_is_understood(tmp_path, path, data):
 
 
 def test_corpus_entry_alone():
-    entry = config.corpus({"role": "test", "files": FILES})
-    assert (entry["weight"], entry["builtin"], entry["files"]["urls"]) == (1, None, [])
+    entry = config.corpus({"role": "test", **FILES})
+    assert (entry["weight"], entry["builtin"], entry["url"]) == (1, None, None)
     with pytest.raises(UserError, match="corpus: role is missing"):
-        config.corpus({"files": FILES})
-    with pytest.raises(UserError, match=r"corpus: unknown key files\.url; did you mean files\.urls\?"):
-        config.corpus({"role": "test", "files": FILES | {"url": "x"}})
+        config.corpus(FILES)
+    with pytest.raises(UserError, match=r"corpus: unknown key urls; did you mean url\?"):
+        config.corpus({"role": "test", "urls": ["x"]})
 
 
 def test_command_prints_yaml_or_one_line(tmp_path):

@@ -8,7 +8,7 @@ import threading
 import types
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from distill import config, download, fetch
@@ -86,9 +86,13 @@ def checksum(text):
     return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()
 
 
-def corpus(mirror="x.{lang}.gz", urls=(), role="train", english=ENGLISH, german=GERMAN, **more):
-    sums = {"en": checksum(english), "de": checksum(german)}
-    return config.corpus({"role": role, "files": {"mirror": mirror, "urls": list(urls), "sha256": sums}, **more})
+def entry(mirror="x.{lang}.gz", url=(), english=ENGLISH, german=GERMAN, **more):
+    source = {"mirror": mirror, "url": list(url)} if url else {"file": mirror}
+    return {"role": "train", **source, "sha256": {"en": checksum(english), "de": checksum(german)}, **more}
+
+
+def corpus(*arguments, **more):
+    return config.corpus(entry(*arguments, **more))
 
 
 def mirrored(folder, english=ENGLISH, german=GERMAN, compress=gzip.compress):
@@ -97,9 +101,13 @@ def mirrored(folder, english=ENGLISH, german=GERMAN, compress=gzip.compress):
     return folder
 
 
-def fetched(entry, tmp_path, mirror=None):
-    stream, origins = fetch.fetch("x", entry, ["en", "de"], mirror, tmp_path / "cache", 1)
-    return list(stream), origins
+def fetched(asked, tmp_path, mirror=None):
+    blocks, about = fetch.fetch("x", asked, ["en", "de"], mirror, tmp_path / "cache", 1)
+    return rows(blocks), about.origins
+
+
+def rows(blocks):
+    return [tuple(line.split("\t")) for line in b"".join(blocks).decode().split("\n")[:-1]]
 
 
 # Mirror
@@ -140,7 +148,7 @@ def test_truncated_gzip(tmp_path, kept):
     path = mirrored(tmp_path) / "x.en.gz"
     data = path.read_bytes()
     path.write_bytes(data[: int(kept * len(data)) if isinstance(kept, float) else kept])
-    with pytest.raises(UserError, match=r"x\.en\.gz: truncated or damaged gzip file"):
+    with pytest.raises(UserError, match=r"x\.en\.gz: truncated or damaged file"):
         fetched(corpus(), tmp_path, tmp_path)
 
 
@@ -165,12 +173,21 @@ def test_an_empty_text(tmp_path):
         fetched(corpus(english="", german=""), tmp_path, tmp_path)
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))))
-def test_only_a_line_feed_ends_a_line(tmp_path_factory, lines):
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1))
+def test_any_text_comes_out_as_records(tmp_path_factory, pairs):
     """U+2028, lone carriage returns and their like stay inside a sentence, so that sides do not shift."""
-    path = tmp_path_factory.mktemp("lines") / "x"
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
-    assert list(fetch._sentences([path])) == [records.sentence(line) for line in lines]
+    folder = tmp_path_factory.mktemp("lines")
+    texts = ["".join(f"{line}\n" for line in side) for side in zip(*pairs, strict=True)]
+    assume(all("\0" not in text and text.strip("\n") for text in texts))  # many NULs are UTF-16
+    assume(all(text[0] != "\ufeff" for text in texts))  # a byte order mark
+    mirrored(folder, *texts)
+    assert fetched(corpus(english=texts[0], german=texts[1]), folder, folder)[0] == [
+        (records.sentence(source), records.sentence(target)) for source, target in pairs
+    ]
 
 
 # Download
@@ -184,14 +201,14 @@ def test_download_in_parts_is_cached(server, tmp_path):
         "/1.de.gz": gzip.compress(GERMAN.encode()),
         "/2.de": b"",
     }
-    urls = [f"{server.url}/1.{{lang}}.gz", f"{server.url}/2.{{lang}}"]
-    assert fetched(corpus(urls=urls), tmp_path)[0] == PAIRS
+    urls = [[f"{server.url}/1.{{lang}}.gz", f"{server.url}/2.{{lang}}"]]
+    assert fetched(corpus(url=urls), tmp_path)[0] == PAIRS
     assert len(server.requests) == 4
-    pairs, origins = fetched(corpus(urls=urls), tmp_path, mirror=tmp_path / "no mirror")
+    pairs, origins = fetched(corpus(url=urls), tmp_path, mirror=tmp_path / "no mirror")
     assert pairs == PAIRS
     assert len(server.requests) == 4
     assert origins[1] == f"{server.url}/2.en"
-    assert (tmp_path / "cache" / checksum(ENGLISH) / "1-1.en.gz").exists()
+    assert (tmp_path / "cache" / checksum(f"{server.url}/1.en.gz") / "1.en.gz").exists()
 
 
 def test_a_broken_download_resumes(server, tmp_path):
@@ -241,20 +258,20 @@ def test_a_missing_file_is_asked_for_once(server, tmp_path):
 
 def test_a_wrong_download_is_deleted(server, tmp_path):
     server.files = {"/en": b"something else\n", "/de": GERMAN.encode()}
-    entry = corpus(urls=[f"{server.url}/{{lang}}"])
+    asked = corpus(url=[f"{server.url}/{{lang}}"])
     with pytest.raises(UserError) as error:
-        fetched(entry, tmp_path)
+        fetched(asked, tmp_path)
     found = checksum("something else\n")
     assert f"sha256 of the text is {found}, expected {checksum(ENGLISH)}" in str(error.value)
     assert f"deleted the download of {server.url}/en; run again" in str(error.value)
-    assert not (tmp_path / "cache" / checksum(ENGLISH)).exists()
+    assert not (tmp_path / "cache" / checksum(f"{server.url}/en") / "en").exists()
     server.files["/en"] = ENGLISH.encode()
-    assert fetched(entry, tmp_path)[0] == PAIRS
+    assert fetched(asked, tmp_path)[0] == PAIRS
 
 
 def test_neither_mirror_nor_network(tmp_path):
     with pytest.raises(UserError) as error:
-        fetched(corpus(urls=[f"{NOWHERE}/x.{{lang}}"]), tmp_path, tmp_path / "mirror")
+        fetched(corpus(url=[f"{NOWHERE}/x.{{lang}}"]), tmp_path, tmp_path / "mirror")
     message = str(error.value)
     assert f"x: no {tmp_path}/mirror/x.en.gz in the mirror, and no download: {NOWHERE}/x.en: no connection" in message
     assert "Set NMT_FRONTIER_MIRROR to a folder that has x.en.gz" in message
@@ -262,7 +279,7 @@ def test_neither_mirror_nor_network(tmp_path):
 
 
 def test_no_mirror_and_no_url(tmp_path):
-    with pytest.raises(UserError, match="x: no mirror, and no download: it has no URL"):
+    with pytest.raises(UserError, match="x: no mirror, and no download: it has no other source"):
         fetched(corpus(), tmp_path)
 
 
@@ -280,7 +297,7 @@ def test_available_tells_what_is_missing(server, tmp_path):
         "made": config.corpus({"role": "test", "builtin": {"split": "test", "sentences": 1}}),
     }
     study = {"source": "en", "target": "de", "mirror": str(tmp_path), "corpora": entries}
-    gone, off = fetch.available(study, tmp_path / "cache")
+    (gone,), (off,) = fetch.available(study, tmp_path / "cache")
     assert gone.startswith("gone: no ") and "/gone.en: HTTP 404" in gone
     assert off.startswith("off: no ") and "/off.en: no connection" in off
     assert server.requests == []
@@ -288,12 +305,13 @@ def test_available_tells_what_is_missing(server, tmp_path):
 
 def test_available_knows_the_cache(server, tmp_path):
     server.files = {"/en": ENGLISH.encode(), "/de": GERMAN.encode()}
-    entry = corpus(urls=[f"{server.url}/{{lang}}"])
-    fetched(entry, tmp_path)
+    asked = corpus(url=[f"{server.url}/{{lang}}"])
+    fetched(asked, tmp_path)
     server.files = {}
-    study = {"source": "en", "target": "de", "mirror": None, "corpora": {"x": entry}}
-    assert fetch.available(study, tmp_path / "cache") == []
-    assert len(fetch.available(study, tmp_path / "other")) == 1
+    study = {"source": "en", "target": "de", "mirror": None, "corpora": {"x": asked}}
+    assert fetch.available(study, tmp_path / "cache") == ([], [])
+    assert len(fetch.available(study, tmp_path / "other").missing) == 1
+    assert fetch.available(study, tmp_path / "other", names=[]) == ([], [])
 
 
 # Built in
@@ -305,10 +323,10 @@ def test_builtin(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "distill.grammar", types.SimpleNamespace(generate=generate))
     for role, expected in [("test", [("a 3 0", "fr"), ("a 3 1", "fr")]), ("monolingual", [("a 3 0",), ("a 3 1",)])]:
-        entry = config.corpus({"role": role, "builtin": {"split": "a", "sentences": 2}})
-        stream, origins = fetch.fetch("x", entry, ["en", "fr"], None, None, 3)
-        assert list(stream) == expected
-        assert origins == ["built-in grammar, a"]
+        made = config.corpus({"role": role, "builtin": {"split": "a", "sentences": 2}})
+        blocks, about = fetch.fetch("x", made, ["en", "fr"], None, None, 3)
+        assert rows(blocks) == expected
+        assert about.origins == ["built-in grammar, a"]
 
 
 # Command line
@@ -319,8 +337,8 @@ def run(*arguments):
 
 
 def test_command(tmp_path):
-    entry = {"role": "train", "licence": "CC0", "max_lines": 3, "files": corpus()["files"]}
-    common = ["--name", "x", "--languages", "en", "de", "--spec", json.dumps(entry), "--output", tmp_path / "o.tsv.zst"]
+    spec = json.dumps(entry(licence="CC0", max_lines=3))
+    common = ["--name", "x", "--languages", "en", "de", "--spec", spec, "--output", tmp_path / "o.tsv.zst"]
     done = run(*common, "--mirror", mirrored(tmp_path))
     assert done.returncode == 0, done.stderr
     assert list(records.read(tmp_path / "o.tsv.zst")) == PAIRS[:3]
@@ -333,11 +351,13 @@ def test_command(tmp_path):
         "licence": "CC0",
         "lines": 3,
         "sha256": checksum(text),
+        "text_sha256": {"en": checksum(ENGLISH), "de": checksum(GERMAN)},
+        "dropped": {},
     }
 
 
 def test_command_says_one_line(tmp_path):
-    spec = json.dumps({"role": "train", "files": corpus()["files"]})
+    spec = json.dumps(entry())
     done = run("--name", "x", "--languages", "en", "de", "--spec", spec, "--output", tmp_path / "o.tsv.zst")
     assert done.returncode == 1
     assert done.stderr.startswith("error: x: no mirror, and no download")
@@ -347,9 +367,7 @@ def test_command_says_one_line(tmp_path):
 
 
 def test_command_available(tmp_path):
-    entries = {
-        role: {"role": role, "files": corpus(f"{role}/x.{{lang}}.gz")["files"]} for role in ("train", "dev", "test")
-    }
+    entries = {role: entry(f"{role}/x.{{lang}}.gz") | {"role": role} for role in ("train", "dev", "test")}
     study = {
         "study": "x",
         "source": "en",

@@ -126,9 +126,9 @@ class Corpus:
         for block in blocks:
             count += len(block.columns[0])
             self.dropped.update(block.dropped.values())
-            text = _tsv(block, None if most is None else most - taken)
-            taken += text.count(b"\n")
-            yield text
+            columns = _kept(block, None if most is None else most - taken)
+            taken += len(columns[0])
+            yield _tsv(columns)
             if taken == most:
                 return
         if not taken:
@@ -139,12 +139,15 @@ class Corpus:
             raise UserError(f"{self.name}: has {count:,} lines, {expected}; mend one of the two")
 
 
-def _tsv(block: Block, most: int | None) -> bytes:
+def _kept(block: Block, most: int | None) -> list[list[str]]:
     columns = block.columns
     if block.dropped:
-        kept = [row for row in range(len(columns[0])) if row not in block.dropped]
-        columns = [[column[row] for row in kept] for column in columns]
-    columns = [column[:most] for column in columns] if most is not None else columns
+        rows = [row for row in range(len(columns[0])) if row not in block.dropped]
+        columns = [[column[row] for row in rows] for column in columns]
+    return columns if most is None else [column[:most] for column in columns]
+
+
+def _tsv(columns: list[list[str]]) -> bytes:
     rows = columns[0] if len(columns) == 1 else list(map("\t".join, zip(*columns, strict=True)))
     return ("\n".join(rows) + "\n").encode() if rows else b""
 
@@ -179,12 +182,12 @@ def _verified(
     except opened.Damaged:
         raise
     except UserError:
-        _verify(about, texts, cache)  # a wrong file is the better explanation for whatever is wrong in it
+        _verify(about, copy, texts, cache)  # a wrong file is the better explanation for whatever is wrong in it
         raise
-    _verify(about, texts, cache)
+    _verify(about, copy, texts, cache)
 
 
-def _verify(about: Corpus, texts: dict[str | None, Text], cache: Path) -> None:
+def _verify(about: Corpus, copy: Copy, texts: dict[str | None, Text], cache: Path) -> None:
     expected = about.corpus["sha256"]
     for code, text in texts.items():
         found = text.sha256()
@@ -196,7 +199,7 @@ def _verify(about: Corpus, texts: dict[str | None, Text], cache: Path) -> None:
             if downloads:
                 for path in downloads:
                     path.unlink(missing_ok=True)
-                remedy = f"deleted the download of {' '.join(about.origins)}; run again"
+                remedy = f"deleted the download of {' '.join(map(str, copy.texts[code]))}; run again"
             raise UserError(f"{about.name}: {where}: sha256 of the text is {found}, expected {wanted}; {remedy}")
 
 
