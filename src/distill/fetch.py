@@ -179,7 +179,7 @@ def _verified(
     try:
         sides = {str(code): text.blocks(copy, about.corpus, pair) for code, text in texts.items()}
         yield from about.records(aligned(about.name, sides) if len(sides) > 1 else next(iter(sides.values())))
-    except opened.Damaged:
+    except opened.Unreadable:
         raise
     except UserError:
         _verify(about, copy, texts, cache)  # a wrong file is the better explanation for whatever is wrong in it

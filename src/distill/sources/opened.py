@@ -47,8 +47,8 @@ class Part(NamedTuple):
         return f"{self.path}: {self.member}" if self.member else str(self.path)
 
 
-class Damaged(UserError):  # noqa: N818 (a kind of UserError)
-    """A file that ends too soon or contradicts itself."""
+class Unreadable(UserError):  # noqa: N818 (a kind of UserError)
+    """A file that ends too soon or contradicts itself, or an archive without the member."""
 
 
 class _Frames(io.RawIOBase):
@@ -83,7 +83,7 @@ class _Frames(io.RawIOBase):
 
 @contextmanager
 def opened(part: Part) -> Iterator[BinaryIO]:
-    """The uncompressed bytes of a part. Raises UserError for an archive without, or with another, member."""
+    """The uncompressed bytes of a part. Raises Unreadable for an archive without, or with another, member."""
     with ExitStack() as stack:
         raw = stack.enter_context(open(part.path, "rb"))
         if raw.peek(4)[:4] == ZIP:
@@ -96,13 +96,15 @@ def opened(part: Part) -> Iterator[BinaryIO]:
 
 
 def chunks(part: Part) -> Iterator[bytes]:
-    """The same in pieces of CHUNK_BYTES, only the last one shorter. Raises Damaged."""
+    """The same in pieces of CHUNK_BYTES, only the last one shorter. Raises Unreadable."""
     try:
         with opened(part) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 yield chunk
-    except DAMAGED as error:
-        raise Damaged(f"{part.path}: truncated or damaged file ({error}); delete it and run again") from error
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's; bz2 and gzip have theirs without one
+            raise
+        raise Unreadable(f"{part.path}: truncated or damaged file ({error}); delete it and run again") from error
 
 
 def is_archive(path: Path) -> bool:
@@ -162,10 +164,10 @@ def _chosen(part: Part, names: list[str]) -> str:
     return found[0]
 
 
-def _no_member(part: Part, names: Iterable[str]) -> UserError:
+def _no_member(part: Part, names: Iterable[str]) -> Unreadable:
     names = sorted(names)
     more = f" and {len(names) - MEMBERS_SHOWN:,} more" if len(names) > MEMBERS_SHOWN else ""
     there = f"it has {', '.join(names[:MEMBERS_SHOWN])}{more}" if names else "it is empty"
     if part.member is None:
-        return UserError(f"{part.path}: is an archive; say which file of it is meant (member): {there}")
-    return UserError(f"{part.path}: has no member {part.member}; {there}")
+        return Unreadable(f"{part.path}: is an archive; say which file of it is meant (member): {there}")
+    return Unreadable(f"{part.path}: has no member {part.member}; {there}")
