@@ -161,7 +161,7 @@ def test_duplicates_and_near_duplicates_are_dropped_across_shards(folder):
     lines = [*lines, lines[0], ("Sentence NUMBER 0x!", "Satz - 0y"), ("x", "y"), lines[3]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "FRAME_BYTES", 50)
-        kept, counts, rejected = cleaned(folder, lines, near=True)
+        kept, counts, rejected = cleaned(folder, lines, near=True, settings={})
     assert kept == [*lines[:7], ("x", "y")]
     assert (counts["dropped"]["duplicate"], counts["dropped"]["near_duplicate"]) == (2, 1)
     assert ("near_duplicate", *lines[8]) in rejected and ("duplicate", *lines[0]) in rejected
@@ -224,7 +224,13 @@ def run(module, *arguments):
 
 
 def test_the_commands(tmp_path):
-    lines = [("", "b"), (ENGLISH, GERMAN), (ENGLISH, GERMAN), (GERMAN, GERMAN), ("The dog is here.", "Der Hund ist da.")]
+    lines = [
+        ("", "b"),
+        (ENGLISH, GERMAN),
+        (ENGLISH, GERMAN),
+        (GERMAN, GERMAN),
+        ("The dog is here.", "Der Hund ist da."),
+    ]
     source = corpus(tmp_path / "x.tsv.zst", lines, name="x", lines=5)
     shards = [tmp_path / f"shards/{k}-of-2.tsv.zst" for k in (1, 2)]
     for k, shard in enumerate(shards, 1):

@@ -17,11 +17,15 @@ def main() -> None:
     parser.add_argument("--lengths", type=Path, required=True, help="picture of decode.lengths_plot")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
-    page = templates().get_template("corpora.html.jinja").render(
-        study=args.study,
-        corpora=[read_json(path) for path in args.counts],
-        funnel=data_uri(args.funnel),
-        lengths=data_uri(args.lengths),
+    page = (
+        templates()
+        .get_template("corpora.html.jinja")
+        .render(
+            study=args.study,
+            corpora=[read_json(path) for path in args.counts],
+            funnel=data_uri(args.funnel),
+            lengths=data_uri(args.lengths),
+        )
     )
     write_text(args.output, page)
 
