@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distill import clean, duplicates, gather, rules
@@ -206,6 +206,12 @@ def test_json_continues_that_of_the_text(tmp_path):
     assert about["sha256"] == records.write(tmp_path / "y.tsv.zst", [("a", "b")])[1]
 
 
+def test_what_reading_dropped_is_counted_too():
+    about, counts = {"dropped": {"invalid_utf8": 2}}, {"lines_in": 5, "lines_out": 4, "dropped": {"empty": 1}}
+    expected = {"lines_in": 7, "lines_out": 4, "dropped": {"invalid_utf8": 2, "empty": 1}}
+    assert gather.with_reading(about, counts) == expected
+
+
 def test_samples_are_few_and_random(tmp_path):
     _, about, _ = cleaned(tmp_path, [("a", "b"), *(("", f"b{number}") for number in range(2000))])
     samples = [int(target[1:]) for _, target in about["samples"]["empty"]]
@@ -235,12 +241,13 @@ def test_the_commands(tmp_path):
     shards = [tmp_path / f"shards/{k}-of-2.tsv.zst" for k in (1, 2)]
     for k, shard in enumerate(shards, 1):
         asked = '{"langid": ["source", "target"]}'
-        result = run("clean", "--input", source, "--shard", f"{k}/2", "--languages", "en", "de", "--rules", asked, "--output", shard)  # fmt: skip
+        where = ("--input", source, "--shard", f"{k}/2", "--output", shard)
+        result = run("clean", *where, "--languages", "en", "de", "--rules", asked)
         assert result.returncode == 0, result.stderr
     final = tmp_path / "clean/x.tsv.zst"
     result = run("gather", "--inputs", *shards, "--about", tmp_path / "x.json", "--duplicates", "--output", final)
     assert result.returncode == 0, result.stderr
-    assert list(records.read(final)) == [(ENGLISH, GERMAN), ("The dog is here.", "Der Hund ist da.")]
+    assert list(records.read(final)) == [(ENGLISH, GERMAN), last]
     about = read_json(records.info(final))
     assert about["dropped"] == {"empty": 1, "held_out": 0, "language": 1, "duplicate": 1}
     assert about["samples"]["language"] == [[GERMAN, GERMAN]]

@@ -77,6 +77,7 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
             f"{output}: the shards were made of {before['lines_in']:,} lines, the corpus has {about['lines']:,}; "
             "delete the shards, run again"
         )
+    output.parent.mkdir(parents=True, exist_ok=True)
     funnel, tables, kept_sum = Funnel(duplicate_rules(shards, reasons, output.parent)), characters([]), 0
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
@@ -95,8 +96,15 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
         counts = chained(before, funnel.counts())
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept_sum % 2**64, tables)
+    counts = with_reading(about, counts)
     counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
     write_json(records.info(output), about | counts | {"sha256": kept.sha256, "checksum": f"{kept_sum % 2**64:016x}"})
+
+
+def with_reading(about: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts with what was dropped already when the corpus was read, such as invalid UTF-8."""
+    dropped = about.get("dropped", {})
+    return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}
 
 
 def verify_written(path: Path, count: int, total: int, tables: Characters) -> None:
@@ -119,9 +127,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="shards in order, each with its JSON")
     parser.add_argument("--about", type=Path, help="JSON of the corpus that was cut into shards, which goes on here")
     parser.add_argument("--duplicates", action="store_true", help="drop records that were there before")
-    parser.add_argument(
-        "--near-duplicates", action="store_true", help="and near ones: other case, signs, numbers"
-    )
+    parser.add_argument("--near-duplicates", action="store_true", help="and near ones: other case, signs, numbers")
     parser.add_argument("--rejected", type=Path, nargs="*", default=[], help="rejected records of the shards")
     parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
     args = parser.parse_args()
