@@ -30,5 +30,7 @@ rule all:
         rules.samples.output,
         rules.corpora_page.output,
         expand(
-            f"{REPORT}/{{picture}}.{{format}}", picture=[*FRONTS, "learning", "funnel", "lengths"], format=["svg", "png"]
+            f"{REPORT}/{{picture}}.{{format}}",
+            picture=[*FRONTS, "learning", "funnel", "lengths"],
+            format=["svg", "png"],
         ),

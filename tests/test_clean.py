@@ -230,13 +230,8 @@ def run(module, *arguments):
 
 
 def test_the_commands(tmp_path):
-    lines = [
-        ("", "b"),
-        (ENGLISH, GERMAN),
-        (ENGLISH, GERMAN),
-        (GERMAN, GERMAN),
-        ("The dog is here.", "Der Hund ist da."),
-    ]
+    last = ("The dog is here.", "Der Hund ist da.")
+    lines = [("", "b"), (ENGLISH, GERMAN), (ENGLISH, GERMAN), (GERMAN, GERMAN), last]
     source = corpus(tmp_path / "x.tsv.zst", lines, name="x", lines=5)
     shards = [tmp_path / f"shards/{k}-of-2.tsv.zst" for k in (1, 2)]
     for k, shard in enumerate(shards, 1):
