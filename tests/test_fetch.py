@@ -6,12 +6,14 @@ import subprocess
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from distill import config, download, fetch
+from distill.sources import copies, obtain
 from formats import records
 from formats.errors import UserError
 from formats.files import read_json
@@ -30,6 +32,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.cut = self.busy = 0
         self.ranges = True
+        self.tag = None
         self.requests: list[str] = []
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -49,12 +52,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path not in self.server.files:
             return self.send_error(404)
         content, start = self.server.files[self.path], 0
-        if self.server.ranges and "Range" in self.headers:
+        if (
+            self.server.ranges
+            and self.headers.get("If-Range", self.server.tag) == self.server.tag
+            and "Range" in self.headers
+        ):
             start = int(self.headers["Range"].removeprefix("bytes=").removesuffix("-"))
             if start >= len(content):
                 return self.send_error(416)
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(content) - start))
+        if self.server.tag:
+            self.send_header("ETag", self.server.tag)
         self.end_headers()
         rest = content[start:]
         if self.server.cut:
@@ -225,6 +234,34 @@ def test_a_killed_download_resumes(server, tmp_path):
     download.download(f"{server.url}/x", tmp_path / "x")
     assert (tmp_path / "x").read_bytes() == b"0123456789"
     assert server.requests == ["/x bytes=4-"]
+
+
+def test_a_file_that_changes_in_between_starts_again(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    server.files, server.cut, server.tag = {"/x": b"old" * 100_000}, 1, '"1"'
+    with pytest.raises(download.Unreachable):
+        download.download(f"{server.url}/x", tmp_path / "x")
+    server.files, server.tag = {"/x": b"new" * 100_000}, '"2"'
+    download.download(f"{server.url}/x", tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == b"new" * 100_000
+    assert server.requests[1].startswith("/x bytes=")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_jobs_that_want_one_archive_download_it_once(server, tmp_path):
+    server.files = {"/x": ENGLISH.encode() * 100}
+    copy = copies.Copy("lines", [], {"en": [copies.Address("url", f"{server.url}/x")]})
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: obtain.obtained(copy, tmp_path), range(4)))
+    assert len({parts["en"][0].path for parts in found}) == 1
+    assert server.requests == ["/x"]
+
+
+def test_alternatives_are_tried_in_order(server, tmp_path):
+    server.files = {"/b.en": ENGLISH.encode(), "/b.de": GERMAN.encode(), "/a.en": b"half a copy"}
+    asked = corpus(url=[f"{server.url}/a.{{lang}}", [f"{server.url}/b.{{lang}}"]])
+    assert fetched(asked, tmp_path)[0] == PAIRS
+    assert server.requests == ["/a.en", "/a.de", "/b.en", "/b.de"]
 
 
 def test_a_server_without_ranges_starts_again(server, tmp_path):

@@ -38,13 +38,17 @@ def reach(url: str) -> None:
 
 
 def download(url: str, path: Path) -> None:
-    """Download to ``path``, from where the last attempt (``path`` + ".part") ended. Raises Unreachable."""
+    """Download to ``path``, from where the last attempt (``path`` + ".part") ended. Raises Unreachable.
+
+    ``path`` + ".part.tag" keeps what the server called that version of the file, so that two are never mixed.
+    """
     part = path.with_name(f"{path.name}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(ATTEMPTS):
         try:
             _resume(url, part)
             os.replace(part, path)
+            _tag(part).unlink(missing_ok=True)
             return
         except requests.RequestException as error:
             status = getattr(error.response, "status_code", None)
@@ -58,16 +62,33 @@ def _resume(url: str, part: Path) -> None:
     headers = {"Accept-Encoding": "identity"}  # bytes of a range count in the file, not in a compressed stream of it
     if have:
         headers["Range"] = f"bytes={have}-"
+        if _tag(part).exists():
+            headers["If-Range"] = _tag(part).read_text()
     with requests.get(url, headers=headers, stream=True, timeout=ANSWER_SECONDS) as response:
         if have and response.status_code == RANGE_NOT_SATISFIABLE:  # the file is another one by now
             part.unlink()
             return _resume(url, part)
         response.raise_for_status()
         resumed = response.status_code == requests.codes.partial_content
+        if not resumed:
+            _remember(response, _tag(part))
         with open(part, "ab" if resumed else "wb") as stream:
             total = int(response.headers.get("Content-Length", 0)) // BLOCK_BYTES + 1
             for block in progress(response.iter_content(BLOCK_BYTES), f"download {url}", total, unit="64-KiB block"):
                 stream.write(block)
+
+
+def _tag(part: Path) -> Path:
+    return part.with_name(f"{part.name}.tag")
+
+
+def _remember(response: requests.Response, tag: Path) -> None:
+    version = response.headers.get("ETag", "W/")
+    version = response.headers.get("Last-Modified") if version.startswith("W/") else version  # weak: not for ranges
+    if version:
+        tag.write_text(version)
+    else:
+        tag.unlink(missing_ok=True)
 
 
 def _reason(error: requests.RequestException) -> str:

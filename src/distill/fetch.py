@@ -292,7 +292,8 @@ def available(study: config.Config, cache: Path = CACHE, names: Iterable[str] | 
 
 
 def _refusals(copy: Copy, answers: dict[Any, download.Unreachable | None]) -> list[download.Unreachable]:
-    return [answers[part] for parts in copy.texts.values() for part in parts if answers[part] is not None]
+    asked = [answers[part._replace(member=None)] for parts in copy.texts.values() for part in parts]
+    return [error for error in asked if error is not None]
 
 
 def _arguments() -> argparse.Namespace:

@@ -4,6 +4,7 @@ Only the catalogue is used; downloads and reading are ours. It is part of the pa
 """
 
 import difflib
+import gc
 import importlib
 import logging
 import pickle
@@ -49,29 +50,39 @@ def look_up(identifier: str) -> Entry:
             reason = str(error).split(". If")[0]
             raise UserError(f"mtdata: {identifier!r} is not an id like Statmt-europarl-9-deu-eng: {reason}") from None
         known: list[str] = []
-        for entries in _entries():
-            for language in (wanted.langs, wanted.langs[::-1]):
-                entry = entries.get(DatasetId(wanted.group, wanted.name, wanted.version, language))
-                if entry:
-                    return _readable(identifier, entry)
-            known += [str(key) for key in entries if key.group.lower() == wanted.group.lower()]
+        for modules in _modules():
+            for entries in map(_loaded, modules):
+                for language in (wanted.langs, wanted.langs[::-1]):
+                    entry = entries.get(DatasetId(wanted.group, wanted.name, wanted.version, language))
+                    if entry:
+                        return _readable(identifier, entry)
+                known += [str(key) for key in entries if key.group.lower() == wanted.group.lower()]
+            if known:  # no group is in quick and in slow modules
+                break
     near = difflib.get_close_matches(identifier, known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `mtdata list` prints all of them"
     raise UserError(f"mtdata: no entry {identifier!r}{hint}")
 
 
-def _entries() -> Iterator[dict]:
-    """The entries of one module of the catalogue after the other, the quick ones first."""
+def _modules() -> tuple[list[str], list[str]]:
+    """The modules of the catalogue, the quick ones and the slow ones."""
     names = [module.name for module in pkgutil.walk_packages(_index_module().__path__, "mtdata.index.")]
     used = [name for name in names if not name.endswith(UNUSED)]
-    yield from map(_loaded, sorted(used, key=lambda name: (any(f".{slow}" in name for slow in SLOW), name)))
+    slow = [name for name in used if any(f".{part}" in name for part in SLOW)]
+    return [name for name in used if name not in slow], slow
 
 
 @cache
 def _loaded(name: str) -> dict:
     module, part = importlib.import_module(name), _index_module().Index()
-    if hasattr(module, "load_all"):
-        module.load_all(part)
+    collecting = gc.isenabled()
+    gc.disable()  # nothing of all these entries is garbage, and looking for it takes half of the time
+    try:
+        if hasattr(module, "load_all"):
+            module.load_all(part)
+    finally:
+        if collecting:
+            gc.enable()
     return part.entries
 
 

@@ -20,7 +20,7 @@ from distill.sources.opened import Part, is_archive
 from formats.errors import UserError
 from formats.files import whole
 
-CHECK_SECONDS = 6.0  # for everything that is asked before a study runs
+CHECK_SECONDS = 4.0  # for everything that is asked before a study runs
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 
@@ -151,9 +151,11 @@ def _download_test_set(address: Address) -> None:
 
 
 def answers(copies: Iterable[Copy], cache: Path) -> dict[Address, download.Unreachable | None]:
-    """Whether each remote address answers; all are asked at once, and what takes longer than CHECK_SECONDS did not."""
-    wanted = {address for copy in copies for parts in copy.texts.values() for address in parts}
-    asked = {address: download.NoAnswer(f"{address}: no answer in time") for address in wanted}
+    """Whether each address (without member) answers: all are asked at once, and have CHECK_SECONDS to do so."""
+    wanted = {address._replace(member=None) for copy in copies for parts in copy.texts.values() for address in parts}
+    asked: dict[Address, download.Unreachable | None] = {
+        address: download.NoAnswer(f"{address}: no answer in time") for address in wanted
+    }
 
     def ask(address: Address) -> None:
         try:

@@ -161,7 +161,9 @@ def _chosen(part: Part, names: list[str]) -> str:
     found = [name for name in names if part.member and _matches(name, part.member)]
     if not found:
         raise _no_member(part, names)
-    return found[0]
+    if len(found) > 1 and part.member not in found:
+        raise Unreadable(f"{part.path}: several members are {part.member}: {', '.join(found[:MEMBERS_SHOWN])}")
+    return part.member if part.member in found else found[0]
 
 
 def _no_member(part: Part, names: Iterable[str]) -> Unreadable:
