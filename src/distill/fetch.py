@@ -146,8 +146,10 @@ def _kept(block: Block, most: int | None) -> list[list[str]]:
 
 
 def _tsv(columns: list[list[str]]) -> bytes:
-    rows = columns[0] if len(columns) == 1 else list(map("\t".join, zip(*columns, strict=True)))
-    return ("\n".join(rows) + "\n").encode() if rows else b""
+    if not columns[0]:
+        return b""
+    rows = columns[0] if len(columns) == 1 else map("\t".join, zip(*columns, strict=True))
+    return ("\n".join(rows) + "\n").encode()
 
 
 def fetch(
@@ -250,7 +252,7 @@ def _nowhere(name: str, corpus: config.Config, choice: list[Copy], mirror: Path 
     if corpus["file"]:
         return f"{name}: {tried}, and no file {corpus['file'].replace('{lang}', str(code))} in {Path.cwd()}"
     remedy = f"Set {MIRROR} to a folder that has {wanted}"
-    if corpus["mirror"] is None and parts[0].kind != "url":
+    if corpus["mirror"] is None and (corpus["sacrebleu"] or corpus["package"]):  # no name to look for
         remedy = f"Set {MIRROR} and say where in that folder it is (mirror)"
         tried = "it is not said where in the mirror it is" if mirror else tried
     return f"{name}: {tried}, and no download: {reason}. {remedy}, or run configs/offline.yaml, which needs neither"

@@ -44,7 +44,7 @@ class Source(NamedTuple):
 def lines(chunks: Iterable[bytes], source: Source) -> Iterator[Block]:
     """A text of one sentence a line. Raises UserError for bad UTF-8 and overlong lines unless they are dropped."""
     for text, dropped, _ in decoded(chunks, source, f"\t{_BREAKS}"):
-        yield Block([[line.strip() for line in text]], dropped)
+        yield Block([list(map(str.strip, text))], dropped)
 
 
 def tsv(chunks: Iterable[bytes], source: Source, columns: list[int]) -> Iterator[Block]:
