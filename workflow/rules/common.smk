@@ -58,6 +58,7 @@ wildcard_constraints:
 
 
 scattergather:
+    part=config["cleaning_shards"],
     shard=config["distillation"]["shards"],
 
 

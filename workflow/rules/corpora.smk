@@ -74,10 +74,10 @@ rule clean:
         corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
         held_out=ancient(expand(f"{STUDY}/corpora/raw/{{name}}.tsv.zst", name=HELD_OUT)),
     output:
-        shard=temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.tsv.zst"),
-        counts=temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.json"),
-        hashes=temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.keys"),
-        rejected=[temp(f"{STUDY}/corpora/shards/{{corpus}}/{{scatteritem}}.rejected.tsv.zst")] if KEEP_REJECTED else [],
+        shard=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.tsv.zst"),
+        counts=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.json"),
+        hashes=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.keys"),
+        rejected=[temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.rejected.tsv.zst")] if KEEP_REJECTED else [],
     log:
         f"{STUDY}/logs/clean_{{corpus}}_{{scatteritem}}.log",
     benchmark:
@@ -104,11 +104,11 @@ rule gather_clean:
     """Only the whole corpus shows what is there twice."""
     input:
         about=f"{STUDY}/corpora/raw/{{corpus}}.json",
-        shards=gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
-        counts=gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.json"),
-        hashes=gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.keys"),
+        shards=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
+        counts=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.json"),
+        hashes=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.keys"),
         rejected=(
-            gather.shard(f"{STUDY}/corpora/shards/{{{{corpus}}}}/{{scatteritem}}.rejected.tsv.zst")
+            gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.rejected.tsv.zst")
             if KEEP_REJECTED
             else []
         ),
