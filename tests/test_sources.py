@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import os
 import resource
 import sqlite3
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tarfile
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -24,6 +26,8 @@ from distill.sources.opened import Part
 from formats import records
 from formats.errors import UserError
 
+MIRROR = os.environ.get(fetch.MIRROR)
+DEMO = Path(__file__).parents[1] / "configs" / "demo.yaml"
 ENGLISH = "".join(f"A dog runs over field {number}.\n" for number in range(3000))
 GERMAN = "".join(f"Ein Hund läuft über Feld {number}.\n" for number in range(3000))
 PAIRS = list(zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True))
@@ -524,6 +528,28 @@ def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypat
     study = {"source": "en", "target": "de", "mirror": None, "corpora": corpora}
     missing, unchecked = fetch.available(study, tmp_path)
     assert (len(missing), len(unchecked)) == (0, 60)
+
+
+@pytest.mark.skipif(not MIRROR, reason=f"{fetch.MIRROR} is not set: no real corpora")
+def test_the_corpora_of_the_demo_are_in_the_mirror(tmp_path):
+    study = config.load(DEMO)
+    missing, _ = fetch.available(study | {"mirror": MIRROR}, tmp_path)
+    if missing or not (Path(MIRROR) / "multi30k").is_dir():
+        pytest.skip(f"{fetch.MIRROR} has no multi30k")
+    for name, corpus in study["corpora"].items():
+        blocks, about = fetch.fetch(name, corpus, ["en", "de"], Path(MIRROR), tmp_path, 1)
+        assert sum(block.count(b"\n") for block in blocks) == (corpus["max_lines"] or corpus["lines"])
+        assert about.checksums == {code: corpus["sha256"][code] for code in about.checksums}
+
+
+def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path):
+    source = {"package": {"name": "a", "version": "1", "member": "a.tsv", "sha256": "0" * 64}}
+    study = {"source": "en", "target": "de", "mirror": None}
+    study["corpora"] = {"x": config.corpus({"role": "train", **source})}
+    for mirror, tried in ((None, "x: no mirror"), (str(tmp_path), "x: it is not said where in the mirror it is")):
+        lines = [line for kind in fetch.available(study | {"mirror": mirror}, tmp_path) for line in kind]
+        assert [line.startswith(f"{tried}, and no download: ") for line in lines] == [True]
+        assert "Set NMT_FRONTIER_MIRROR and say where in that folder it is (mirror)" in lines[0]
 
 
 def test_chunks_close_their_file(tmp_path):

@@ -241,8 +241,8 @@ def _corpora_problems(config: Config) -> Iterator[str]:
             yield f"{path}: needs exactly one source of {', '.join(KINDS)}; it {found}"
         else:
             kind = given[0]
-            yield from _builtin_problems(path, corpus, config) if kind == "builtin" else _source_problems(
-                path, corpus, config
+            yield from (
+                _builtin_problems(path, corpus, config) if kind == "builtin" else _source_problems(path, corpus, config)
             )
             text = _text_key(kind, corpus)
             if text in texts:
@@ -258,7 +258,9 @@ def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[st
             yield f"{path}.cleaning: {corpus['role']} sets are never filtered"
         return
     candidates = corpus["cleaning"]["langid_languages"]
-    for side, language in zip(("source", "target"), languages(corpus, [config["source"], config["target"]]), strict=False):
+    for side, language in zip(
+        ("source", "target"), languages(corpus, [config["source"], config["target"]]), strict=False
+    ):
         if candidates and side in corpus["cleaning"]["langid"] and language not in candidates:
             yield f"{path}.cleaning.langid_languages: {language}, the language of the {side} side, is not among them"
 

@@ -39,6 +39,15 @@ class Entry(NamedTuple):
 
 
 @cache
+def language(code: str) -> str:
+    """ISO 639-1 where there is one, without script and region: en of EN-GB and of eng."""
+    try:
+        return langcodes.standardize_tag(code).split("-")[0]
+    except ValueError:
+        return code
+
+
+@cache
 def look_up(identifier: str) -> Entry:
     """The entry of an id as `mtdata list` prints it. Raises UserError for one that is unknown or not read here."""
     with _quiet():
@@ -124,6 +133,6 @@ def _readable(identifier: str, entry) -> Entry:
     archive = entry.ext in ARCHIVES
     if kind not in READABLE or any("://" not in str(url) for url in urls) or (entry.in_paths and not archive):
         raise UserError(f"mtdata: {identifier} is {extension} in {entry.ext}, which is not read here; give its url")
-    languages = tuple(langcodes.standardize_tag(str(code)).split("-")[0] for code in entry.did.langs)
+    languages = tuple(language(str(code)) for code in entry.did.langs)
     columns = tuple(entry.cols or range(len(languages)))
     return Entry(languages, tuple(urls), tuple(entry.in_paths or ()), READABLE[kind], columns)

@@ -4,13 +4,11 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 
-import langcodes
-
+from distill.sources.catalogue import language
 from distill.sources.lines import INVALID, MAX_LINE_BYTES, NO_SIDE, OVERLONG, Block, Source
 from formats import records
 from formats.errors import UserError
@@ -55,17 +53,8 @@ def _unit(unit: ElementTree.Element, languages: list[str]) -> tuple[str | None, 
         segment = variant.find("seg")
         if segment is not None:
             code = variant.get(XML_LANGUAGE) or variant.get("lang") or ""
-            sides.setdefault(_language(code), "".join(_running_text(segment)))
+            sides.setdefault(language(code), "".join(_running_text(segment)))
     return tuple(map(sides.get, languages))
-
-
-@cache
-def _language(code: str) -> str:
-    """ISO 639-1 where there is one, without script and region: en of EN-GB and of eng."""
-    try:
-        return langcodes.standardize_tag(code).split("-")[0]
-    except ValueError:
-        return code
 
 
 def _running_text(element: ElementTree.Element) -> Iterator[str]:
