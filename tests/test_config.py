@@ -211,6 +211,13 @@ WRONG = [
         {"role": "train", "file": "x.db", "query": "q", "names": {"en": 4}},
         "corpora.x.names: no name for de",
     ),
+    (
+        "corpora.x",
+        {"role": "train", "file": "{lang}.tsv"},
+        "corpora.x.file: {lang}.tsv has {lang} in it, but its format",
+    ),
+    ("corpora.x", {"role": "train", "mtdata": "a", "member": "b"}, "corpora.x.member: mtdata says this itself"),
+    ("corpora.x", {"role": "train", "sacrebleu": "a", "format": "tsv"}, "corpora.x.format: sacrebleu says this itself"),
     ("corpora.x", {"role": "train", "package": {"name": "a"}}, "corpora.x.package.version is missing"),
     ("corpora.x", {"role": "train", "url": DEMO["corpora"]["val"]["url"]}, "corpora.x: is the text of corpora.val"),
     ("corpora.a b", {"role": "test", **FILES}, "corpora: 'a b' does not have the form"),

@@ -290,6 +290,12 @@ def test_a_missing_column(tmp_path):
     assert about.dropped == {"missing_column": 2}
 
 
+def test_monolingual_tsv_of_a_language(tmp_path):
+    (tmp_path / "news.en.tsv").write_text("1\tone\n")
+    found = fetched(tmp_path, file="news.{lang}.tsv", columns={"en": 1}, role="monolingual")
+    assert found[0] == [("one",)]
+
+
 def test_a_checksum_of_one_file(tmp_path):
     (tmp_path / "x.tsv").write_text("one\teins\n")
     found = hashlib.sha256(b"one\teins\n").hexdigest()

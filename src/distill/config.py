@@ -281,12 +281,23 @@ def _source_problems(path: str, corpus: Config, config: Config) -> Iterator[str]
             if language not in given:
                 what = "checksum" if key == "sha256" else key.removesuffix("s")
                 yield f"{path}.{key}: no {what} for {language}; it has {', '.join(given) or 'none'}"
-    if kind and isinstance(corpus["sha256"], str) and two and not _other_form(corpus, True):
+    if isinstance(corpus["sha256"], str) and two:
         yield f"{path}.sha256: {kind} has a file for each language; give {asked[0]}: ... for each of them"
-    if kind and isinstance(corpus["sha256"], dict) and not two and not _other_form(corpus, False):
+    in_mirror_two = "{lang}" in (corpus["mirror"] or "")
+    if kind and isinstance(corpus["sha256"], dict) and not (two or in_mirror_two):
         yield f"{path}.sha256: {kind} has all languages in one file; give one checksum"
-    if two and len(asked) > 1:
-        yield from _language_problems(path, corpus)
+    if kind and len(asked) > 1:
+        yield from _language_problems(path, corpus, two)
+    yield from _reading_problems(path, corpus, kind)
+
+
+def _reading_problems(path: str, corpus: Config, kind: str | None) -> Iterator[str]:
+    """Keys that would be without effect, and one that must be there."""
+    told = {"mtdata": ["member", "format", "columns"], "sacrebleu": ["member", "format"], "package": ["member"]}
+    for source, keys in told.items():
+        for key in keys if corpus[source] is not None else ():
+            if corpus[key] is not None:
+                yield f"{path}.{key}: {source} says this itself"
     for key, needed in (("query", "sqlite"), ("names", "sqlite"), ("columns", "tsv")):
         if corpus[key] is not None and kind not in (needed, None):
             yield f"{path}.{key}: is for the format {needed}, this is {kind}"
@@ -294,20 +305,17 @@ def _source_problems(path: str, corpus: Config, config: Config) -> Iterator[str]
         yield f"{path}.query is missing; the format sqlite needs it"
 
 
-def _other_form(corpus: Config, one_file: bool) -> bool:
-    """Whether the copy in the mirror is in one file although the source is not, or the other way round."""
-    return corpus["mirror"] is not None and ("{lang}" not in corpus["mirror"]) == one_file
-
-
-def _language_problems(path: str, corpus: Config) -> Iterator[str]:
-    """A file for each language needs {lang} somewhere, in the address or in the member of an archive."""
-    inside = corpus["package"]["member"] if corpus["package"] else corpus["member"]
+def _language_problems(path: str, corpus: Config, two: bool) -> Iterator[str]:
+    """Two files need {lang} in the address, or in the member of an archive; one file has it nowhere."""
+    inside = corpus["package"]["member"] if corpus["package"] else corpus["member"] or ""
     places = [("file", corpus["file"])] if corpus["file"] else []
     places += [(f"url.{number}", url) for number, parts in enumerate(alternatives(corpus)) for url in parts]
     places += [("package.member", inside)] if corpus["package"] else []
     for key, place in places:
-        if "{lang}" not in place and "{lang}" not in (inside or ""):
+        if two and "{lang}" not in place + inside:
             yield f"{path}.{key}: {place} has no {{lang}} in it (a file with both languages needs format: tsv or tmx)"
+        elif not two and "{lang}" in place:
+            yield f"{path}.{key}: {place} has {{lang}} in it, but its format has both languages in one file"
 
 
 def _builtin_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:

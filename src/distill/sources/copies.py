@@ -61,7 +61,7 @@ def copies(corpus: dict[str, Any], languages: list[str], pair: list[str], mirror
         yield Copy(kind, [], {code: [_file(mirror / named, code, corpus["member"])] for code in languages})
     originals = list(_originals(corpus, languages, pair))
     if named and LANGUAGE not in named:
-        yield _moved(originals[0], [mirror / named])
+        yield _moved(originals[0], mirror / named)
     if mirror and corpus["sacrebleu"] is None and corpus["package"] is None:
         for original in originals:
             yield from _mirrored(original, mirror)
@@ -108,9 +108,10 @@ def _originals(corpus: dict[str, Any], languages: list[str], pair: list[str]) ->
         places = [[("file", corpus["file"])]]
     else:
         places = [[("url", url) for url in parts] for parts in alternatives(corpus)]
+    only = languages[0] if len(languages) == 1 else None  # in monolingual text {lang} is clear anyway
     for parts in places:
         texts = {
-            code: [Address(source, _in(place, code), _in(member, code)) for source, place in parts]
+            code: [Address(source, _in(place, code or only), _in(member, code or only)) for source, place in parts]
             for code in (languages if kind in TWO_FILES else [None])
         }
         yield Copy(kind, columns, texts)
@@ -141,12 +142,9 @@ def _mirrored(original: Copy, mirror: Path) -> Iterator[Copy]:
             yield original._replace(texts=texts)
 
 
-def _moved(original: Copy, places: list[Path]) -> Copy:
-    """The same texts, each whole in one file."""
-    texts = {
-        code: [Address("file", str(place), parts[0].member) for place in places]
-        for code, parts in original.texts.items()
-    }
+def _moved(original: Copy, path: Path) -> Copy:
+    """The same texts in one file, or archive."""
+    texts = {code: [Address("file", str(path), parts[0].member)] for code, parts in original.texts.items()}
     return original._replace(texts=texts)
 
 
