@@ -53,7 +53,8 @@ class Identifier:
         rows[0, : len(self.classes)] = self._reference.nb_pc
         row_of_state = np.zeros(len(self._moves) // 256, np.int16)
         for row, state in enumerate(states, 1):
-            rows[row, : len(self.classes)] = matrix[list(output[state])].sum(0)
+            # The matrix is float32, and langid.py's product of it float64.
+            rows[row, : len(self.classes)] = matrix[list(output[state])].sum(0, dtype=np.float64)
             row_of_state[state] = row
         return rows, row_of_state
 
@@ -66,7 +67,8 @@ class Identifier:
             labels[doubtful] = scores.argmax(1)
             if len(self.classes) > 1:
                 second, best = np.partition(scores, -2, axis=1)[:, -2:].T
-                for number in doubtful[best - second <= TIE * np.abs(best)]:
+                # A sum near 0 has larger terms: features count against a language, and its prior for it.
+                for number in doubtful[best - second <= TIE * np.maximum(np.abs(best), 1)]:
                     label, _ = self._reference.classify(text[starts[number] : ends[number]].tobytes())
                     labels[number] = self.classes.index(label)
                     self.exact += 1
