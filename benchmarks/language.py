@@ -31,7 +31,7 @@ from distill.language import Identifier
 from formats.errors import UserError, command
 from formats.files import write_json
 
-WITHOUT_TEXT = ("s",)  # of the Bible: Strong's numbers
+LEFT_OUT = ("s",)  # translations of the Bible
 REPEATS = 100  # of the speed lines within one run of the fast side, which they would keep busy for milliseconds only
 RUNS = 5
 FIRST_CALL = (
@@ -55,7 +55,7 @@ def translations(path: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     with sqlite3.connect(path) as database:
         for name, text in database.execute("select bbName, vText from bible order by bbName, id, bNumber, cNumber"):
-            if name not in WITHOUT_TEXT:
+            if name not in LEFT_OUT:
                 found.setdefault(f"bible {name}", []).append(text)
     return found
 
