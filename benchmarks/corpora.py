@@ -1,8 +1,8 @@
 """How fast corpora are cleaned, in how much memory, against langid.py, a plain Python loop and OpusFilter.
 
-The load is made of real pairs from the mirror folder: first all of them, then again and again, each with another short
-pair behind it, so that every pair is new; a few are spoiled (BAD). Cleaning runs as in the pipeline: one process a
-part, two at a time on two cores, then one that gathers. Rivals get the same pairs, and the rules that all of them have.
+The load is made of the real pairs of the mirror folder, again and again, each time with another short pair behind it,
+so that every pair is new; a few are spoiled (BAD). Cleaning runs as in the pipeline: one process a part, two at a time
+on two cores, then one that gathers. Rivals get the same pairs, and the rules that all of them have.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from langid import langid
 
-from decode.machine import describe
+from decode.machine import describe, load_average
 from distill import rules
 from distill.characters import characters
 from distill.funnel import KEPT, Funnel
@@ -32,10 +32,11 @@ from distill.language import Identifier
 from distill.measures import Measured
 from formats import records
 from formats.batches import batches
-from formats.errors import command
+from formats.errors import UserError, command
 from formats.files import read_json, write_json
 
 CORPORA = ("anki-deu-eng", "msdocs-ht", "ddtp-de", "lo-help", "phpdoc", "europarl-slice")
+HELD_OUT = ("newstest2013", "newstest2014", "newstest2015", "newstest2016", "newstest2017", "newstest2018")
 LANGUAGES = ["en", "de"]
 CORES = (0, 1)
 PARTS = 8
@@ -56,20 +57,33 @@ PAPER = {"pairs": 38_770_929, "English lines": 808_281_759}  # WNGT 2020, table 
 # The load
 
 
+def aligned(mirror: Path, name: str) -> list[tuple[str, str]]:
+    """The pairs of a corpus or test set of the mirror."""
+    files = [gzip.decompress((mirror / f"{name}.{code}.gz").read_bytes()).decode() for code in LANGUAGES]
+    sides = [list(map(records.sentence, text.split("\n")[:-1])) for text in files]
+    return list(zip(*sides, strict=True))
+
+
 def real_pairs(mirror: Path) -> list[tuple[bytes, bytes]]:
     """The corpora of the mirror, shuffled."""
-    pairs: list[tuple[bytes, bytes]] = []
-    for name in CORPORA:
-        files = [gzip.decompress((mirror / name / f"{name}.{code}.gz").read_bytes()) for code in LANGUAGES]
-        sides = [[records.sentence(line).encode() for line in text.decode().split("\n")[:-1]] for text in files]
-        pairs += zip(*sides, strict=True)
-    return [pairs[place] for place in np.random.default_rng(1).permutation(len(pairs))]
+    pairs = [pair for name in CORPORA for pair in aligned(mirror, f"{name}/{name}")]
+    order = np.random.default_rng(1).permutation(len(pairs))
+    return [(pairs[place][0].encode(), pairs[place][1].encode()) for place in order]
+
+
+def test_sets(mirror: Path, folder: Path) -> list[Path]:
+    """WMT's test sets as records, whose sentences must not be in the training data."""
+    paths = [folder / f"{name}.tsv.zst" for name in HELD_OUT]
+    for path in paths:
+        records.write(path, aligned(mirror, f"newstest/{records.name(path)}"))
+    return paths
 
 
 def load(pairs: list[tuple[bytes, bytes]], count: int) -> Iterator[bytes]:
     """``count`` pairs as blocks of TSV, the same every time."""
     generator = np.random.default_rng(2)
     short = [pair for pair in pairs if len(pair[0]) < 40]
+    earlier: list[bytes] = []  # some lines from anywhere before, for duplicates
     spoil = [  # as BAD has them after the duplicates
         lambda s, t: (t, s),
         lambda s, t: (s * 30, t * 30),
@@ -82,17 +96,16 @@ def load(pairs: list[tuple[bytes, bytes]], count: int) -> Iterator[bytes]:
         lines = []
         kinds = np.searchsorted(edges, generator.random(min(BLOCK, count - start)), side="right").tolist()
         for number, kind in enumerate(kinds, start):
-            cycle, place = divmod(number, len(pairs))
-            source, target = pairs[place]
-            if cycle:
-                other = short[(place + cycle * 7919) % len(short)]
-                source, target = source + b" " + other[0], target + b" " + other[1]
-            if kind == 0 and lines:
-                lines.append(lines[-1])
+            if kind == 0 and earlier:
+                lines.append(earlier[number * 7919 % len(earlier)])
                 continue
+            cycle, place = divmod(number, len(pairs))
+            (source, target), other = pairs[place], short[(place + cycle * 7919) % len(short)]
+            source, target = source + b" " + other[0], target + b" " + other[1]
             if 0 < kind <= len(spoil):
                 source, target = spoil[kind - 1](source, target)
             lines.append(source + b"\t" + target + b"\n")
+        earlier += lines[::50]
         yield b"".join(lines)
 
 
@@ -133,10 +146,13 @@ def run_all(commands: list[list[str]]) -> int:
     return peak
 
 
-def chain(raw: Path, folder: Path, settings: dict[str, Any], parts: int) -> dict[str, Any]:
+def chain(
+    raw: Path, folder: Path, settings: dict[str, Any], parts: int, held_out: list[Path] | None = None
+) -> dict[str, Any]:
     """Clean and gather a corpus with one process a core; seconds, peak memory, counts."""
     outputs = [str(folder / "parts" / f"{k}-of-{parts}.tsv.zst") for k in range(1, parts + 1)]
     shared = ["distill.clean", "--input", str(raw), "--languages", *LANGUAGES, "--rules", json.dumps(settings)]
+    shared += ["--held-out", *map(str, held_out)] if held_out else []
     shards = [["--shard", f"{k}/{parts}", "--output", output] for k, output in enumerate(outputs, 1)]
     kinds = [f"--{kind.replace('_', '-')}" for kind in ("duplicates", "near_duplicates") if settings.get(kind)]
     final = folder / "clean.tsv.zst"
@@ -153,6 +169,8 @@ def chain(raw: Path, folder: Path, settings: dict[str, Any], parts: int) -> dict
         "gather_seconds": round(end - cleaned, 2),
         "clean_peak_rss_bytes": peak,
         "gather_peak_rss_bytes": gather_peak,
+        "text_bytes_per_second": round(sum(map(len, records.frames(raw))) / (end - start)),
+        "load_average": load_average(),
         "kept": counts["lines_out"],
         "dropped": {reason: count for reason, count in counts["dropped"].items() if count},
     }
@@ -279,7 +297,7 @@ def ratios(found: dict[str, Any], full: dict[str, Any]) -> dict[str, float]:
     if "OpusFilter, its command, two cores" in rate:
         theirs = rate["OpusFilter, its command, two cores"]
         pairs["OpusFilter, same pairs, start included"] = (rate["our commands, two cores, same pairs"], theirs)
-        pairs["OpusFilter, whole chain at full size"] = (full["pairs_per_second"], theirs)
+        pairs["OpusFilter, our chain at full size"] = (full["pairs_per_second"], theirs)
     return {name: round(ours / theirs, 1) for name, (ours, theirs) in pairs.items()}
 
 
@@ -309,23 +327,27 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="scratch space, 10 GB for 10 million pairs")
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
+    if not args.mirror:
+        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
     folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="corpora-"))
     try:
         pairs = real_pairs(args.mirror)
+        held_out = test_sets(args.mirror, folder)
         records.write_blocks(folder / "first.tsv.zst", load(pairs, BLOCK))
         chain(folder / "first.tsv.zst", folder / "first", ALL, 1)  # compiles, once on a machine
         scaling = []
         for size in args.sizes:
             raw = folder / "raw.tsv.zst"
             records.write_blocks(raw, load(pairs, size))
-            scaling.append(chain(raw, folder / "full", ALL, PARTS))
+            scaling.append(chain(raw, folder / "full", ALL, PARTS, held_out))
             print(f"{size:,} pairs: {scaling[-1]}", file=sys.stderr, flush=True)
         del pairs
         found = rivals(raw, folder, args.opusfilter, args.rival_pairs, args.runs)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     result = {
-        "command": f"python benchmarks/corpora.py --sizes {' '.join(map(str, args.sizes))} --opusfilter OPUSFILTER",
+        "command": f"python benchmarks/corpora.py --sizes {' '.join(map(str, args.sizes))} --rival-pairs"
+        f" {args.rival_pairs} --runs {args.runs} --opusfilter {args.opusfilter and 'OPUSFILTER'}",
         "machine": describe(),
         "cores": len(CORES),
         "parts": PARTS,

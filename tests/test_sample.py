@@ -1,14 +1,14 @@
-import random
 import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distill import sample
+from distill import permutation, sample
 from formats import records
 from formats.files import read_json
 
@@ -40,59 +40,78 @@ def test_shares_of_the_paper():
     assert sample.shares(9_000_000, [5, 2, 2]) == [5_000_000, 2_000_000, 2_000_000]
 
 
-@given(st.integers(1, 40), st.integers(0, 200), SEEDS)
-def test_full_passes_and_a_rest_without_replacement(size, share, seed):
-    corpus = [(str(number),) for number in range(size)]
-    counts = Counter(sample.drawn(corpus, size, share, random.Random(seed)))
-    assert counts.total() == share
-    assert {counts[record] for record in corpus} <= {share // size, -(-share // size)}
+def epoch(folder, corpora, weights, pairs, seed, number=1):
+    sample.draw(corpora, weights, pairs, seed, number, folder / "epoch.tsv.zst")
+    return list(records.read(folder / "epoch.tsv.zst")), read_json(folder / "epoch.json")
 
 
-def test_every_record_is_drawn_equally_often():
-    source, counts = random.Random(1), Counter()
-    for _ in range(6000):
-        counts.update(sample.drawn(list("abcde"), 5, 2, source))
-    assert all(abs(counts[record] - 2400) < 5 * 38 for record in "abcde")  # five standard deviations
+@settings(deadline=None)
+@given(st.integers(1, 5000), st.integers())
+def test_a_permutation_has_every_number_once(size, seed):
+    found = permutation.places(np.arange(size), size, permutation.keys(seed, "x"))
+    assert sorted(found.tolist()) == list(range(size))
 
 
-@given(st.lists(st.tuples(st.text("ab ", max_size=3), st.text("ab ", max_size=3))), st.integers(1, 20), SEEDS)
-def test_shuffle_keeps_every_record(tmp_path_factory, corpus, bucket, seed):
-    folder = tmp_path_factory.mktemp("buckets")
-    mixed = list(sample.shuffled(corpus, len(corpus), random.Random(seed), folder, bucket))
-    assert Counter(mixed) == Counter(corpus)
-    assert list(folder.iterdir()) == []
+@pytest.mark.parametrize("size", [2, 5, 16, 100])
+def test_a_permutation_puts_every_number_anywhere(size):
+    times = 4000
+    found = np.array([permutation.places(np.arange(size), size, permutation.keys(key)) for key in range(times)])
+    for number in range(size):
+        counts = np.bincount(found[:, number], minlength=size)
+        assert (abs(counts - times / size) < 5 * (times / size) ** 0.5).all()
+    neighbours = np.mean(found[:, 0] < found[:, 1])
+    assert abs(neighbours - 0.5) < 5 * 0.5 / times**0.5
 
 
-@pytest.mark.parametrize("bucket", [1, 2, 100])
-def test_shuffle_is_uniform(tmp_path, bucket):
-    """All 24 orders of four records, whatever the number of buckets."""
-    source, orders = random.Random(1), Counter()
-    corpus = [(letter,) for letter in "abcd"]
-    for _ in range(2400):
-        orders[tuple(sample.shuffled(corpus, 4, source, tmp_path, bucket))] += 1
-    assert len(orders) == 24
-    assert all(abs(count - 100) < 5 * 10 for count in orders.values())
-
-
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 200), SEEDS)
-def test_mixture_is_what_its_json_says(folder, shapes, pairs, seed):
+def test_an_epoch_is_what_its_json_says(folder, shapes, pairs, seed):
     corpora = [corpus(folder, f"c{number}", size) for number, (size, _) in enumerate(shapes)]
     weights = [weight for _, weight in shapes]
-    sample.mix(corpora, weights, pairs, seed, folder / "mixture.tsv.zst")
-    mixture = list(records.read(folder / "mixture.tsv.zst"))
+    mixture, about = epoch(folder, corpora, weights, pairs, seed)
     assert len(mixture) == pairs
     drawn = Counter(source.split()[0] for source, _ in mixture)
-    about = read_json(folder / "mixture.json")
-    expected = [
-        {"name": f"c{number}", "lines": size, "weight": weight, "drawn": share}
-        for number, ((size, weight), share) in enumerate(zip(shapes, sample.shares(pairs, weights), strict=True))
-    ]
-    assert about["corpora"] == expected
-    assert {row["name"]: row["drawn"] for row in expected if row["drawn"]} == drawn
+    shares = sample.shares(pairs, weights)
+    assert [row["drawn"] for row in about["corpora"]] == shares
+    assert {f"c{number}": share for number, share in enumerate(shares) if share} == drawn
     times = Counter(mixture)
-    for row in expected:
-        often = {times[(f"{row['name']} {number}", "x")] for number in range(row["lines"])}
+    for number, (size, _) in enumerate(shapes):
+        often = {times[(f"c{number} {line}", "x")] for line in range(size)}
+        assert max(often) - min(often) <= 1 or shares[number] < size
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(1, 25), st.integers(1, 8), SEEDS)
+def test_no_pair_comes_again_before_all_others_have_come(folder, size, share, epochs, seed):
+    path = corpus(folder, "a", size)
+    seen = Counter()
+    for number in range(1, epochs + 1):
+        mixture, about = epoch(folder, [path], [1], share, seed, number)
+        seen.update(mixture)
+        often = [seen[(f"a {line}", "x")] for line in range(size)]
         assert max(often) - min(often) <= 1
+        assert about["corpora"][0]["passes"] == round(number * share / size, 3)
+
+
+def test_epochs_differ_and_are_drawn_by_themselves(tmp_path):
+    paths = [corpus(tmp_path, "a", 400), corpus(tmp_path, "b", 400)]
+    first, second, again = (epoch(tmp_path, paths, [5, 2], 140, 1, number)[0] for number in (1, 2, 1))
+    assert first == again and not set(first) & set(second)
+    assert first != sorted(first)
+
+
+def test_buckets_change_nothing(tmp_path):
+    paths = [corpus(tmp_path, "a", 500), corpus(tmp_path, "b", 50)]
+    whole = epoch(tmp_path, paths, [1, 1], 300, 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample, "BUCKET_PAIRS", 17)
+        assert epoch(tmp_path, paths, [1, 1], 300, 7) == whole
+
+
+def test_corpora_are_mixed_evenly(tmp_path):
+    mixture, _ = epoch(tmp_path, [corpus(tmp_path, "a", 3000), corpus(tmp_path, "b", 3000)], [2, 1], 3000, 3)
+    first_half = Counter(source[0] for source, _ in mixture[:1500])
+    assert abs(first_half["a"] - 1000) < 5 * 13  # five standard deviations of drawing without replacement
 
 
 def run(*arguments):
@@ -130,6 +149,7 @@ def test_without_a_number_the_mixture_is_as_large_as_the_corpora(tmp_path):
         ("a b", "nan 1", 9, "a.tsv.zst: weight nan is not above zero"),
         ("a a", "1 1", 9, "a.tsv.zst: is there twice; give it one weight"),
         ("a b", "1 1", 0, "--pairs 0: needs at least one"),
+        ("a b", "1 1 --epoch 0", 9, "--epoch 0: epochs are counted from 1"),
         ("a none", "1 1", 9, "none.tsv.zst: there is nothing to draw from an empty corpus"),
         ("a mono", "1 1", 9, "pairs and monolingual text do not mix: "),
         ("a gone", "1 1", 9, "gone.tsv.zst: No such file or directory"),

@@ -1,24 +1,47 @@
-"""Mix corpora: a random sample of so many pairs, drawn with the weights of the corpora, in random order.
+"""Draw an epoch: a random sample of so many pairs, with the weights of the corpora, in random order.
 
-A corpus that is smaller than its share is taken as often as it fits, and the rest of the share is drawn without
-replacement. Memory is bounded: pairs are dealt to random buckets on disk, and each bucket is shuffled on its own,
-which is a uniform shuffle of the whole. Equal corpora, weights and seed give equal bytes.
+Every corpus is an endless stream: all its pairs in random order, then all of them in another random order, and so on.
+Epoch e takes the e-th piece of every stream, as long as the corpus's share. So within an epoch and between epochs no
+pair comes again before all others of its corpus have come; shares are exact; and every epoch can be drawn by itself,
+which is what a killed run resumes at. The orders are computed (distill.permutation), and pairs go to their places
+through buckets on disk, so memory is bounded. Equal corpora, weights, seed and epoch give equal bytes.
 """
 
 import argparse
 import math
-import random
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from distill.permutation import keys, places
 from formats import records
+from formats.batches import Batch, batches, indexed
 from formats.errors import UserError, command
 from formats.files import write_json
 from formats.progress import progress
 
-BUCKET_PAIRS = 500_000  # a bucket is held in memory, about 300 bytes a pair
+BUCKET_PAIRS = 250_000  # sorted in memory, some 100 MB
+
+
+class Stream(NamedTuple):
+    """A corpus of ``size`` pairs of which an epoch takes ``share``."""
+
+    path: Path
+    size: int
+    share: int
+
+    def places(self, numbers: np.ndarray, seed: int, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each pass through the corpus that the epoch touches: rows of ``numbers``, their places in the share."""
+        start, end = (epoch - 1) * self.share, epoch * self.share
+        for number in range(start // self.size, -(-end // self.size)):
+            order = keys(seed, records.name(self.path), number)
+            position = number * self.size + places(numbers, self.size, order)
+            rows = np.flatnonzero((position >= start) & (position < end))
+            yield rows, position[rows] - start
 
 
 def shares(pairs: int, weights: list[float]) -> list[int]:
@@ -31,58 +54,67 @@ def shares(pairs: int, weights: list[float]) -> list[int]:
     return parts
 
 
-def drawn(corpus: Iterable[records.Record], size: int, share: int, source: random.Random) -> Iterator[records.Record]:
-    """``share`` records of a corpus of ``size``: full passes, and a random rest by selection sampling.
+def drawn(streams: list[Stream], seed: int, epoch: int) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+    """Batches of all corpora with the rows that are drawn and their places in the epoch (both int64)."""
+    total, before = sum(stream.share for stream in streams), 0
+    order = keys(seed, "epoch", epoch)
+    for stream in streams:
+        first = 0
+        for batch in progress(batches(stream.path), f"draw {records.name(stream.path)}", stream.size, size=len):
+            numbers = np.arange(first, first + len(batch))
+            first += len(batch)
+            for rows, position in stream.places(numbers, seed, epoch):
+                yield batch, rows, places(before + position, total, order)
+        before += stream.share
 
-    Knuth, The Art of Computer Programming, volume 2, 3.4.2, algorithm S.
-    """
-    passes, wanted = divmod(share, size)
-    for left, record in zip(range(size, 0, -1), corpus, strict=True):
-        chosen = source.random() * left < wanted
-        wanted -= chosen
-        for _ in range(passes + chosen):
-            yield record
 
-
-def shuffled(
-    corpus: Iterable[records.Record], size: int, source: random.Random, folder: Path, bucket: int = BUCKET_PAIRS
-) -> Iterator[records.Record]:
-    """The records in random order; ``folder`` takes them all once more, uncompressed."""
-    paths = [folder / str(number) for number in range(math.ceil(size / bucket))]
+def sorted_blocks(pieces: Iterator[tuple[Batch, np.ndarray, np.ndarray]], total: int, folder: Path) -> Iterator[bytes]:
+    """The lines at their places, as blocks; ``folder`` takes them all once more, uncompressed."""
+    count = math.ceil(total / BUCKET_PAIRS)
     with ExitStack() as stack:
-        buckets = [stack.enter_context(open(path, "wb")) for path in paths]
-        for record in corpus:
-            source.choice(buckets).write(records.line(record))
-    for path in paths:
-        lines = path.read_bytes().split(b"\n")[:-1]
-        path.unlink()
-        source.shuffle(lines)
-        yield from (tuple(line.decode().split("\t")) for line in lines)
+        texts = [stack.enter_context(open(folder / f"{number}.text", "wb")) for number in range(count)]
+        orders = [stack.enter_context(open(folder / f"{number}.places", "wb")) for number in range(count)]
+        for batch, rows, position in pieces:
+            buckets = position // BUCKET_PAIRS
+            for number in np.unique(buckets):
+                chosen = buckets == number
+                texts[number].write(batch.lines(rows[chosen]))
+                orders[number].write(position[chosen].tobytes())
+    for number in range(count):
+        text, order = (folder / f"{number}.text", folder / f"{number}.places")
+        content, position = text.read_bytes(), np.fromfile(order, np.int64)
+        text.unlink()
+        yield indexed(content).lines(np.argsort(position))
 
 
-def mix(corpora: list[Path], weights: list[float], pairs: int | None, seed: int, output: Path) -> None:
-    """Write the mixture and the JSON beside it: what was drawn of which corpus.
+def draw(corpora: list[Path], weights: list[float], pairs: int | None, seed: int, epoch: int, output: Path) -> None:
+    """Write the epoch and the JSON beside it: what was drawn of which corpus.
 
     Without a number of ``pairs`` it is as large as the corpora together.
     """
-    sizes = [sum(1 for _ in records.read(path)) for path in corpora]
-    pairs = sum(sizes) if pairs is None else pairs
-    parts = shares(pairs, weights)
-    source = random.Random(seed)
-    sampled = (
-        record
-        for path, size, share in zip(corpora, sizes, parts, strict=True)
-        for record in drawn(progress(records.read(path), f"draw {records.name(path)}", size), size, share, source)
-    )
+    sizes = [records.count(path) for path in corpora]
+    total = sum(sizes) if pairs is None else pairs
+    streams = [Stream(*row) for row in zip(corpora, sizes, shares(total, weights), strict=True)]
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
-        lines, checksum = records.write(output, shuffled(sampled, pairs, source, Path(folder)))
-    rows = zip(corpora, sizes, weights, parts, strict=True)
-    mixture = [{"name": records.name(c), "lines": n, "weight": weight, "drawn": part} for c, n, weight, part in rows]
-    write_json(records.info(output), {"lines": lines, "sha256": checksum, "seed": seed, "corpora": mixture})
+        pieces = drawn([stream for stream in streams if stream.share], seed, epoch)
+        lines, checksum = records.write_blocks(output, sorted_blocks(pieces, total, Path(folder)))
+    mixture = [
+        {
+            "name": records.name(stream.path),
+            "lines": stream.size,
+            "weight": weight,
+            "drawn": stream.share,
+            "share": round(stream.share / total, 6),
+            "passes": round(epoch * stream.share / stream.size, 3),  # through the corpus, at the end of this epoch
+        }
+        for stream, weight in zip(streams, weights, strict=True)
+    ]
+    about = {"lines": lines, "sha256": checksum, "seed": seed, "epoch": epoch}
+    write_json(records.info(output), about | {"corpora": mixture})
 
 
-def _check(corpora: list[Path], weights: list[float], pairs: int | None) -> None:
+def _check(corpora: list[Path], weights: list[float], pairs: int | None, epoch: int) -> None:
     if len(weights) != len(corpora):
         raise UserError(f"{len(corpora)} corpora need as many weights, not {len(weights)}")
     for path, weight in zip(corpora, weights, strict=True):
@@ -92,6 +124,8 @@ def _check(corpora: list[Path], weights: list[float], pairs: int | None) -> None
             raise UserError(f"{path}: is there twice; give it one weight")
     if pairs is not None and pairs < 1:
         raise UserError(f"--pairs {pairs}: needs at least one")
+    if epoch < 1:
+        raise UserError(f"--epoch {epoch}: epochs are counted from 1")
     firsts = [next(records.read(path), None) for path in corpora]
     if None in firsts:
         raise UserError(f"{corpora[firsts.index(None)]}: there is nothing to draw from an empty corpus")
@@ -103,14 +137,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, nargs="+", required=True, help="records, X.tsv.zst")
     parser.add_argument("--weights", type=float, nargs="+", required=True, help="one a corpus, relative to each other")
-    parser.add_argument("--pairs", type=int, help="size of the mixture (default: that of the corpora together)")
+    parser.add_argument("--pairs", type=int, help="of an epoch (default: those of the corpora together)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--epoch", type=int, default=1, help="from 1 (default: %(default)s)")
     parser.add_argument(
         "--output", type=Path, required=True, help="records; what was drawn goes to the JSON beside them"
     )
     args = parser.parse_args()
-    _check(args.corpora, args.weights, args.pairs)
-    mix(args.corpora, args.weights, args.pairs, args.seed, args.output)
+    _check(args.corpora, args.weights, args.pairs, args.epoch)
+    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output)
 
 
 if __name__ == "__main__":

@@ -41,15 +41,28 @@ def batches(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Bat
     """Stream a file, or one shard of it, some thousand records at a time. Raises UserError as formats.records.read."""
     columns, number = 0, 0
     for text in _joined(frames(path, shard)):
-        array = np.frombuffer(text, np.uint8)
-        columns = columns or text[: text.index(b"\n")].count(b"\t") + 1
-        starts = np.empty((text.count(b"\n"), columns), np.int64)
-        ends = np.empty_like(starts)
-        done = _index(array, starts, ends)
-        if done != len(starts):
+        columns = columns or _columns(text)
+        batch, done = _batch(text, columns)
+        if done != len(batch):
             raise ragged(path, number + done + 1)
-        number += len(starts)
-        yield Batch(array, starts, ends)
+        number += len(batch)
+        yield batch
+
+
+def indexed(text: bytes) -> Batch:
+    """Lines of TSV, all of as many columns as the first, as a batch."""
+    return _batch(text, _columns(text))[0]
+
+
+def _batch(text: bytes, columns: int) -> tuple[Batch, int]:
+    """The batch, and how many of its records have all their columns."""
+    starts = np.empty((text.count(b"\n"), columns), np.int64)
+    batch = Batch(np.frombuffer(text, np.uint8), starts, np.empty_like(starts))
+    return batch, _index(*batch)
+
+
+def _columns(text: bytes) -> int:
+    return text[: text.find(b"\n")].count(b"\t") + 1
 
 
 def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:

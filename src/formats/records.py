@@ -153,6 +153,11 @@ def read(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Record
             yield record
 
 
+def count(path: str | os.PathLike) -> int:
+    """The number of records of a file."""
+    return sum(text.count(b"\n") for text in frames(path))
+
+
 def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[bytes]:
     """The text in pieces of whole lines. Raises UserError for a truncated or broken file."""
     decompressor = zstandard.ZstdDecompressor()
