@@ -27,7 +27,7 @@ def test_pieces_decode_to_the_sentences(model, tmp_path):
     records.write(tmp_path / "all.tsv.zst", PAIRS)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     decoded = [tuple(processor.decode(side.split()) for side in pieces)
-               for pieces in encode(tmp_path / "all.tsv.zst", model, 1)]  # fmt: skip
+               for pieces in encode([tmp_path / "all.tsv.zst"], model, 1)]  # fmt: skip
     assert decoded == PAIRS
 
 

@@ -108,7 +108,7 @@ def test_distillation_is_complete_after_the_kill(finished):
 def test_no_held_out_sentence_is_in_any_training_data(finished):
     held_out = {side for name in ("dev", "test", "test2") for record in records.read(
         finished / f"corpora/clean/{name}.tsv.zst") for side in record}  # fmt: skip
-    for data in ("training/original", "training/distilled", "corpora/clean/grammar_english"):
+    for data in ("training/original.1", "training/distilled.1", "corpora/clean/grammar_english"):
         sources = {record[0] for record in records.read(finished / f"{data}.tsv.zst")}
         assert len(sources) > 200 and not sources & held_out
 

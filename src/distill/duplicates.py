@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-BUCKET_KEYS = 1 << 21  # 32 MB in a bucket with the numbers of the records, some 100 MB while it is sorted
+BUCKET_KEYS = 1 << 20  # 16 MB in a bucket with the numbers of the records, some 50 MB while it is sorted
 READ_KEYS = 1 << 18
 
 _ENTRY = np.dtype([("key", "<u8"), ("record", "<i8")])

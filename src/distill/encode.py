@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import sentencepiece
@@ -16,10 +16,10 @@ from formats.progress import progress
 BATCH = 10_000  # records a call to SentencePiece: large enough to keep its threads busy
 
 
-def encode(path: Path, model: Path, threads: int) -> Iterator[tuple[str, ...]]:
+def encode(paths: Iterable[Path], model: Path, threads: int) -> Iterator[tuple[str, ...]]:
     """Yield each record with its columns as pieces with single spaces between them."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
-    stream = records.read(path)
+    stream = itertools.chain.from_iterable(map(records.read, paths))
     while batch := list(itertools.islice(stream, BATCH)):
         columns = [
             processor.encode(list(column), out_type=str, num_threads=threads) for column in zip(*batch, strict=True)
@@ -30,7 +30,7 @@ def encode(path: Path, model: Path, threads: int) -> Iterator[tuple[str, ...]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--input", type=Path, required=True, help="records")
+    parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="records, one file after the other")
     parser.add_argument("--model", type=Path, required=True, help="SentencePiece model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="one file a column, equally long")
@@ -39,7 +39,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         parts = [stack.enter_context(whole(path)) for path in args.outputs]
         files = [stack.enter_context(open(part, "w", encoding="utf-8")) for part in parts]
-        for pieces in progress(encode(args.input, args.model, args.threads), "encoding"):
+        for pieces in progress(encode(args.inputs, args.model, args.threads), "encoding"):
             for file, side in zip(files, pieces, strict=True):
                 file.write(side + "\n")
 

@@ -25,6 +25,7 @@ from formats.shape import Shape
 
 SHUFFLE_BUFFER = 500_000  # sentences; the data is shuffled on disk already, this mixes the passes over it
 LENGTH_BUCKET = 2  # sentences of a batch differ by at most so many pieces, so that little padding is computed
+COUNTED_BATCHES = 1000  # whose size stands for that of all
 MAXIMUM_PIECES = 150  # longer pairs are left out of training; cleaning bounds the length in words before
 
 
@@ -152,21 +153,9 @@ def train(run: Path, settings: dict[str, Any], files: argparse.Namespace) -> Any
     checkpoint.restore()
     model.create_variables(optimizer=optimizer)
 
-    def dataset(_: Any) -> Any:
-        return model.examples_inputter.make_training_dataset(
-            str(files.source),
-            str(files.target),
-            training["batch_tokens"],
-            batch_type="tokens",
-            shuffle_buffer_size=SHUFFLE_BUFFER,
-            length_bucket_width=LENGTH_BUCKET,
-            maximum_features_length=MAXIMUM_PIECES,
-            maximum_labels_length=MAXIMUM_PIECES,
-        )
-
     if (checkpoint.last_saved_step or 0) < training["steps"]:
         opennmt.training.Trainer(model, optimizer, checkpoint=checkpoint)(
-            dataset,
+            lambda _: dataset(model, training, files.source, files.target),
             max_step=training["steps"],
             accum_steps=training["accumulate"],
             report_steps=min(50, training["checkpoint_steps"]),
@@ -175,6 +164,44 @@ def train(run: Path, settings: dict[str, Any], files: argparse.Namespace) -> Any
             eval_steps=training["validation_steps"],
         )
     return model
+
+
+def dataset(model: Any, training: dict[str, Any], source: Path, target: Path) -> Any:
+    """The endless batches of a training, as OpenNMT-tf makes them of the training data."""
+    return model.examples_inputter.make_training_dataset(
+        str(source),
+        str(target),
+        training["batch_tokens"],
+        batch_type="tokens",
+        shuffle_buffer_size=SHUFFLE_BUFFER,
+        length_bucket_width=LENGTH_BUCKET,
+        maximum_features_length=MAXIMUM_PIECES,
+        maximum_labels_length=MAXIMUM_PIECES,
+    )
+
+
+def pairs_a_batch(batches: Any) -> float:
+    """Mean number of pairs in the batches of a training, which hold so many tokens; OpenNMT-tf counts tokens only."""
+    sizes = [int(features["length"].shape[0]) for features, _ in batches.take(COUNTED_BATCHES)]
+    return sum(sizes) / len(sizes)
+
+
+def mixture(epochs: list[dict[str, Any]], pairs: float) -> dict[str, Any]:
+    """What a training of so many ``pairs`` saw: its passes through the data, and the share of each corpus in them.
+
+    ``epochs`` are the JSON files of distill.sample, in the order in which the training reads them. The shares of a pass
+    are exact. Within a pass the order is random, so a pass that is not finished has them but for chance.
+    """
+    lines = sum(epoch["lines"] for epoch in epochs)
+    drawn: dict[str, int] = {}
+    for epoch in epochs:
+        for corpus in epoch["corpora"]:
+            drawn[corpus["name"]] = drawn.get(corpus["name"], 0) + corpus["drawn"]
+    return {
+        "pairs": round(pairs),
+        "passes": round(pairs / lines, 3),
+        "shares": {name: round(count / lines, 6) for name, count in drawn.items()},
+    }
 
 
 def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -> None:
@@ -194,6 +221,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--training", type=json.loads, required=True, help="JSON: steps, batch_tokens, ...")
     parser.add_argument("--source", type=Path, required=True, help="training data in pieces, a sentence a line")
     parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON of distill.sample of each epoch")
     parser.add_argument("--dev", type=Path, required=True, help="dev set as records, for the references")
     parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
     parser.add_argument("--vocabulary", type=Path, required=True)
@@ -221,12 +249,15 @@ def main() -> None:
     except RuntimeError as error:  # OpenNMT-tf's own words: diverged with NaN, no training steps
         raise UserError(f"training of {args.system} in {run} stopped: {error}") from error
     average(run, model, args.training["average_last"], args.averaged, args.vocabulary)
+    size = pairs_a_batch(dataset(model, args.training, args.source, args.target))
+    pairs = args.training["steps"] * args.training["accumulate"] * size
     parameters = int(sum(variable.numpy().size for variable in model.trainable_variables))
     learning = {
         "system": args.system,
         "steps": args.training["steps"],
         "shape": str(Shape(**args.shape)),
         "parameters": parameters,
+        "seen": mixture([read_json(path) for path in args.epochs], pairs),
         "training": learning_curve(run),
         "validation": read_json(run / "validation.json"),
     }

@@ -40,6 +40,7 @@ DEV = CORPORA["dev"][0]  # the one whose BLEU is watched during training
 CONTROL = f"{config['control']}-control"
 STUDENTS = [*config["students"], CONTROL]
 SYSTEMS = ["teacher", *STUDENTS]
+EPOCHS = range(1, config["distillation"]["epochs"] + 1)
 TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
@@ -55,6 +56,7 @@ wildcard_constraints:
     type="|".join(sorted({*TYPES, config["distillation"]["compute_type"]})),
     format="|".join(FORMATS),
     dataset="original|distilled",
+    epoch=r"\d+",
 
 
 scattergather:

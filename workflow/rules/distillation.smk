@@ -52,12 +52,12 @@ use rule original as distilled with:
     input:
         corpora=expand(f"{STUDY}/distilled/{{corpus}}.tsv.zst", corpus=TRAINING),
     output:
-        corpus=f"{STUDY}/training/distilled.tsv.zst",
-        counts=f"{STUDY}/training/distilled.json",
+        corpus=f"{STUDY}/training/distilled.{{epoch}}.tsv.zst",
+        counts=f"{STUDY}/training/distilled.{{epoch}}.json",
     log:
-        f"{STUDY}/logs/distilled.log",
+        f"{STUDY}/logs/distilled_{{epoch}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/distilled.tsv"
+        f"{STUDY}/benchmarks/distilled_{{epoch}}.tsv"
     params:
         weights=[config["corpora"][name]["weight"] for name in TRAINING],
         pairs=pairs_option(config["distillation"]["epoch_pairs"]),

@@ -5,6 +5,7 @@ use rule train_teacher as train_student with:
     input:
         source=lambda w: f"{STUDY}/training/{dataset(w.system)}.source",
         target=lambda w: f"{STUDY}/training/{dataset(w.system)}.target",
+        epochs=lambda w: expand(f"{STUDY}/training/{dataset(w.system)}.{{epoch}}.json", epoch=EPOCHS),
         dev=ancient(f"{STUDY}/corpora/clean/{DEV}.tsv.zst"),
         dev_source=ancient(f"{STUDY}/training/dev.source"),
         vocabulary=rules.vocabulary.output.vocabulary,

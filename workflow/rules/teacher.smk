@@ -7,12 +7,12 @@ rule original:
     input:
         corpora=expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["train"]),
     output:
-        corpus=f"{STUDY}/training/original.tsv.zst",
-        counts=f"{STUDY}/training/original.json",
+        corpus=f"{STUDY}/training/original.{{epoch}}.tsv.zst",
+        counts=f"{STUDY}/training/original.{{epoch}}.json",
     log:
-        f"{STUDY}/logs/original.log",
+        f"{STUDY}/logs/original_{{epoch}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/original.tsv"
+        f"{STUDY}/benchmarks/original_{{epoch}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -25,13 +25,14 @@ rule original:
         seed=config["seed"],
     shell:
         "python -m distill.sample --corpora {input.corpora} --weights {params.weights} {params.pairs}"
-        " --seed {params.seed} --output {output.corpus} 2> {log}"
+        " --seed {params.seed} --epoch {wildcards.epoch} --output {output.corpus} 2> {log}"
 
 
 rule train_teacher:
     input:
         source=f"{STUDY}/training/original.source",
         target=f"{STUDY}/training/original.target",
+        epochs=expand(f"{STUDY}/training/original.{{epoch}}.json", epoch=EPOCHS),
         dev=ancient(f"{STUDY}/corpora/clean/{DEV}.tsv.zst"),
         dev_source=ancient(f"{STUDY}/training/dev.source"),
         vocabulary=rules.vocabulary.output.vocabulary,
@@ -59,6 +60,6 @@ rule train_teacher:
         runs=f"{STUDY}/systems/{{system}}",
     shell:
         "python -m distill.train --system {wildcards.system} --shape {params.shape:q} --training {params.training:q}"
-        " --source {input.source} --target {input.target} --dev {input.dev} --dev-source {input.dev_source}"
+        " --source {input.source} --target {input.target} --epochs {input.epochs} --dev {input.dev} --dev-source {input.dev_source}"
         " --vocabulary {input.vocabulary} --sentencepiece {input.sentencepiece} --seed {params.seed}"
         " --threads {threads} --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(tee {log} >&2)"

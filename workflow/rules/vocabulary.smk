@@ -47,13 +47,13 @@ rule encode_dev:
         mem_mb=500,
         runtime=10,
     shell:
-        "python -m distill.encode --input {input.corpus} --model {input.model} --threads {threads}"
+        "python -m distill.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"
 
 
 rule encode:
     input:
-        corpus=f"{STUDY}/training/{{dataset}}.tsv.zst",
+        epochs=expand(f"{STUDY}/training/{{{{dataset}}}}.{{epoch}}.tsv.zst", epoch=EPOCHS),
         model=rules.vocabulary.output.model,
     output:
         source=f"{STUDY}/training/{{dataset}}.source",
@@ -69,5 +69,5 @@ rule encode:
         mem_mb=500,
         runtime=60,
     shell:
-        "python -m distill.encode --input {input.corpus} --model {input.model} --threads {threads}"
+        "python -m distill.encode --inputs {input.epochs} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"
