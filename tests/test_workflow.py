@@ -152,8 +152,9 @@ def test_nothing_is_left_to_do_after_a_finished_run(finished):
 
 
 def test_a_cut_of_multi30k(tmp_path):
-    if missing := available(config.load(TINY_MULTI30K)):
-        pytest.skip(f"needs Multi30k in the folder NMT_FRONTIER_MIRROR or a network: {missing[0]}")
+    problems = available(config.load(TINY_MULTI30K))
+    if absent := problems.missing + problems.unchecked:
+        pytest.skip(f"needs Multi30k in the folder NMT_FRONTIER_MIRROR or a network: {absent[0]}")
     succeeded(snakemake("--configfile", TINY_MULTI30K, cwd=tmp_path, timeout=1200))
     measurements = json.loads((tmp_path / "results/test-tiny-multi30k/measurements.json").read_text())
     assert {m["system"] for m in measurements} == {"teacher", "deep", "deep-control"}

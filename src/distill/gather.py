@@ -45,7 +45,7 @@ def verified(path: Path) -> Iterator[Batch]:
 
 def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dict[str, Rule]:
     """For each reason a rule that has to be asked about all records of the shards, in their order."""
-    files = [keys_file(path) for path in shards]
+    files = [keys_file(path) for path in shards] if reasons else []  # only cleaned shards have keys
     total = sum(path.stat().st_size for path in files) // 16
 
     def rule(column: int) -> Rule:

@@ -43,6 +43,7 @@ SYSTEMS = ["teacher", *STUDENTS]
 EPOCHS = range(1, config["distillation"]["epochs"] + 1)
 TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
+KEEP_REJECTED = config["keep_rejected"]
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 
 
@@ -85,6 +86,20 @@ onstart:
         fcntl.flock(workflow.study_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise WorkflowError(f"another snakemake is running the study {config['study']} in {STUDY}") from None
+
+
+def source(corpus):
+    """What is read, without what is done with it later: another weight is no reason to read again."""
+    return {key: value for key, value in config["corpora"][corpus].items() if key not in ("cleaning", "weight")}
+
+
+def cleaning(corpus):
+    return config["corpora"][corpus]["cleaning"]
+
+
+def duplicates_options(wildcards):
+    asked = cleaning(wildcards.corpus)
+    return [f"--{kind.replace('_', '-')}" for kind in ("duplicates", "near_duplicates") if asked[kind]]
 
 
 def dataset(system):

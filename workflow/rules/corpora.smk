@@ -1,21 +1,5 @@
 # From the sources of a study to clean records: every dropped line is counted in the JSON beside them.
 
-KEEP_REJECTED = config["keep_rejected"]
-
-
-def source(corpus):
-    """What is read, without what is done with it later: another weight is no reason to read again."""
-    return {key: value for key, value in config["corpora"][corpus].items() if key not in ("cleaning", "weight")}
-
-
-def cleaning(corpus):
-    return config["corpora"][corpus]["cleaning"]
-
-
-def duplicates_options(wildcards):
-    asked = cleaning(wildcards.corpus)
-    return [f"--{kind.replace('_', '-')}" for kind in ("duplicates", "near_duplicates") if asked[kind]]
-
 
 rule fetch:
     output:

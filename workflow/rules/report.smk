@@ -98,7 +98,7 @@ rule corpora_plot:
     output:
         picture=report(
             f"{REPORT}/{{plot}}.{{picture}}",
-            caption="../report/{plot}.rst",
+            caption="../report/cleaning.rst",
             category="Corpora",
             labels={"plot": "{plot}", "format": "{picture}"},
         ),
