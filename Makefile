@@ -28,11 +28,12 @@ test: install
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/python -m pytest
 
-# What is worth keeping of a finished study, small enough for git: make reference STUDY=demo
+# What is worth keeping of a finished study, small enough for git; not the page of the corpora, which has samples of
+# their text: make reference STUDY=demo
 STUDY ?= demo
 reference:
 	mkdir -p results/reference/$(STUDY)
-	cp results/$(STUDY)/measurements.json results/$(STUDY)/report/* results/reference/$(STUDY)/
+	cp $(wildcard results/$(STUDY)/measurements.json) $(filter-out %/corpora.html,$(wildcard results/$(STUDY)/report/*)) results/reference/$(STUDY)/
 	sed 's#$(CURDIR)/##g' "$$(ls -t .snakemake/log/*.snakemake.log | head -n 1)" > results/reference/$(STUDY)/run.log
 
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.

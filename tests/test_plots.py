@@ -213,6 +213,15 @@ def test_funnel_writes_every_count():
     ]
 
 
+def test_many_reasons_stay_in_their_panel():
+    counts = corpus(dropped={reason: 12345 for reason in funnel_plot.REASONS})
+    picture = funnel_plot.draw([counts, counts])
+    picture.draw_without_rendering()
+    right = picture.axes[1]
+    assert right.get_window_extent().width > picture.bbox.width / 3
+    assert all(text.get_window_extent().x1 < picture.bbox.x1 for text in right.texts)
+
+
 def test_bars_are_as_long_as_their_counts():
     left, right = funnel_plot.draw([corpus()]).axes
     assert sum(patch.get_width() for patch in left.patches) == 1000

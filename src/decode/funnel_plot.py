@@ -1,6 +1,7 @@
 """The cleaning funnel: of each corpus the lines kept, and the lines dropped by reason."""
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ REASONS = {  # in the order in which they are checked; the colours of Okabe and 
     "near_duplicate": "#88ccee",
 }
 OTHER = "#cc79a7"
+NOTE_WIDTH = 72  # characters above a bar
+LEGEND_COLUMNS = 7
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -47,7 +50,7 @@ def kept(counts: dict[str, Any]) -> str:
 def dropped(counts: dict[str, Any]) -> str:
     """The counts in words, as some bars are too short to be seen."""
     parts = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in counts["dropped"].items() if count]
-    return f"dropped: {', '.join(parts) or 'none'}"
+    return textwrap.fill(f"dropped: {', '.join(parts) or 'none'}", NOTE_WIDTH)
 
 
 def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: dict[str, str]) -> None:
@@ -57,7 +60,8 @@ def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: di
         for reason, count in parts.items():
             axes.barh(place, count, left=left, height=0.5, color=colors.get(reason, OTHER))
             left += count
-        axes.text(0, place - 0.3, note, fontsize=7.5, va="bottom")
+        # Not in the layout, which would make the bars narrower for the sake of a note.
+        axes.text(0, place - 0.3, note, fontsize=7.5, va="bottom", linespacing=1.1).set_in_layout(False)
     axes.set_ylim(len(corpora) - 0.6, -0.7)
     axes.grid(axis="y", visible=False)
 
@@ -66,7 +70,7 @@ def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: di
 def draw(corpora: list[dict[str, Any]]) -> Figure:
     """Left: lines kept and dropped, to scale. Right: the dropped lines alone, enlarged to one length."""
     colors = {"kept": KEPT, **REASONS}
-    picture = Figure(figsize=(10, 1.3 + 0.75 * len(corpora)), layout="constrained")
+    picture = Figure(figsize=(10, 1.5 + 0.85 * len(corpora)), layout="constrained")
     left, right = picture.subplots(1, 2, sharey=True)
     bars(left, [{"kept": c["lines_out"], **ordered(c)} for c in corpora], [kept(c) for c in corpora], colors)
     bars(right, [percent(ordered(c)) for c in corpora], [dropped(c) for c in corpora], colors)
@@ -78,7 +82,7 @@ def draw(corpora: list[dict[str, Any]]) -> Figure:
     right.set_xlim(0, 105)
     used = [name for name in colors if name == "kept" or any(c["dropped"].get(name) for c in corpora)]
     handles = [Patch(color=colors[name], label=name.replace("_", " ")) for name in used]
-    picture.legend(handles=handles, loc="outside upper left", ncols=len(used))
+    picture.legend(handles=handles, loc="outside upper left", ncols=LEGEND_COLUMNS)
     return picture
 
 
