@@ -1,0 +1,65 @@
+"""Shapes: those of the papers, to the parameter, and models that OpenNMT-tf builds of them."""
+
+import pytest
+
+from formats.shape import registry, shape
+
+PAPER = {  # table 3 of the WNGT 2020 paper
+    "wngt2020-base": 93_324_544,
+    "wngt2020-4-3-2xffn": 18_221_568,
+    "wngt2020-6-3": 16_123_904,
+    "wngt2020-4-3": 14_544_384,
+}
+
+
+def built(values, entries, folder):
+    """Parameters of the model that OpenNMT-tf builds; it adds <unk> to the vocabulary."""
+    import opennmt
+
+    (folder / "model_description.py").write_text(shape(values).model_description(0.1))
+    words = ["<blank>", "<s>", "</s>", *map(str, range(entries - 4))]
+    (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in words))
+    model = opennmt.load_model(str(folder))
+    vocabulary = str(folder / "vocabulary.txt")
+    model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
+    model.create_variables()
+    return sum(int(variable.shape.num_elements()) for variable in model.trainable_variables)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_parameters_are_those_of_the_paper(name, tmp_path):
+    assert built(registry()[name], 32_000, tmp_path) == PAPER[name] == shape(registry()[name]).parameters(32_000)
+
+
+@pytest.mark.parametrize("name", registry())
+def test_opennmt_builds_every_shape(name, tmp_path):
+    values = registry()[name]
+    small = {"units": 64, "ffn_units": 96, "embedding_units": 48}  # the same wiring, in a fraction of the memory
+    values = values | {key: size for key, size in small.items() if key in values}
+    assert built(values, 500, tmp_path) == shape(values).parameters(500)
+
+
+def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
+    count = built({"model": "TransformerTiny"}, 500, tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import opennmt\n\nmodel = opennmt.models.get_model_from_catalog('TransformerTiny', True)\n"
+    )
+    assert built({"model": str(tmp_path / "mine.py")}, 500, tmp_path) == count > 64_000
+    assert shape({"model": "TransformerTiny", "share_embeddings": False}).parameters(500) is None
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}, "multiple of heads"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10}, "ffn_units, heads missing"),
+        ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8, "heads": 2},
+         "heads: not of a recurrent model"),
+        ({"model": "TransformerTiny", "units": 8}, "units: not of a model of the catalogue"),
+        ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 7, "embedding_units": 8,
+          "bidirectional": True}, "cannot be halved"),
+    ],
+)  # fmt: skip
+def test_shapes_that_make_no_sense(values, message):
+    with pytest.raises(ValueError, match=message):
+        shape(values)
