@@ -1,26 +1,41 @@
 """The training driver: schedules as the papers write them, runs that are never mixed up."""
 
+import json
 import math
-from dataclasses import replace
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
 from distill import sample
-from distill.estimate import parameters
-from distill.train import dataset, mixture, opennmt_parameters, pairs_a_batch, run_folder
+from distill.learning import mixture, reads
+from distill.schedule import Journal, Passes, Phase, phases
+from distill.train import run_folder
+from distill.training import dataset, opennmt_parameters, watched
+from distill.validation import stalled
 from formats import records
 from formats.files import read_json
-from formats.shape import Shape
+from formats.shape import shape
 
-SHAPE = Shape(encoder_layers=2, decoder_layers=1, units=16, ffn_units=32, heads=2)
-TRAINING = {"steps": 100, "learning_rate": 0.002, "warmup_steps": 20, "label_smoothing": 0.1, "decay": "inverse_sqrt"}
+VALUES = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
+SHAPE = shape(VALUES)
+TRAINING = {
+    "learning_rate": 0.002,
+    "warmup_steps": 20,
+    "label_smoothing": 0.1,
+    "decay": "inverse_sqrt",
+    "optimizer": "adam",
+}
 
 
 @pytest.mark.parametrize("decay", ["inverse_sqrt", "cosine"])
 def test_the_learning_rate_peaks_after_the_warm_up(decay):
     from opennmt.schedules.lr_schedules import make_learning_rate_schedule
 
-    made = opennmt_parameters(SHAPE, {**TRAINING, "decay": decay})
+    made = opennmt_parameters({**TRAINING, "decay": decay}, 100)
     schedule = make_learning_rate_schedule(made["learning_rate"], made["decay_type"], made["decay_params"])
     rates = [float(schedule(step)) for step in range(1, 101)]
     assert max(rates) == pytest.approx(0.002, rel=0.11)  # OpenNMT-tf's cosine starts at step 0, not after the warm-up
@@ -35,23 +50,15 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     settings = {"shape": {"units": 16}, "training": {"steps": 10, "dropout": 0.1}, "seed": 1, "data": ["a"]}
     folder = run_folder(tmp_path, settings)
     assert run_folder(tmp_path, {**settings, "training": {"steps": 20, "dropout": 0.1}}) == folder  # prolonged
+    cosine = {
+        **settings,
+        "training": {"steps": 10, "decay": "cosine"},
+    }  # whose rate at any step depends on the last one
+    assert run_folder(tmp_path, cosine) != run_folder(
+        tmp_path, {**settings, "training": {"steps": 20, "decay": "cosine"}}
+    )
     for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": {"steps": 10}}.items():
         assert run_folder(tmp_path, {**settings, key: value}) != folder
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_the_estimate_of_parameters_is_close_to_the_model_that_is_built(shared, tmp_path):
-    import opennmt
-
-    shape = replace(SHAPE, units=64, ffn_units=256, share_embeddings=shared)
-    (tmp_path / "model_description.py").write_text(shape.model_description(0.1))
-    (tmp_path / "vocabulary.txt").write_text("".join(f"{word}\n" for word in ["<blank>", "<s>", "</s>", *range(497)]))
-    model = opennmt.load_model(str(tmp_path))
-    vocabulary = str(tmp_path / "vocabulary.txt")
-    model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
-    model.create_variables()
-    built = sum(variable.numpy().size for variable in model.trainable_variables)
-    assert parameters(shape, 500) == pytest.approx(built, rel=0.04)
 
 
 def test_what_the_trainer_sees_has_the_weights(tmp_path):
@@ -63,28 +70,210 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
     for name, size in (("a", 3000), ("b", 500)):  # b is smaller than its share and comes again and again
         records.write(tmp_path / f"{name}.tsv.zst", ((f"{name}{' x' * (n % 9)}", "x") for n in range(size)))
     corpora, epochs = [tmp_path / "a.tsv.zst", tmp_path / "b.tsv.zst"], []
-    with open(tmp_path / "source", "w") as source, open(tmp_path / "target", "w") as target:
-        for number in (1, 2):
-            path = tmp_path / f"epoch.{number}.tsv.zst"
-            sample.draw(corpora, [5, 2], 2100, 1, number, path)
-            epochs.append(read_json(records.info(path)))
-            for record in records.read(path):
-                print(record[0], file=source)
-                print(record[1], file=target)
+    for number in (1, 2):
+        path = tmp_path / f"epoch.{number}.tsv.zst"
+        sample.draw(corpora, [5, 2], 2100, 1, number, path)
+        epochs.append(read_json(records.info(path)))
+        for side, name in enumerate(("source", "target")):
+            (tmp_path / f"{number}.{name}").write_text("".join(f"{record[side]}\n" for record in records.read(path)))
 
     (tmp_path / "model_description.py").write_text(SHAPE.model_description(0.1))
     model = opennmt.load_model(str(tmp_path))
     vocabulary = str(tmp_path / "vocabulary.txt")
     model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
-    batches = dataset(model, {"batch_tokens": 60}, tmp_path / "source", tmp_path / "target")
+
+    def one_pass(number):
+        files = [tmp_path / f"{number % 2 + 1}.{name}" for name in ("source", "target")]
+        return dataset(model, {"batch_tokens": 60}, *files)
+
+    journal = Journal(tmp_path / "journal.json")
     seen, of_a = 0, 0
-    for count, (features, _) in enumerate(batches.take(1000), 1):
+    for count, (features, _) in enumerate(Passes(one_pass, journal, (0, 0)), 1):
         first = features["ids"].numpy()[:, 0]
         seen, of_a = seen + len(first), of_a + int((first == words.index("a")).sum())
         if count % 100 == 0:
             share = 5 / 7
             assert abs(of_a - share * seen) < 5 * (share * (1 - share) * seen) ** 0.5
-    assert pairs_a_batch(batches) == pytest.approx(seen / 1000, rel=0.02)
-    about = mixture(epochs, seen)
+        if count == 1000:
+            break
+    number, batch = journal.position(1000)
+    passes = number + batch / journal.epoch_batches()
+    assert passes == pytest.approx(seen / 2100, rel=0.03) and number >= 2  # both epochs, and the first one again
+    about = mixture(epochs, passes)
     assert about["shares"] == {"a": round(5 / 7, 6), "b": round(2 / 7, 6)}
-    assert about["passes"] == round(seen / 4200, 3) > 1
+    assert about["pairs"] == pytest.approx(seen, rel=0.03)
+
+
+@pytest.mark.parametrize("passes, times", [(0.5, [0.5, 0, 0]), (3, [1, 1, 1]), (4.25, [2, 1.25, 1])])
+def test_epochs_are_read_in_turn(passes, times):
+    assert [reads(passes, number, 3) for number in range(3)] == times
+
+
+def entry(steps=None, epochs=None, accumulate=1, then=(), every=None):
+    both = {"checkpoint_steps": every, "validation_steps": every}
+    return {"steps": steps, "epochs": epochs, "accumulate": accumulate, "then": list(then), **both}
+
+
+def test_phases_in_steps_and_in_epochs():
+    then = [entry(epochs=2, accumulate=16, every=5), entry(steps=7)]
+    schedule = phases(entry(steps=100, then=then, every=50), lambda: 160)
+    assert schedule == [Phase(100, 1, 50, 50), Phase(20, 16, 5, 5), Phase(7, 1, 50, 50)]
+    assert phases(entry(epochs=0.001, every=9), lambda: 10) == [Phase(1, 1, 9, 9)]
+
+
+def test_positions_after_a_phase_that_stopped_early(tmp_path):
+    schedule = [Phase(100, 1, 50, 50), Phase(10, 16, 4, 4)]
+    journal = Journal(tmp_path / "journal.json")
+    journal.stop(0, 40)
+    journal.finish_pass(0, 30)
+    journal.finish_pass(1, 33)
+    journal.finish_pass(1, 99)  # known already
+    again = Journal(tmp_path / "journal.json")  # after a kill
+    assert again.ends(schedule) == [40, 50]
+    assert again.batches(42, schedule) == 40 + 2 * 16
+    assert again.position(72) == (2, 72 - 63)
+    assert again.position(30) == (1, 0)
+    assert again.updates_left(10, 0, schedule) == 30 + 160
+    due = [step for step in range(1, 51) if again.validation_due(step, schedule)]
+    assert due == [40, 44, 48, 50]
+
+
+@pytest.mark.parametrize(
+    "scores, over",
+    [([1, 2, 3], False), ([3, 2, 3], True), ([3, 1, 2], True), ([3, 1, 3.1], False), ([3, 2], False), ([], False)],
+)
+def test_a_phase_ends_when_dev_bleu_stalls(scores, over):
+    assert stalled(scores, 2) == over
+
+
+def test_a_diverging_loss_stops_the_training():
+    fine = [9 - number / 100 for number in range(500)]
+    assert list(watched(iter(fine))) == fine
+    with pytest.raises(RuntimeError, match=r"diverged: loss .* after 4"):
+        list(watched(iter([*fine, *[8.0] * 200])))
+
+
+STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | {
+    "batch_tokens": 40,
+    "dropout": 0.2,
+    "checkpoint_steps": 6,
+    "validation_steps": 12,
+    "patience": None,
+    "average_last": 2,
+    "averages": [1, 2, 10],
+    "threads": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Two epochs of 60 pairs, in pieces."""
+
+    folder = tmp_path_factory.mktemp("data")
+    words = "ein kleiner hund sieht den grossen ball und eine katze schläft auf dem alten sofa im haus"
+    words = words.split()
+    sides = [(words[i % 7 : i % 7 + 3 + i % 5], words[i % 5 : i % 5 + 2 + i % 6]) for i in range(120)]
+    pairs = [(" ".join(source), " ".join(target)) for source, target in sides]
+    records.write(folder / "train.tsv.zst", pairs)
+    records.write(folder / "dev.tsv.zst", pairs[:8])
+    command = [sys.executable, "-m", "distill.vocabulary", "--corpora", folder / "train.tsv.zst", "--languages"]
+    command += ["de", "en", "--pieces", "110", "--sentences", "1000"]
+    command += ["--model", folder / "model", "--vocabulary", folder / "vocabulary"]
+    subprocess.run(command, check=True, capture_output=True)
+    for epoch in (1, 2):
+        path = folder / f"epoch.{epoch}.tsv.zst"
+        sample.draw([folder / "train.tsv.zst"], [1], 60, 1, epoch, path)
+        encoded(path, folder / "model", folder / f"{epoch}.source", folder / f"{epoch}.target")
+    encoded(folder / "dev.tsv.zst", folder / "model", folder / "dev.source", folder / "dev.target")
+    return folder
+
+
+def encoded(path, model, *outputs):
+    command = [sys.executable, "-m", "distill.encode", "--inputs", path, "--model", model, "--outputs", *outputs]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def training(data, folder, values=None, settings=STUDY):
+    both = {side: [data / f"{epoch}.{side}" for epoch in (1, 2)] for side in ("source", "target")}
+    return [sys.executable, "-m", "distill.train", "--system", "x", "--role", "student",
+            "--shape", json.dumps(values or VALUES), "--training", json.dumps(settings), "--source", *both["source"],
+            "--target", *both["target"], "--epochs", *(data / f"epoch.{epoch}.json" for epoch in (1, 2)),
+            "--dev", data / "dev.tsv.zst", "--dev-source", data / "dev.source", "--vocabulary", data / "vocabulary",
+            "--sentencepiece", data / "model", "--threads", "1", "--runs", folder, "--averaged", folder / "averaged",
+            "--learning", folder / "learning.json"]  # fmt: skip
+
+
+def weights(folder):
+    """Those of the averaged model, by name."""
+    from opennmt.utils.checkpoint import get_checkpoint_variables
+    from tensorflow.train import latest_checkpoint
+
+    return {k: v for k, v in get_checkpoint_variables(latest_checkpoint(str(folder))).items() if k.startswith("model")}
+
+
+def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
+    """Killed in each phase: same batches, same dropout, same schedule."""
+    subprocess.run(training(data, tmp_path / "whole"), check=True, capture_output=True)
+    for checkpoint in ("ckpt-12.index", "ckpt-24.index"):
+        process = subprocess.Popen(training(data, tmp_path / "killed"), stderr=subprocess.PIPE, start_new_session=True)
+        deadline = time.monotonic() + 120
+        while not list((tmp_path / "killed").glob(f"run-*/{checkpoint}")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert not (tmp_path / "killed/averaged").exists()
+    subprocess.run(training(data, tmp_path / "killed"), check=True, capture_output=True)
+
+    expected, found = weights(tmp_path / "whole/averaged"), weights(tmp_path / "killed/averaged")
+    assert expected.keys() == found.keys() and all((expected[key] == found[key]).all() for key in expected)
+    whole, killed = (read_json(tmp_path / name / "learning.json") for name in ("whole", "killed"))
+    for key in ("validation", "phases", "steps", "averages", "seen"):
+        assert whole[key] == killed[key]
+    assert {row["step"]: row["loss"] for row in whole["training"]} == {
+        row["step"]: row["loss"] for row in killed["training"]
+    }
+    assert whole["phases"] == [{"end": 24, "accumulate": 1}, {"end": 28, "accumulate": 3}] and whole["steps"] == 28
+    assert [row["checkpoints"] for row in whole["averages"]] == [1, 2]
+    assert whole["seen"]["passes"] > 2
+
+
+def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
+    """CTranslate2 has no GRU: OpenNMT-tf decodes the dev set. And each phase ends as dev BLEU stalls."""
+    values = {"cell": "gru", "encoder_layers": 2, "decoder_layers": 1, "units": 16, "embedding_units": 8}
+    settings = STUDY | {
+        "patience": 1,
+        "validation_steps": 2,
+        "optimizer": "sgd",
+        "learning_rate": 1e-9,
+        "decay": "constant",
+    }
+    subprocess.run(training(data, tmp_path, values, settings), check=True, capture_output=True)
+    learning = read_json(tmp_path / "learning.json")
+    assert learning["shape"] == "GRU 2:1 d16 e8"
+    assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8] and [
+        phase["end"] for phase in learning["phases"]
+    ] == [4, 8]
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (
+            "TransformerTinny",
+            "shape TransformerTinny: The model 'TransformerTinny' does not exist in the model catalog",
+        ),
+        ("none.py", "none.py: No such file or directory"),
+    ],
+)
+def test_models_that_are_not_there(model, message, data, tmp_path):
+    done = subprocess.run(training(data, tmp_path, {"model": model}), capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == f"error: {message}"
+
+
+def test_divergence_is_told(data, tmp_path):
+    settings = STUDY | {"learning_rate": 1e9, "optimizer": "sgd", "decay": "constant", "steps": 400}
+    done = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "diverged" in done.stderr.splitlines()[-1] and "a lower learning_rate" in done.stderr.splitlines()[-1]

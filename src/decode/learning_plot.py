@@ -1,4 +1,7 @@
-"""Learning curves of all systems: training loss, and quality on the dev set, against steps."""
+"""Learning curves of all systems: training loss, and quality on the dev set, against the batches read.
+
+Batches, not updates, as a phase may add up the gradients of many batches for an update (figure 1 of WNGT 2020).
+"""
 
 import argparse
 from pathlib import Path
@@ -11,6 +14,7 @@ from decode import figure
 from formats.errors import UserError, command
 from formats.files import read_json
 
+LEGEND_COLUMNS = 6
 QUALITIES = {"bleu": "BLEU", "perplexity": "perplexity"}  # the first that was measured is drawn
 
 
@@ -18,34 +22,49 @@ def read(path: Path) -> dict[str, Any]:
     """Read a learning.json. Raises UserError for a file without the curve of a system."""
     try:
         learning = read_json(path)
-        return {key: learning[key] for key in ("system", "training", "validation")}
+        return {key: learning[key] for key in ("system", "role", "training", "validation", "phases")}
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: not a learning curve ({error}); give the learning.json of a system") from None
 
 
-def series(points: list[dict[str, Any]], quantity: str) -> tuple[list[int], list[float]]:
-    """Steps, and the values that were measured at them."""
-    known = [point for point in points if point.get(quantity) is not None]
-    return [point["step"] for point in known], [point[quantity] for point in known]
+def batches(step: int, phases: list[dict[str, int]]) -> int:
+    """Those read for the updates up to ``step``."""
+    total = start = 0
+    for phase in phases:
+        total += max(min(step, phase["end"]) - start, 0) * phase["accumulate"]
+        start = phase["end"]
+    return total
+
+
+def series(system: dict[str, Any], kind: str, quantity: str) -> tuple[list[int], list[float]]:
+    """Batches, and the values that were measured after them; kind: training or validation."""
+    known = [point for point in system[kind] if point.get(quantity) is not None]
+    return [batches(point["step"], system["phases"]) for point in known], [point[quantity] for point in known]
 
 
 @figure.styled
 def draw(learning: list[dict[str, Any]]) -> Figure:
     """Two panels: loss, and BLEU (or perplexity where no BLEU was computed) on the dev set."""
-    styles = figure.styles(system["system"] for system in learning)
+    styles = figure.styles({system["system"]: system["role"] for system in learning})
     measured = [point for system in learning for point in system["validation"]]
     quality = next((q for q in QUALITIES if any(point.get(q) is not None for point in measured)), "bleu")
     picture = Figure(figsize=(10, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2, sharex=True)
     for system in learning:
         color, marker = styles[system["system"]]
-        left.plot(*series(system["training"], "loss"), color=color)
-        right.plot(*series(system["validation"], quality), color=color, marker=marker)
-    left.set(title="Loss on the training data", xlabel="steps", ylabel="loss, nats per token")
-    right.set(title=f"{QUALITIES[quality]} on the dev set", xlabel="steps", ylabel=QUALITIES[quality])
+        left.plot(*series(system, "training", "loss"), color=color)
+        right.plot(*series(system, "validation", quality), color=color, marker=marker)
+        for phase in system["phases"][:-1]:
+            right.axvline(batches(phase["end"], system["phases"]), color=color, linestyle=":", linewidth=1)
+    left.set(title="Loss on the training data", xlabel="batches", ylabel="loss, nats per token")
+    right.set(
+        title=f"{QUALITIES[quality]} on the dev set",
+        xlabel="batches; a phase ends at a dotted line",
+        ylabel=QUALITIES[quality],
+    )
     left.xaxis.set_major_formatter("{x:,.0f}")
     handles = [Line2D([], [], color=style.color, marker=style.marker, label=name) for name, style in styles.items()]
-    picture.legend(handles=handles, loc="outside upper left", ncols=len(handles))
+    picture.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), LEGEND_COLUMNS))
     return picture
 
 

@@ -1,0 +1,65 @@
+"""What a training was: its learning curve, the mixture of data it saw, its throughput."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+
+def learning_curve(run: Path) -> list[dict[str, float]]:
+    """Loss, rates (tokens: source + target) and seconds since the start, from the TensorBoard logs of all starts."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorflow import make_ndarray
+
+    events = EventAccumulator(str(run), size_guidance={"tensors": 0})
+    events.Reload()
+
+    def series(tag: str) -> dict[int, tuple[float, float]]:
+        found = events.Tensors(tag) if tag in events.Tags()["tensors"] else []
+        return {event.step: (event.wall_time, float(make_ndarray(event.tensor_proto))) for event in found}
+
+    loss, source, target = (series(tag) for tag in ("loss", "words_per_sec/source", "words_per_sec/target"))
+    rate = series("steps_per_sec")
+    start = min((wall for wall, _ in loss.values()), default=0.0)
+    return [
+        {
+            "step": step,
+            "loss": value,
+            "steps_per_second": rate.get(step, (0, 0.0))[1],
+            "tokens_per_second": source.get(step, (0, 0.0))[1] + target.get(step, (0, 0.0))[1],
+            "seconds": wall - start,
+        }
+        for step, (wall, value) in sorted(loss.items())
+    ]
+
+
+def training_seconds(curve: list[dict[str, float]]) -> float:
+    """Time spent on updates, without starts, validations, and the pauses after a kill."""
+    steps = [0, *(point["step"] for point in curve)]
+    counts = (end - start for start, end in pairwise(steps))
+    rates = [point["steps_per_second"] for point in curve]
+    return sum(count / rate for count, rate in zip(counts, rates, strict=True) if rate)
+
+
+def mixture(epochs: list[dict[str, Any]], passes: float) -> dict[str, Any]:
+    """What a training saw in so many ``passes``: pairs, and the share of each corpus in them.
+
+    epochs: the JSON files of distill.sample, in the order in which the training reads them, again and again. The shares
+    of a pass are exact. Within a pass the order is random, so a pass that is not finished has them but for chance.
+    """
+    seen: dict[str, float] = {}
+    for number, epoch in enumerate(epochs):
+        times = reads(passes, number, len(epochs))
+        for corpus in epoch["corpora"]:
+            seen[corpus["name"]] = seen.get(corpus["name"], 0) + corpus["drawn"] * times
+    pairs = sum(seen.values())
+    return {
+        "pairs": round(pairs),
+        "passes": round(passes, 3),
+        "shares": {name: round(count / pairs, 6) for name, count in seen.items()},
+    }
+
+
+def reads(passes: float, number: int, epochs: int) -> float:
+    """How often epoch ``number`` (from 0) of so many was read in so many passes, the last one perhaps in part."""
+    whole, begun = divmod(int(passes), epochs)
+    return whole + (1 if number < begun else passes - int(passes) if number == begun else 0)
