@@ -411,15 +411,16 @@ def test_command_available(tmp_path):
         "target": "de",
         "mirror": str(tmp_path),
         "corpora": entries,
-        "teacher": {
-            "shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 2},
-            "training": (training := {"steps": 1, "batch_tokens": 1, "learning_rate": 1, "warmup_steps": 1}),
+        "teachers": {
+            "t": {
+                "shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 2},
+                "training": (training := {"steps": 1, "batch_tokens": 1, "learning_rate": 1, "warmup_steps": 1}),
+            }
         },
         "students": {
             "s": {"shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 2}}
         },
         "student_training": training,
-        "control": "s",
         "decoding": {"compute_types": ["float32"]},
         "distillation": {"compute_type": "float32"},
     }
@@ -441,3 +442,16 @@ def test_another_number_of_lines_than_configured(tmp_path):
     mirrored(tmp_path)
     with pytest.raises(UserError, match=rf"x: has {ENGLISH.count(chr(10)):,} lines, its configuration says 7,000"):
         fetched(corpus(lines=7000), tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["file", "url"])
+def test_a_published_distilled_corpus_is_a_source_like_any_other(kind, server, tmp_path):
+    """Three columns, source, target and score; the checksum is the one in the JSON beside it."""
+    path = tmp_path / "best.tsv.zst"
+    _, content = records.write(path, [(*pair, "-0.1250") for pair in PAIRS])
+    server.files["/best.tsv.zst"] = path.read_bytes()
+    place = {"file": str(path)} if kind == "file" else {"url": [f"{server.url}/best.tsv.zst"]}
+    asked = config.corpus({"role": "train", "format": "tsv", "columns": {"en": 0, "de": 1}, "sha256": content, **place})
+    assert fetched(asked, tmp_path)[0] == PAIRS
+    with pytest.raises(UserError, match="sha256"):
+        fetched(asked | {"sha256": "0" * 64}, tmp_path)

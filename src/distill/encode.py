@@ -16,15 +16,14 @@ from formats.progress import progress
 BATCH = 10_000  # records a call to SentencePiece: large enough to keep its threads busy
 
 
-def encode(paths: Iterable[Path], model: Path, threads: int) -> Iterator[tuple[str, ...]]:
-    """Yield each record with its columns as pieces with single spaces between them."""
+def encode(paths: Iterable[Path], model: Path, columns: int, threads: int) -> Iterator[tuple[str, ...]]:
+    """Yield the first columns of each record as pieces with single spaces between them."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     stream = itertools.chain.from_iterable(map(records.read, paths))
     while batch := list(itertools.islice(stream, BATCH)):
-        columns = [
-            processor.encode(list(column), out_type=str, num_threads=threads) for column in zip(*batch, strict=True)
-        ]
-        for pieces in zip(*columns, strict=True):
+        sides = [*zip(*batch, strict=True)][:columns]
+        encoded = [processor.encode(list(side), out_type=str, num_threads=threads) for side in sides]
+        for pieces in zip(*encoded, strict=True):
             yield tuple(" ".join(side) for side in pieces)
 
 
@@ -33,13 +32,15 @@ def main() -> None:
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="records, one file after the other")
     parser.add_argument("--model", type=Path, required=True, help="SentencePiece model")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="one file a column, equally long")
+    parser.add_argument(
+        "--outputs", type=Path, nargs="+", required=True, help="one file a column, the first column first"
+    )
     args = parser.parse_args()
 
     with contextlib.ExitStack() as stack:
         parts = [stack.enter_context(whole(path)) for path in args.outputs]
         files = [stack.enter_context(open(part, "w", encoding="utf-8")) for part in parts]
-        for pieces in progress(encode(args.inputs, args.model, args.threads), "encoding"):
+        for pieces in progress(encode(args.inputs, args.model, len(args.outputs), args.threads), "encoding"):
             for file, side in zip(files, pieces, strict=True):
                 file.write(side + "\n")
 

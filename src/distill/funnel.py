@@ -92,6 +92,7 @@ def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
         "dropped": {reason: sum(count["dropped"][reason] for count in counts) for reason in reasons},
         "samples": {reason: sorted(found)[:SAMPLES] for reason, found in samples.items()},
         "lengths": {side: {when: sums[when].tolist() for when in sums} for side, sums in lengths.items()},
+        "sums": {key: sum(count["sums"][key] for count in counts) for key in counts[0].get("sums", {})},
         "seconds": round(sum(count.get("seconds", 0) for count in counts), 3),
     }
 
@@ -112,6 +113,7 @@ def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
             side: {"in": before["lengths"].get(side, lengths)["in"], "out": lengths["out"]}
             for side, lengths in after["lengths"].items()
         },
+        "sums": before["sums"],
         "seconds": round(before["seconds"] + after["seconds"], 3),
     }
 

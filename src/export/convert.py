@@ -42,7 +42,10 @@ def main() -> None:
     converter = ctranslate2.converters.OpenNMTTFConverter(load(args.checkpoint))
     for output in progress(args.outputs, "converting", total=len(args.outputs), unit="type"):
         with whole(output) as part:
-            converter.convert(str(part), quantization=output.name)
+            try:
+                converter.convert(str(part), quantization=output.name)
+            except ValueError as error:  # CTranslate2's own words: what it does not support of this model
+                raise UserError(f"{args.checkpoint}: {error}") from error
 
 
 if __name__ == "__main__":

@@ -153,9 +153,9 @@ def read(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Record
             yield record
 
 
-def count(path: str | os.PathLike) -> int:
-    """The number of records of a file."""
-    return sum(text.count(b"\n") for text in frames(path))
+def count(path: str | os.PathLike, shard: Shard | None = None) -> int:
+    """The number of records of a file, or of one shard of it."""
+    return sum(text.count(b"\n") for text in frames(path, shard))
 
 
 def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[bytes]:

@@ -1,0 +1,62 @@
+"""A teacher: a CTranslate2 folder with its own tokenization, which translates text and scores translations."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import ctranslate2
+
+from distill.candidates import Candidate
+from distill.tokenization import Tokenizer
+from formats import records
+from formats.errors import UserError
+
+BATCH_TOKENS = 2048  # CTranslate2 reads a window of 16 batches and sorts it by length
+SCORED = 20_000  # pairs that are scored at a time
+MAXIMUM_PIECES = 150  # the limit of the WNGT 2020 submission
+
+
+class Teacher:
+    """Translates and scores text in ``threads`` single-threaded translators.
+
+    tokenizers: of the source and of the target side.
+    """
+
+    def __init__(self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu"):
+        self._source, self._target = tokenizers
+        workers = {"inter_threads": threads, "intra_threads": 1}
+        try:
+            self._engine = ctranslate2.Translator(str(model), device=device, **workers)
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{model}: CTranslate2 cannot load this model: {error}") from error
+
+    def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Candidate]]:
+        """Yield the n-best list of each sentence, in order, reading ahead one window only."""
+        results = self._engine.translate_iterable(
+            map(self._source.encode, sources),
+            max_batch_size=BATCH_TOKENS,
+            batch_type="tokens",
+            beam_size=beam_size,
+            num_hypotheses=n_best,
+            return_scores=True,
+            max_input_length=MAXIMUM_PIECES,
+            max_decoding_length=MAXIMUM_PIECES,
+        )
+        for result in results:
+            texts = [records.sentence(self._target.decode(pieces)) for pieces in result.hypotheses]
+            yield [Candidate(text, score) for text, score in zip(texts, result.scores, strict=True)]
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
+        """Yield the mean log-probability of a token of each translation, given its source (forced decoding)."""
+        pairs = iter(pairs)
+        while window := list(islice(pairs, SCORED)):
+            sources, targets = zip(*window, strict=True)
+            results = self._engine.score_batch(
+                [self._source.encode(source) for source in sources],
+                [self._target.encode(target) for target in targets],
+                max_batch_size=BATCH_TOKENS,
+                batch_type="tokens",
+                max_input_length=MAXIMUM_PIECES,
+            )
+            for result in results:
+                yield sum(result.log_probs) / max(len(result.log_probs), 1)
