@@ -1,0 +1,34 @@
+"""Translate test sets with one model folder, for reading and scoring; nothing is timed.
+
+Writes ``beam<size>.<test set>.txt`` for every beam size and test set into a folder, which appears whole or not at all.
+"""
+
+import argparse
+from pathlib import Path
+
+from decode.measure import named_path
+from decode.translate import Translator, positive
+from formats import records
+from formats.errors import command
+from formats.files import whole, write_text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", required=True)
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    args = parser.parse_args()
+
+    with whole(args.output) as part:
+        part.mkdir()
+        for beam_size in args.beam_sizes:
+            translator = Translator(args.model, beam_size, vocabulary_map=False)
+            for name, path in args.test_sets:
+                lines = translator.translate(record[0] for record in records.read(path))
+                write_text(part / f"beam{beam_size}.{name}.txt", "".join(f"{line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    command(main)

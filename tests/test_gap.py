@@ -1,0 +1,119 @@
+"""The gap between teacher and students: scores, twins, and what is written about them."""
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from sacrebleu import corpus_bleu
+
+from decode import gap_plot, gap_table
+from formats import records
+
+WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
+
+
+def noisy(lines, share, seed):
+    """The lines with some words replaced."""
+    generator = random.Random(seed)
+    return [
+        " ".join(generator.choice(WORDS) if generator.random() < share else word for word in line.split())
+        for line in lines
+    ]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A teacher, a student of two seeds on two mixtures, an ensemble that has no greedy output."""
+    folder = tmp_path_factory.mktemp("gap")
+    generator = random.Random(1)
+    references = [" ".join(generator.choices(WORDS, k=generator.randint(4, 20))) for _ in range(120)]
+    sources = [f"source {number} {'x ' * len(line.split())}".strip() for number, line in enumerate(references)]
+    records.write(folder / "t.tsv.zst", zip(sources, references, strict=True))
+    student = {"role": "student", "student": "s"}
+    control = {"role": "control", "student": "s"}
+    systems = [
+        {"system": "one", "role": "teacher", "student": "one", "mixture": None, "seed": None},
+        {"system": "ensemble", "role": "teacher", "student": "ensemble", "mixture": None, "seed": None},
+        *({"system": f"s-seed{seed}", "mixture": "distilled", "seed": seed, **student} for seed in (1, 2)),
+        *({"system": f"s-original-seed{seed}", "mixture": "original", "seed": seed, **control} for seed in (1, 2)),
+    ]
+    noise = {
+        "one": 0.1,
+        "ensemble": 0.05,
+        "s-seed1": 0.15,
+        "s-seed2": 0.15,
+        "s-original-seed1": 0.4,
+        "s-original-seed2": 0.4,
+    }
+    for number, (system, share) in enumerate(noise.items()):
+        (folder / system).mkdir()
+        for beam in (1, 4) if system != "ensemble" else (4,):
+            lines = noisy(references, share, 10 * number + (beam if system != "one" else 1))
+            (folder / system / f"beam{beam}.t.txt").write_text("".join(f"{line}\n" for line in lines))
+    command = [sys.executable, "-m", "decode.gap", "--systems", json.dumps(systems), "--teacher", "ensemble"]
+    command += ["--beam-sizes", "1", "4", "--outputs", folder, "--test-sets", f"t={folder}/t.tsv.zst"]
+    subprocess.run(
+        [*command, "--target-language", "de", "--output", folder / "gap.json"], check=True, capture_output=True
+    )
+    return folder, gap_plot.read(folder / "gap.json"), references
+
+
+def test_scores_are_sacrebleus(study):
+    folder, found, references = study
+    for row in found["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
+        lines = (folder / row["system"] / "beam1.t.txt").read_text().splitlines()
+        assert row["bleu"] == pytest.approx(corpus_bleu(lines, [references]).score)
+        teacher = (folder / "ensemble/beam4.t.txt").read_text().splitlines()
+        assert row["agreement_bleu"] == pytest.approx(corpus_bleu(lines, [teacher]).score)
+        assert row["agreement_exact"] == sum(a == b for a, b in zip(lines, teacher, strict=True)) / 120
+        assert sum(part["sentences"] for part in row["by_length"]) == 120
+        ends = [part["words"] for part in row["by_length"]]
+        assert len(ends) == 4 and all(one[1] < two[0] for one, two in itertools.pairwise(ends))
+
+
+def test_an_ensemble_is_there_with_its_beam_only(study):
+    beams = study[1]["test_sets"]["t"]["beams"]
+    assert [row["system"] for row in beams["beam 1"]["systems"]][:2] == ["one", "s-seed1"]
+    assert [row["system"] for row in beams["beam 4"]["systems"]][:2] == ["one", "ensemble"]
+    itself = beams["beam 4"]["systems"][1]
+    assert (itself["agreement_bleu"], itself["bleu_delta_teacher"], itself["bleu_p_teacher"]) == (
+        pytest.approx(100),
+        0,
+        1,
+    )
+
+
+def test_seeds_are_put_together_and_tested_one_by_one(study):
+    found = study[1]["test_sets"]["t"]["beams"]["beam 1"]
+    groups = {(group["student"], group["mixture"]): group for group in found["groups"]}
+    seeds = [row["bleu"] for row in found["systems"] if row["student"] == "s" and row["mixture"] == "distilled"]
+    group = groups["s", "distilled"]
+    assert group["seeds"] == 2 and group["bleu"] == pytest.approx(sum(seeds) / 2)
+    assert (group["bleu_min"], group["bleu_max"]) == (min(seeds), max(seeds))
+    (twin,) = found["twins"]
+    assert (twin["mixture"], twin["than"], twin["seeds"]) == ("distilled", "original", [1, 2])
+    assert min(twin["bleu_deltas"]) > 10 and max(twin["bleu_p"]) < 0.01
+
+
+def test_the_sentences_that_differ_most(study):
+    different = study[1]["test_sets"]["t"]["most_different"]
+    assert different["system"] == "s-seed1" and len(different["sentences"]) == 10
+    likeness = [sentence["chrf"] for sentence in different["sentences"]]
+    assert likeness == sorted(likeness) and all(s["teacher"] != s["student"] for s in different["sentences"])
+
+
+def test_table_and_plot(study, tmp_path):
+    folder, found, _ = study
+    text = gap_table.markdown(found)
+    assert "s, distilled" in text and "+" in text and text.count("| reference ") == 10
+    assert found["test_sets"]["t"]["beams"]["beam 1"]["systems"][0]["bleu_signature"] in text
+    plot = [sys.executable, "-m", "decode.gap_plot", "--gap", folder / "gap.json", "--output", tmp_path / "x.svg"]
+    subprocess.run(plot, check=True, capture_output=True)
+    assert "s, original" in (tmp_path / "x.svg").read_text()
+    (tmp_path / "x.json").write_text("[]")
+    table = [sys.executable, "-m", "decode.gap_table", "--gap", tmp_path / "x.json", "--output", tmp_path / "y"]
+    done = subprocess.run(table, capture_output=True, text=True)
+    assert done.returncode == 1 and "not made by decode.gap" in done.stderr and "Traceback" not in done.stderr
