@@ -13,12 +13,13 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/corpora.smk"  #       fetch, clean, identify the language, merge
 include: "workflow/rules/vocabulary.smk"  #    one joint SentencePiece model
-include: "workflow/rules/teacher.smk"  #       train on the original data
-include: "workflow/rules/distillation.smk"  #  the teacher translates, shard by shard
-include: "workflow/rules/students.smk"  #      train on its translations; the control on the original data
+include: "workflow/rules/training.smk"  #      teachers on the original data, students on mixtures
+include: "workflow/rules/teacher.smk"  #       teachers that come from elsewhere
+include: "workflow/rules/distillation.smk"  #  the teachers translate, shard by shard; the best translation is chosen
 include: "workflow/rules/alignment.smk"  #     word alignment, phrase table, vocabulary map
 include: "workflow/rules/export.smk"  #        CTranslate2 in several types, self-contained model folders
 include: "workflow/rules/decoding.smk"  #      decode, time and score every system
+include: "workflow/rules/gap.smk"  #           what separates students from their teacher
 include: "workflow/rules/report.smk"  #        tables, plots, samples, one page
 
 
@@ -29,8 +30,10 @@ rule all:
         rules.tables.output,
         rules.samples.output,
         rules.corpora_page.output,
+        rules.gap_table.output,
+        rules.training_table.output,
         expand(
             f"{REPORT}/{{picture}}.{{format}}",
-            picture=[*FRONTS, "learning", "funnel", "lengths"],
+            picture=[*FRONTS, "gap", "learning", "funnel", "lengths"],
             format=["svg", "png"],
         ),

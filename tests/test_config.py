@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from langid import langid
 
 from distill import config
+from distill.systems import absent_teachers
 from formats.errors import UserError
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -66,7 +67,7 @@ def test_defaults_are_filled_in_at_every_depth():
     assert effective["vocabulary"]["sentences"] == 2_000_000
     assert effective["corpora"]["val"]["cleaning"]["langid"] == []
     assert effective["students"]["tiny"]["shape"]["share_embeddings"] is True
-    assert effective["teacher"]["shape"]["share_embeddings"] is False
+    assert effective["teachers"]["teacher"]["shape"]["share_embeddings"] is False
     assert effective["student_training"]["label_smoothing"] == 0.1
     assert effective["distillation"]["epoch_pairs"] is None
 
@@ -128,7 +129,7 @@ def test_every_key_has_a_description_and_a_valid_default():
     for path, entry, optional in keys:
         assert entry.get("description", "").endswith("."), path
         assert ("default" in entry) == optional, path
-        if optional:
+        if optional and not ("$ref" in entry and entry["default"] is None):  # absent, there is no such part
             jsonschema.validate(entry["default"], entry | {"$defs": schema["$defs"]}, jsonschema.Draft202012Validator)
 
 
@@ -158,9 +159,9 @@ WRONG = [
     ("studdents", {}, "unknown key studdents; did you mean students?"),
     ("qqq", 1, "unknown key qqq"),
     ("seed", True, "seed: True is not of type 'integer'; put quotes around it if it is a word"),
-    ("teacher.training.steps", 1600.0, "teacher.training.steps: 1600.0 is not of type 'integer'"),
-    ("teacher.training.learning_rate", "1e-3", "'1e-3' is not of type 'number'; write 0.001 without quotes"),
-    ("teacher.shape.units", DELETED, "teacher.shape.units is missing"),
+    ("teachers.teacher.training.steps", 1600.0, "1600.0 is not of type 'integer'"),
+    ("teachers.teacher.training.learning_rate", "1e-3", "'1e-3' is not of type 'number'; write 0.001 without quotes"),
+    ("teachers.teacher.shape.units", DELETED, "teachers.teacher.shape: units missing; a Transformer needs"),
     ("target", DELETED, "target is missing"),
     ("target", "dee", "target: unknown language 'dee'; did you mean de"),
     ("target", "deu", "target: unknown language 'deu'; did you mean de?"),
@@ -223,11 +224,56 @@ WRONG = [
     ("corpora.a b", {"role": "test", **FILES}, "corpora: 'a b' does not have the form"),
     ("corpora.multi30k.weight", 0, "corpora.multi30k.weight: 0 is not greater than 0"),
     ("corpora.multi30k.weight", -1, "corpora.multi30k.weight: -1 is not greater than 0"),
-    ("control", "big", "control: 'big' is not one of the students deep, tiny"),
-    ("students.teacher", {"shape": SHAPE | {"units": 8}}, "students.teacher: this name is taken"),
-    ("students.deep-control", {"shape": SHAPE | {"units": 8}}, "students.deep-control: this name is taken"),
+    ("control", "deep", "unknown key control"),
+    ("students.teacher", {"shape": "marian-small"}, "students: two systems have the name teacher"),
+    ("students.deep-original", {"shape": "marian-small"}, "students: two systems have the name deep-original"),
+    (
+        "students.tiny.mixtures",
+        ["best"],
+        "students.tiny.mixtures.0: 'best' is not one of the mixtures distilled, original",
+    ),
+    ("students.tiny.training", {"stepps": 3}, "students.tiny.training: unknown key stepps; did you mean steps?"),
+    (
+        "students.tiny.training",
+        {"steps": 3, "epochs": 2},
+        "students.tiny.training: needs either steps or epochs; it has both",
+    ),
+    ("student_training.steps", None, "student_training: needs either steps or epochs; it has neither"),
+    ("student_training.then", [{"accumulate": 16}], "student_training.then.0: needs either steps or epochs"),
+    ("students.tiny.shape", "marian-smal", "unknown shape 'marian-smal'; did you mean marian-small?"),
+    ("students.tiny.shape", {"like": "marian-small", "cell": "gru"}, "students.tiny.shape: ffn_units, heads: not of a"),
+    ("teachers", {}, "teachers: {} should be non-empty"),
+    (
+        "teachers.teacher.ctranslate2",
+        "x",
+        "teachers.teacher: needs exactly one of shape, checkpoint, ctranslate2, conv",
+    ),
+    ("teachers.x", {"ctranslate2": "x", "seed": 3}, "teachers.x.seed: is for a teacher that is trained here"),
+    ("teachers.x", {"shape": "marian-small"}, "teachers.x.training is missing"),
+    ("teachers.teacher.shape", "wnmt2018-rnn-tiny", "teachers.teacher.shape.cell: CTranslate2 has no recurrent models"),
+    (
+        "teachers.x",
+        {"ctranslate2": "x", "tokenization": {"bpe": "a", "sentencepiece": "b"}},
+        "has both sentencepiece and",
+    ),
+    ("reverse_teacher", {"shape": "marian-small"}, "reverse_teacher.shape: is not trained here"),
+    ("distillation.n_best", 8, "distillation.n_best: 8 hypotheses need a beam as wide; beam_size is 4"),
+    ("mixtures.x", {"targets": "interpolated"}, "mixtures.x.targets: interpolated chooses among hypotheses"),
+    (
+        "mixtures.x",
+        {"weights": {"val": 1}},
+        "mixtures.x.weights.val: is not a corpus with the role train or monolingual",
+    ),
+    (
+        "mixtures.x",
+        {"targets": "original", "weights": {"captions": 1}},
+        "captions: is not a corpus with the role train",
+    ),
+    ("mixtures.x", {"drop_worst": 5, "drop_by": "reverse"}, "mixtures.x.drop_by: reverse needs a reverse_teacher"),
+    ("mixtures.original.drop_worst", 5, "mixtures.original.drop_worst: original targets have no scores"),
+    ("mixtures.original.targets", "best", "mixtures.original.targets: this name is that of the teachers' data"),
     ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4"),
-    ("teacher.shape", SHAPE, "teacher.shape: units 10 is not a multiple of heads 4"),
+    ("teachers.teacher.shape", SHAPE, "teachers.teacher.shape: units 10 is not a multiple of heads 4"),
     (
         "decoding.compute_types",
         ["int8", "float16"],
@@ -271,7 +317,7 @@ def test_wrong_file(tmp_path, study, message):
 
 
 def test_all_problems_are_told_at_once(tmp_path):
-    study = edited("control", "big") | {"target": "en"}
+    study = edited("control", "big") | {"seed": "x"}
     with pytest.raises(UserError) as error:
         config.load(saved(tmp_path, study))
     assert len(str(error.value).splitlines()) == 2
@@ -304,7 +350,7 @@ def test_wrong_builtin(tmp_path, edit, message):
 def mappings(value, path=()):
     """All closed mappings of the default study, by path: those whose keys are not names the user chose."""
     if isinstance(value, dict):
-        if path not in ((), ("corpora",), ("students",)) and path[-1:] != ("sha256",):
+        if path not in ((), ("corpora",), ("students",), ("teachers",), ("mixtures",)) and path[-1:] != ("sha256",):
             yield path
         for key, item in value.items():
             yield from mappings(item, (*path, key))
@@ -325,6 +371,18 @@ def test_a_slip_of_the_key_is_understood(tmp_path, path, data):
         config.load(saved(tmp_path, study))
     dotted = ".".join(path)
     assert f"unknown key {dotted}.{slip}; did you mean {dotted}.{key}?" in str(error.value)
+
+
+def test_teachers_from_elsewhere_are_looked_for(tmp_path):
+    (tmp_path / "there").mkdir()
+    wmt19 = {"from": "fairseq", "options": {"model_path": "m.pt", "source_lang": "en", "vocab_paths": ["a", "b"]}}
+    study = edited("teachers.a", {"ctranslate2": str(tmp_path / "there")})
+    study["teachers"]["b"] = {"converted": wmt19, "tokenization": {"bpe": "codes"}}
+    study["reverse_teacher"] = {
+        "converted": {"from": "transformers", "options": {"model": "Helsinki-NLP/opus-mt-de-en"}}
+    }
+    found = absent_teachers(config.load(saved(tmp_path, study)))
+    assert found == ["b: no m.pt", "b: no a", "b: no b", "b: no codes"]
 
 
 def test_corpus_entry_alone():

@@ -135,14 +135,14 @@ def test_a_format_that_is_not_written(tmp_path):
 
 
 def test_styles_tell_systems_apart_and_do_not_depend_on_what_else_is_drawn():
-    systems = ["teacher", "deep", "tiny", "deep-control"]
-    styles = figure.styles(systems)
+    roles = {"teacher": "teacher", "deep": "student", "tiny": "student", "deep-original": "control"}
+    styles = figure.styles(roles)
     assert len({style.color for style in styles.values()}) == len({style.marker for style in styles.values()}) == 4
-    assert figure.styles(systems[:2]) == {name: styles[name] for name in systems[:2]}
+    assert figure.styles(dict(list(roles.items())[:2])) == {name: styles[name] for name in list(roles)[:2]}
 
 
 def test_more_students_than_styles():
-    assert len(figure.styles(f"student{number}" for number in range(20))) == 20
+    assert len(figure.styles({f"student{number}": "student" for number in range(20)})) == 20
 
 
 # Labels
@@ -173,6 +173,8 @@ def test_a_name_stays_inside():
 
 LEARNING = {
     "system": "teacher",
+    "role": "teacher",
+    "phases": [{"end": 60, "accumulate": 1}, {"end": 100, "accumulate": 16}],
     "training": [{"step": 50, "loss": 6.0}, {"step": 100, "loss": 4.0}],
     "validation": [{"step": 100, "perplexity": 30.0, "bleu": 5.0}],
 }

@@ -44,8 +44,8 @@ def study(tmp_path):
     rows = [
         {"system": "teacher", "role": "teacher", "compute_type": "float32", "output": "good.txt"},
         {"system": "teacher", "role": "teacher", "compute_type": "int8", "output": "good.txt"},
-        {"system": "tiny", "role": "student", "compute_type": "int8", "output": "similar.txt"},
-        {"system": "tiny-control", "role": "control", "compute_type": "int8", "output": "bad.txt"},
+        {"system": "tiny", "role": "student", "student": "tiny", "compute_type": "int8", "output": "similar.txt"},
+        {"system": "tiny-original", "role": "control", "student": "tiny", "compute_type": "int8", "output": "bad.txt"},
     ]
     (tmp_path / "decoding/all.json").write_text(json.dumps([common | row for row in rows]))
 

@@ -1,6 +1,6 @@
 """How all pictures look, and how they are saved."""
 
-from collections.abc import Iterable
+import itertools
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,12 +50,11 @@ STUDENTS = [
 ]
 
 
-def styles(systems: Iterable[str]) -> dict[str, Style]:
-    """A style for each system: ``teacher``, controls (``<student>-control``), and students in their order."""
-    systems = list(systems)
-    students = [name for name in systems if name != "teacher" and not name.endswith("-control")]
-    chosen = {name: STUDENTS[number % len(STUDENTS)] for number, name in enumerate(students)}
-    return {name: chosen.get(name, TEACHER if name == "teacher" else CONTROL) for name in systems}
+def styles(roles: dict[str, str]) -> dict[str, Style]:
+    """A style for each system, by its role: teachers, controls, and students in their order."""
+    students = itertools.cycle(STUDENTS)
+    fixed = {"teacher": TEACHER, "control": CONTROL}
+    return {system: fixed.get(role) or next(students) for system, role in roles.items()}
 
 
 @styled

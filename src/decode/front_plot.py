@@ -32,7 +32,7 @@ class Plot:
 
     def __init__(self, records: list[Record], axis: str, scale: str):
         self.records, self.axis, self.scale = records, axis, scale
-        self.styles = figure.styles(measurements.systems(records))
+        self.styles = figure.styles({name: record["role"] for name, record in measurements.systems(records).items()})
 
     def place(self, record: Record) -> tuple[float, float]:
         return record[self.axis], record["bleu"]

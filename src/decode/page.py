@@ -103,6 +103,7 @@ def main() -> None:
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
     parser.add_argument("--fronts", type=Path, nargs="*", default=[], help="pictures of decode.front_plot")
     parser.add_argument("--learning", type=Path, help="picture of decode.learning_plot")
+    parser.add_argument("--gap", type=Path, help="picture of decode.gap_plot")
     parser.add_argument("--funnel", type=Path, help="picture of decode.funnel_plot")
     parser.add_argument("--samples", type=Path, help="JSON of decode.samples")
     parser.add_argument("--benchmarks", type=Path, help="folder of Snakemake's benchmarks")
@@ -117,6 +118,7 @@ def main() -> None:
         **figures(measurements.read(args.measurements)),
         fronts=[(data_uri(path), caption(path)) for path in args.fronts],
         learning=args.learning and data_uri(args.learning),
+        gap=args.gap and data_uri(args.gap),
         funnel=args.funnel and data_uri(args.funnel),
         samples=sampled["samples"],
         sampled=sampled["test_set"],

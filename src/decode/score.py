@@ -123,7 +123,10 @@ def comparisons(record: Record, measured: list[Record], resamples: dict[str, np.
     teacher = find(measured, role="teacher")
     reference = full_precision(measured, teacher["system"]) if teacher else None
     settings = {name: record[name] for name in SETTINGS}
-    control = find(measured, system=f"{record['system']}-control", **settings)
+    student = record.get("student") if record["role"] == "student" else None
+    control = (
+        find([r for r in measured if r.get("student") == student], role="control", **settings) if student else None
+    )
     return compare("teacher", record, reference, resamples) | compare("control", record, control, resamples)
 
 

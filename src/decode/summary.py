@@ -5,7 +5,7 @@ from typing import Any
 
 from decode.cost import usd_per_million_words, words_per_usd
 
-COPIED = ("study", "system", "role", "shape", "parameters", "engine")  # from model.json
+COPIED = ("study", "system", "role", "student", "mixture", "seed", "shape", "parameters", "engine")  # from model.json
 COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens")
 STAGES = ("tokenization", "decode", "detokenization")
 RATES = ("target_tokens_per_second", "source_words_per_second")

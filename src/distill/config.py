@@ -19,7 +19,9 @@ import langcodes
 import yaml
 
 from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
+from distill.systems import ORIGINAL, systems
 from formats.errors import UserError, command
+from formats.shape import registry, shape
 
 SCHEMA = Path(__file__).parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 EXPORTED_TYPES = ("float32", "int16", "int8")
@@ -48,7 +50,7 @@ def load(path: str | Path) -> Config:
     config = _without_nulls(_extended(Path(path), ()))
     problems = list(_schema_problems(config, _schema()))
     if not problems:
-        config = _filled(_with_own_cleaning(config), _schema())
+        config = _filled(_with_own_training(_with_own_cleaning(_with_named_shapes(config))), _schema())
         problems = list(_study_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -136,9 +138,12 @@ def _resolved(schema: dict) -> dict:
 def _filled(value: Any, schema: dict) -> Any:
     """The value with the schema's defaults, keys in the order of the schema."""
     schema = _resolved(schema)
+    if isinstance(value, list):
+        return [_filled(item, schema.get("items") or {}) for item in value]
     if not isinstance(value, dict):
         return value
-    named, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+    named, others = schema.get("properties", {}), schema.get("additionalProperties")
+    others = others if isinstance(others, dict) else {}
     filled = {key: _filled(value.get(key, copy.deepcopy(sub.get("default"))), sub) for key, sub in named.items()}
     return filled | {key: _filled(item, others) for key, item in value.items() if key not in named}
 
@@ -150,6 +155,35 @@ def _with_own_cleaning(config: Config) -> Config:
         name: corpus | {"cleaning": general | corpus.get("cleaning", {})} for name, corpus in config["corpora"].items()
     }
     return config | {"corpora": corpora}
+
+
+def _with_own_training(config: Config) -> Config:
+    """Likewise what it says of the training of students."""
+
+    def merged(own: Config) -> Config:
+        length = {"steps", "epochs"}  # a student that has one of them has not the other one of the study
+        general = {k: v for k, v in config["student_training"].items() if not (length & own.keys() and k in length)}
+        return _filled(_merged(general, own), {"$ref": "#/$defs/training"})
+
+    students = {
+        name: entry | {"training": merged(entry.get("training", {}))} for name, entry in config["students"].items()
+    }
+    return config | {"students": students}
+
+
+def _with_named_shapes(config: Config) -> Config:
+    """Shapes with the numbers of the ones they are named after. Unknown names stay for the check to find."""
+
+    def resolved(entry: Config) -> Config:
+        values = entry.get("shape")
+        values = {"like": values} if isinstance(values, str) else values
+        if values and values.get("like") in registry():
+            values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
+        return entry | ({"shape": values} if values else {})
+
+    named = {kind: {name: resolved(entry) for name, entry in config[kind].items()} for kind in ("teachers", "students")}
+    reverse = {key: resolved(config[key]) for key in ("reverse_teacher",) if key in config}
+    return config | named | reverse
 
 
 def _schema_problems(value: Any, schema: dict) -> Iterator[str]:
@@ -214,16 +248,94 @@ def _study_problems(config: Config) -> Iterator[str]:
 
 
 def _system_problems(config: Config) -> Iterator[str]:
-    students, control = config["students"], config["control"]
-    if control not in students:
-        yield f"control: {control!r} is not one of the students {', '.join(students)}"
-    for name in {"teacher", f"{control}-control"} & students.keys():
-        yield f"students.{name}: this name is taken by the study itself"
-    shapes = {"teacher": config["teacher"]["shape"]}
-    shapes |= {f"students.{name}": student["shape"] for name, student in students.items()}
-    for path, shape in shapes.items():
-        if shape["units"] % shape["heads"]:
-            yield f"{path}.shape: units {shape['units']} is not a multiple of heads {shape['heads']}"
+    for kind in ("teachers", "students"):
+        for name, entry in config[kind].items():
+            path = f"{kind}.{name}"
+            yield from _teacher_problems(path, entry) if kind == "teachers" else _student_problems(path, entry, config)
+            if entry["shape"]:
+                yield from _shape_problems(f"{path}.shape", entry["shape"])
+    if config["reverse_teacher"]:
+        yield from _teacher_problems("reverse_teacher", config["reverse_teacher"])
+        if config["reverse_teacher"]["shape"]:
+            yield "reverse_teacher.shape: is not trained here; give checkpoint, ctranslate2 or converted"
+    yield from _training_problems("student_training", config["student_training"])
+    taken = ["reverse"] * bool(config["reverse_teacher"]) + ["ensemble"] * (len(config["teachers"]) > 1)
+    names = [system.name for system in systems(config)] + taken
+    yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
+    yield from _distillation_problems(config)
+
+
+def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
+    given = [kind for kind in ("shape", "checkpoint", "ctranslate2", "converted") if teacher[kind] is not None]
+    if len(given) != 1:
+        found = f"has {' and '.join(given)}" if given else "has none"
+        yield f"{path}: needs exactly one of shape, checkpoint, ctranslate2, converted; it {found}"
+    elif given != ["shape"]:
+        extra = [key for key in ("training", "seed") if teacher[key] is not None]
+        yield from (f"{path}.{key}: is for a teacher that is trained here" for key in extra)
+        tokenization = teacher["tokenization"] or {}
+        if sum(value is not None for value in tokenization.values()) > 1:
+            yield f"{path}.tokenization: has both sentencepiece and bpe; give one"
+    elif teacher["training"] is None:
+        yield f"{path}.training is missing"
+    else:
+        yield from _training_problems(f"{path}.training", teacher["training"])
+        if teacher["tokenization"] is not None:
+            yield f"{path}.tokenization: a teacher that is trained here has the study's own"
+    if teacher["shape"] and teacher["shape"]["cell"]:
+        yield f"{path}.shape.cell: CTranslate2 has no recurrent models, and it is what translates the training data"
+
+
+def _student_problems(path: str, student: Config, config: Config) -> Iterator[str]:
+    for number, mixture in enumerate(student["mixtures"] or ()):
+        if mixture not in config["mixtures"]:
+            yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config['mixtures'])}"
+    problems = list(_schema_problems(student["training"], {"$ref": "#/$defs/training", "$defs": _schema()["$defs"]}))
+    yield from (f"{path}.training: {problem}" for problem in problems)
+    if not problems:
+        yield from _training_problems(f"{path}.training", student["training"])
+
+
+def _training_problems(path: str, training: Config) -> Iterator[str]:
+    for where, phase in [(path, training), *((f"{path}.then.{n}", phase) for n, phase in enumerate(training["then"]))]:
+        given = [key for key in ("steps", "epochs") if phase[key] is not None]
+        if len(given) != 1:
+            yield f"{where}: needs either steps or epochs; it has {'both' if given else 'neither'}"
+
+
+def _shape_problems(path: str, values: Config) -> Iterator[str]:
+    if (like := values["like"]) is not None:
+        near = difflib.get_close_matches(like, registry(), n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(registry())}"
+        yield f"{path}: unknown shape {like!r}{hint}"
+        return
+    try:
+        shape(values)
+    except ValueError as error:
+        yield f"{path}: {error}"
+
+
+def _distillation_problems(config: Config) -> Iterator[str]:
+    distillation = config["distillation"]
+    if distillation["n_best"] > distillation["beam_size"]:
+        yield (f"distillation.n_best: {distillation['n_best']} hypotheses need a beam as wide; "
+               f"beam_size is {distillation['beam_size']}")  # fmt: skip
+    corpora = config["corpora"]
+    for name, mixture in config["mixtures"].items():
+        path = f"mixtures.{name}"
+        if name == ORIGINAL and mixture["targets"] != "original":
+            yield f"{path}.targets: this name is that of the teachers' data"
+        for corpus in mixture["weights"] or ():
+            role = corpora[corpus]["role"] if corpus in corpora else None
+            allowed = ["train"] if mixture["targets"] == "original" else ["train", "monolingual"]
+            if role not in allowed:
+                yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
+        if mixture["targets"] == "interpolated" and distillation["n_best"] < 2:
+            yield f"{path}.targets: interpolated chooses among hypotheses; distillation.n_best is 1 (the paper has 8)"
+        if mixture["drop_by"] == "reverse" and config["reverse_teacher"] is None:
+            yield f"{path}.drop_by: reverse needs a reverse_teacher"
+        if mixture["targets"] == "original" and mixture["drop_worst"]:
+            yield f"{path}.drop_worst: original targets have no scores"
 
 
 def _corpora_problems(config: Config) -> Iterator[str]:

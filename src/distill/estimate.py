@@ -7,7 +7,9 @@ starting: minutes, hours or weeks.
 
 from typing import Any
 
-from formats.shape import Shape
+from distill.schedule import kept_checkpoints
+from distill.systems import systems, teachers
+from formats.shape import shape
 
 TRAINING_SECONDS = (45e-6, 28e-6)  # a token (source + target) on one core: fixed, and a million parameters
 SECOND_THREAD = 0.6  # what each further thread of one training adds
@@ -23,17 +25,10 @@ CHECKPOINT_BYTES = 12  # a parameter: the weights and Adam's two moments in floa
 MODEL_BYTES = 4 + 4 + 2 + 1  # a parameter: OpenNMT-tf, float32, int16, int8
 
 
-def parameters(shape: Shape, pieces: int) -> int:
-    """Weights of a Transformer without biases and norms: attention, feed-forward, embeddings and softmax."""
-    attention, feed_forward = 4 * shape.units**2, 2 * shape.units * shape.ffn_units
-    layers = shape.encoder_layers * (attention + feed_forward) + shape.decoder_layers * (2 * attention + feed_forward)
-    return layers + pieces * shape.units * (1 if shape.share_embeddings else 3)
-
-
 def estimate(config: dict[str, Any], cores: int) -> str:
     """A table of core-minutes by stage, the time on ``cores`` cores and the disk, as text.
 
-    Corpora whose config entry states no number of lines count as nothing, and the text says so.
+    Corpora of unknown numbers of lines and models of unknown size count as nothing, and the text says so.
     """
     corpora, pieces = config["corpora"], config["vocabulary"]["pieces"]
     lines = {name: size(corpus) for name, corpus in corpora.items()}
@@ -41,30 +36,32 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     training = {
         name: lines[name] or 0 for name, corpus in corpora.items() if corpus["role"] in ("train", "monolingual")
     }
-    shapes = {"teacher": Shape(**config["teacher"]["shape"])}
-    shapes |= {name: Shape(**student["shape"]) for name, student in config["students"].items()}
-    shapes[f"{config['control']}-control"] = shapes[config["control"]]
-    millions = {name: parameters(shape, pieces) / 1e6 for name, shape in shapes.items()}
-    settings = {name: config["teacher" if name == "teacher" else "student_training"] for name in shapes}
-    settings["teacher"] = config["teacher"]["training"]
+    trained = [system for system in systems(config) if system.shape]
+    sizes = {system.name: shape(system.shape).parameters(pieces) for system in trained}
+    unknown += [name for name, size in sizes.items() if size is None]
+    millions = {name: (size or 0) / 1e6 for name, size in sizes.items()}
+    # What a teacher from elsewhere costs is not known before it is there.
+    translating = sum(millions[system.name] for system in teachers(config) if system.shape)
+    epoch = config["distillation"]["epoch_pairs"] or sum(training.values())
+    measured = {(system.student, system.mixture) for system in trained}  # of several seeds one is timed
 
     decoding = config["decoding"]
     runs = len(decoding["compute_types"]) * len(decoding["beam_sizes"]) * 2 * ENGINE_SECONDS + BASELINE_SECONDS
     seconds = {
         "corpora": (READING_SECONDS + CLEANING_SECONDS) * sum(training.values()),
-        "training": sum(training_seconds(settings[name], millions[name]) for name in shapes),
-        "distillation": sum(training.values()) * TOKENS * DECODING_SECONDS * millions["teacher"],
-        "decoding and timing (alone on the machine)": len(shapes) * decoding["runs"] * runs,
+        "training": sum(training_seconds(system.training, millions[system.name], epoch) for system in trained),
+        "distillation": sum(training.values()) * TOKENS * DECODING_SECONDS * translating,
+        "decoding and timing (alone on the machine)": len(measured) * decoding["runs"] * runs,
     }
     *parallel, alone = seconds.values()
     wall = sum(parallel) / cores + alone
     disk = sum(training.values()) * SENTENCE_BYTES * COPIES + sum(
-        million * 1e6 * (CHECKPOINT_BYTES * settings[name]["average_last"] + MODEL_BYTES)
-        for name, million in millions.items()
+        millions[system.name] * 1e6 * (CHECKPOINT_BYTES * kept_checkpoints(system.training) + MODEL_BYTES)
+        for system in trained
     )
     rows = [f"  {stage:<45}{value / 60:>10,.1f} core-minutes" for stage, value in seconds.items()]
     total = f"about {duration(wall)} on {cores} cores, {disk / 1e9:,.1f} GB of disk"
-    note = f"\n  not counted, number of lines unknown: {', '.join(unknown)}" if unknown else ""
+    note = f"\n  not counted, size unknown: {', '.join(unknown)}" if unknown else ""
     return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows]) + note
 
 
@@ -74,10 +71,15 @@ def size(corpus: dict[str, Any]) -> int | None:
     return min((number for number in sizes if number), default=None)
 
 
-def training_seconds(training: dict[str, Any], millions: float) -> float:
+def training_seconds(training: dict[str, Any], millions: float, epoch_pairs: int) -> float:
     """Core-seconds of a training. A batch holds ``batch_tokens`` on its longer side; 1.8 times that on both."""
     fixed, each = TRAINING_SECONDS
-    tokens = 1.8 * training["steps"] * training["batch_tokens"] * training["accumulate"]
+    epoch_tokens = 1.8 * TOKENS * epoch_pairs
+    batch_tokens = 1.8 * training["batch_tokens"]
+    tokens = sum(
+        phase["steps"] * batch_tokens * phase["accumulate"] if phase["steps"] else phase["epochs"] * epoch_tokens
+        for phase in (training, *training["then"])
+    )
     threads = training["threads"]
     return tokens * (fixed + each * millions) * threads / (1 + SECOND_THREAD * (threads - 1))
 

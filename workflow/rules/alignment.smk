@@ -3,8 +3,8 @@
 
 rule align:
     input:
-        source=f"{STUDY}/training/distilled.source",
-        target=f"{STUDY}/training/distilled.target",
+        source=f"{STUDY}/training/{MAPPED}.1.source",
+        target=f"{STUDY}/training/{MAPPED}.1.target",
     output:
         alignments=f"{STUDY}/alignment/alignments.tsv.zst",
     log:

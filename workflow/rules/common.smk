@@ -8,6 +8,7 @@ from pathlib import Path
 from distill.config import config_hash, languages, load
 from distill.estimate import estimate
 from distill.fetch import available
+from distill.systems import ORIGINAL, absent_teachers, first_seed, systems, weights
 from formats.errors import UserError
 from snakemake.exceptions import WorkflowError
 
@@ -37,26 +38,38 @@ HELD_OUT = CORPORA["dev"] + CORPORA["test"]
 TRAINING = CORPORA["train"] + CORPORA["monolingual"]
 DEV = CORPORA["dev"][0]  # the one whose BLEU is watched during training
 
-CONTROL = f"{config['control']}-control"
-STUDENTS = [*config["students"], CONTROL]
-SYSTEMS = ["teacher", *STUDENTS]
+SYSTEMS = {system.name: system for system in systems(config)}
+TEACHERS = list(config["teachers"])
+STUDENTS = [name for name in SYSTEMS if name not in TEACHERS]
+TRAINED = [name for name, system in SYSTEMS.items() if system.shape]
+# Of several seeds the first one is timed.
+MEASURED = [name for name in TRAINED if SYSTEMS[name].seed in (None, first_seed(config, SYSTEMS[name]))]
+REPORT = f"{STUDY}/report"
+IMPORTED = {name: teacher for name, teacher in config["teachers"].items() if not teacher["shape"]}
+IMPORTED |= {"reverse": config["reverse_teacher"]} if config["reverse_teacher"] else {}
+BEAMS = sorted({1, config["distillation"]["beam_size"]})  # greedy, and as the teachers translate
+ENSEMBLE = "ensemble" if len(TEACHERS) > 1 else TEACHERS[0]  # what the students imitate
+# Teachers that are not trained here have no model folder: what they say is what distillation says.
+FOREIGN = [name for name in dict.fromkeys([*TEACHERS, ENSEMBLE]) if name not in TRAINED]
 EPOCHS = range(1, config["distillation"]["epochs"] + 1)
 TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
+GPU = 1 if config["distillation"]["device"] == "cuda" else 0
+# The map is made of what the students learn from, the teachers' translations if there are any.
+MAPPED = next((name for name, mixture in config["mixtures"].items() if mixture["targets"] != "original"), ORIGINAL)
 KEEP_REJECTED = config["keep_rejected"]
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 
 
-def role(system):
-    return {"teacher": "teacher", CONTROL: "control"}.get(system, "student")
-
-
 wildcard_constraints:
     corpus="|".join(map(re.escape, config["corpora"])),
-    system="|".join(map(re.escape, SYSTEMS)),
+    system="|".join(map(re.escape, [*SYSTEMS, *IMPORTED])),
+    teacher="|".join(map(re.escape, TEACHERS)),
+    mixture="|".join(map(re.escape, {*config["mixtures"], ORIGINAL})),
+    scatteritem=r"\d+-of-\d+",
     type="|".join(sorted({*TYPES, config["distillation"]["compute_type"]})),
     format="|".join(FORMATS),
-    dataset="original|distilled",
+    targets="(best|interpolated)(-reverse)?",
     epoch=r"\d+",
 
 
@@ -73,9 +86,13 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         raise WorkflowError("corpora that cannot be had:\n" + "\n".join(absent.missing))
     for line in absent.unchecked:
         print(f"could not be checked: {line}", file=sys.stderr)
+    for line in absent_teachers(config):
+        print(f"teacher is not there: {line}", file=sys.stderr)
 
 
 onstart:
+    if missing := absent_teachers(config):
+        raise WorkflowError("teachers that are not there:\n" + "\n".join(missing))
     if absent.unchecked:
         raise WorkflowError("corpora that could not be reached:\n" + "\n".join(absent.unchecked))
     # Two runs of one study at a time would mix their files. The kernel lets go of this lock when the process dies
@@ -102,9 +119,55 @@ def duplicates_options(wildcards):
     return [f"--{kind.replace('_', '-')}" for kind in ("duplicates", "near_duplicates") if asked[kind]]
 
 
-def dataset(system):
-    """What a student learns from."""
-    return "original" if system == CONTROL else "distilled"
+def formats(system):
+    """The exports of a system: CTranslate2 has no recurrent models."""
+    return ["opennmt-tf"] if SYSTEMS[system].shape["cell"] else FORMATS
+
+
+def about(system):
+    """What tells a system from others."""
+    return {"system": system} | {key: getattr(SYSTEMS[system], key) for key in ("role", "student", "mixture", "seed")}
+
+
+def shown_systems():
+    """The systems of the comparison, teachers first; an ensemble is one of them."""
+    teacher = {"role": "teacher", "mixture": None, "seed": None}
+    names = dict.fromkeys([*TEACHERS, ENSEMBLE])
+    return [{"system": name, "student": name, **teacher} for name in names] + [about(name) for name in STUDENTS]
+
+
+def teacher_model(teacher):
+    """The teacher as a CTranslate2 folder."""
+    kind = "imported" if teacher in IMPORTED else "converted"
+    return f"{STUDY}/systems/{teacher}/{kind}/{config['distillation']['compute_type']}"
+
+
+def reverse_model():
+    return teacher_model("reverse") if config["reverse_teacher"] else []
+
+
+def candidates(corpus, item, teacher=None):
+    """The translations to choose from: those of a teacher, of the only teacher, or of the ensemble."""
+    teacher = teacher if teacher in TEACHERS else TEACHERS[0] if len(TEACHERS) == 1 else None
+    finder = f"n-best/{teacher}" if teacher else "ensemble"
+    return f"{STUDY}/distilled/{finder}/{corpus}/{item}.tsv.zst"
+
+
+def scored_corpus(mixture, corpus):
+    """The distilled corpus with the scores that a mixture drops the worst pairs by."""
+    entry = config["mixtures"][mixture]
+    reverse = "-reverse" if entry["drop_by"] == "reverse" and entry["drop_worst"] else ""
+    return f"{STUDY}/distilled/{entry['targets']}{reverse}/{corpus}.tsv.zst"
+
+
+def mixed_corpus(mixture, corpus):
+    """The file that a mixture draws from."""
+    entry = config["mixtures"].get(mixture, {"targets": "original"})
+    if entry["targets"] == "original":
+        return f"{STUDY}/corpora/clean/{corpus}.tsv.zst"
+    if entry["drop_worst"]:
+        return f"{STUDY}/distilled/mixtures/{mixture}/{corpus}.tsv.zst"
+    return scored_corpus(mixture, corpus)
 
 
 def pairs_option(pairs):
@@ -115,8 +178,7 @@ def description(wildcards):
     """What the name of a model folder tells about it, as JSON for its model.json."""
     names = {
         "study": config["study"],
-        "system": wildcards.system,
-        "role": role(wildcards.system),
+        **about(wildcards.system),
         "source": config["source"],
         "target": config["target"],
     }

@@ -3,7 +3,7 @@
 
 rule benchmark:
     input:
-        models=expand(f"{STUDY}/models/{{{{system}}}}/{{format}}", format=FORMATS),
+        models=lambda w: expand(f"{STUDY}/models/{w.system}/{{format}}", format=formats(w.system)),
         test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
     output:
         records=f"{STUDY}/decoding/{{system}}.json",
@@ -37,7 +37,7 @@ rule benchmark:
 rule score:
     """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
     input:
-        records=expand(f"{STUDY}/decoding/{{system}}.json", system=SYSTEMS),
+        records=expand(f"{STUDY}/decoding/{{system}}.json", system=MEASURED),
         test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
     output:
         measurements=report(

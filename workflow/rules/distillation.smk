@@ -1,43 +1,142 @@
-# Sequence-level distillation: the teacher translates the source side of all training corpora in shards.
+# Distillation: the teachers translate the source side of all corpora in shards, an ensemble rescores, one translation of
+# each sentence is chosen. distilled/best/<corpus>.tsv.zst is a corpus that others can use: source, target, score.
 
 
 rule translate_shard:
     input:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
-        model=f"{STUDY}/systems/teacher/converted/{config['distillation']['compute_type']}",
+        model=lambda w: teacher_model(w.teacher),
         sentencepiece=rules.vocabulary.output.model,
     output:
-        shard=f"{STUDY}/distilled/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{STUDY}/distilled/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/translate_{{corpus}}_{{scatteritem}}.log",
+        f"{STUDY}/logs/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/translate_{{corpus}}_{{scatteritem}}.tsv"
+        f"{STUDY}/benchmarks/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=1000,
+        gpu=GPU,
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
+        tokenization=lambda w: json.dumps(config["teachers"][w.teacher]["tokenization"]),
+        languages=PAIR,
         beam_size=config["distillation"]["beam_size"],
+        n_best=config["distillation"]["n_best"],
+        device=config["distillation"]["device"],
     shell:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
-        " --beam-size {params.beam_size} --threads {threads} --output {output.shard} 2> >(tee {log} >&2)"
+        " --tokenization {params.tokenization:q} --languages {params.languages} --beam-size {params.beam_size}"
+        " --n-best {params.n_best} --threads {threads} --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
+
+
+rule rescore_shard:
+    """The ensemble: every translation of every teacher, scored by all of them."""
+    input:
+        shards=expand(
+            f"{STUDY}/distilled/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=TEACHERS
+        ),
+        models=[teacher_model(teacher) for teacher in TEACHERS],
+        sentencepiece=rules.vocabulary.output.model,
+    output:
+        shard=f"{STUDY}/distilled/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/ensemble/{{corpus}}/{{scatteritem}}.json",
+    log:
+        f"{STUDY}/logs/rescore_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/rescore_{{corpus}}_{{scatteritem}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=1000,
+        gpu=GPU,
+    params:
+        tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in TEACHERS],
+        languages=PAIR,
+        device=config["distillation"]["device"],
+    shell:
+        "python -m distill.rescore --inputs {input.shards} --models {input.models} --sentencepiece {input.sentencepiece}"
+        " --tokenizations {params.tokenizations:q} --languages {params.languages} --threads {threads}"
+        " --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
+
+
+rule select_shard:
+    input:
+        candidates=candidates("{corpus}", "{scatteritem}"),
+        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
+    output:
+        shard=f"{STUDY}/distilled/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{targets}}/{{corpus}}/{{scatteritem}}.json",
+    log:
+        f"{STUDY}/logs/select_{{targets}}_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/select_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        targets="best|interpolated",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=600,
+    params:
+        # Monolingual text has no original target to be close to.
+        targets=lambda w: "best" if config["corpora"][w.corpus]["role"] == "monolingual" else w.targets,
+        shard=lambda w: w.scatteritem.replace("-of-", "/"),
+    shell:
+        "python -m distill.select --candidates {input.candidates} --targets {params.targets} --corpus {input.corpus}"
+        " --shard {params.shard} --output {output.shard} 2> {log}"
+
+
+rule reverse_shard:
+    """How probable the source is, given the translation."""
+    input:
+        shard=rules.select_shard.output.shard,
+        model=reverse_model(),
+        sentencepiece=rules.vocabulary.output.model,
+    output:
+        shard=f"{STUDY}/distilled/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",
+    log:
+        f"{STUDY}/logs/reverse_{{targets}}_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/reverse_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        targets="best|interpolated",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=1000,
+        gpu=GPU,
+    params:
+        tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
+        languages=PAIR,
+        device=config["distillation"]["device"],
+    shell:
+        "python -m distill.reverse --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
+        " --tokenization {params.tokenization:q} --languages {params.languages} --threads {threads}"
+        " --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
 
 
 rule gather_distilled:
     input:
-        shards=gather.shard(f"{STUDY}/distilled/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
-        counts=gather.shard(f"{STUDY}/distilled/{{{{corpus}}}}/{{scatteritem}}.json"),
+        shards=gather.shard(f"{STUDY}/distilled/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
+        counts=gather.shard(f"{STUDY}/distilled/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.json"),
     output:
-        corpus=f"{STUDY}/distilled/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{corpus}}.json",
+        corpus=f"{STUDY}/distilled/{{targets}}/{{corpus}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{targets}}/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/gather_distilled_{{corpus}}.log",
+        f"{STUDY}/logs/gather_distilled_{{targets}}_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/gather_distilled_{{corpus}}.tsv"
+        f"{STUDY}/benchmarks/gather_distilled_{{targets}}_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -48,17 +147,23 @@ rule gather_distilled:
         "python -m distill.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
 
 
-use rule original as distilled with:
+rule drop_worst:
     input:
-        corpora=expand(f"{STUDY}/distilled/{{corpus}}.tsv.zst", corpus=TRAINING),
+        corpus=lambda w: scored_corpus(w.mixture, w.corpus),
     output:
-        corpus=f"{STUDY}/training/distilled.{{epoch}}.tsv.zst",
-        counts=f"{STUDY}/training/distilled.{{epoch}}.json",
+        corpus=f"{STUDY}/distilled/mixtures/{{mixture}}/{{corpus}}.tsv.zst",
+        counts=f"{STUDY}/distilled/mixtures/{{mixture}}/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/distilled_{{epoch}}.log",
+        f"{STUDY}/logs/drop_{{mixture}}_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/distilled_{{epoch}}.tsv"
+        f"{STUDY}/benchmarks/drop_{{mixture}}_{{corpus}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
     params:
-        weights=[config["corpora"][name]["weight"] for name in TRAINING],
-        pairs=pairs_option(config["distillation"]["epoch_pairs"]),
-        seed=config["seed"],
+        per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],
+    shell:
+        "python -m distill.drop --input {input.corpus} --per-cent {params.per_cent} --output {output.corpus} 2> {log}"

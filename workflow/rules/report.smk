@@ -1,7 +1,6 @@
 # Everything a person looks at, made from measurements.json, the counts, the learning curves and the translations.
 
 TIMED = CORPORA["test"][0]
-REPORT = f"{STUDY}/report"
 SHOWN = f"{TYPES[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
 # name of the picture: x axis, scale
@@ -70,7 +69,7 @@ rule front:
 
 rule learning_curves:
     input:
-        learning=expand(f"{STUDY}/systems/{{system}}/learning.json", system=SYSTEMS),
+        learning=expand(f"{STUDY}/systems/{{system}}/learning.json", system=TRAINED),
     output:
         picture=report(
             f"{REPORT}/learning.{{picture}}",
@@ -90,6 +89,25 @@ rule learning_curves:
         runtime=10,
     shell:
         "python -m decode.learning_plot --learning {input.learning} --output {output.picture} 2> {log}"
+
+
+rule training_table:
+    input:
+        learning=expand(f"{STUDY}/systems/{{system}}/learning.json", system=TRAINED),
+    output:
+        table=f"{REPORT}/training.md",
+    log:
+        f"{STUDY}/logs/training_table.log",
+    benchmark:
+        f"{STUDY}/benchmarks/training_table.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    shell:
+        "python -m decode.training_table --learning {input.learning} --output {output.table} 2> {log}"
 
 
 rule corpora_plot:
@@ -153,7 +171,7 @@ rule corpora:
 rule samples:
     """Twenty sentences as everybody says them: source, reference, teacher, students, control."""
     input:
-        records=expand(f"{STUDY}/decoding/{{system}}.json", system=SYSTEMS),
+        records=expand(f"{STUDY}/decoding/{{system}}.json", system=MEASURED),
         test_set=f"{STUDY}/corpora/clean/{TIMED}.tsv.zst",
     output:
         page=report(f"{REPORT}/samples.html", caption="../report/samples.rst", category="Translations"),
@@ -171,7 +189,11 @@ rule samples:
         runtime=10,
     params:
         test_set=f"{TIMED}={STUDY}/corpora/clean/{TIMED}.tsv.zst",
-        outputs=[f"{system}={STUDY}/decoding/{system}/{SHOWN}.{TIMED}.txt" for system in SYSTEMS],
+        outputs=[
+            f"{system}={STUDY}/decoding/{system}/{SHOWN}.{TIMED}.txt"
+            for system in MEASURED
+            if not SYSTEMS[system].shape["cell"]
+        ],
         seed=config["seed"],
     shell:
         "python -m decode.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
@@ -184,6 +206,7 @@ rule page:
         measurements=rules.score.output.measurements,
         fronts=expand(f"{REPORT}/{{front}}.svg", front=FRONTS),
         learning=f"{REPORT}/learning.svg",
+        gap=f"{REPORT}/gap.svg",
         funnel=f"{REPORT}/funnel.svg",
         samples=rules.samples.output.data,
     output:
@@ -203,5 +226,5 @@ rule page:
         benchmarks=f"{STUDY}/benchmarks",
     shell:
         "python -m decode.page --measurements {input.measurements} --fronts {input.fronts} --learning {input.learning}"
-        " --funnel {input.funnel} --samples {input.samples} --benchmarks {params.benchmarks} --note {params.note:q}"
+        " --gap {input.gap} --funnel {input.funnel} --samples {input.samples} --benchmarks {params.benchmarks} --note {params.note:q}"
         " --output {output.page} 2> {log}"

@@ -49,25 +49,3 @@ rule encode_dev:
     shell:
         "python -m distill.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"
-
-
-rule encode:
-    input:
-        epochs=expand(f"{STUDY}/training/{{{{dataset}}}}.{{epoch}}.tsv.zst", epoch=EPOCHS),
-        model=rules.vocabulary.output.model,
-    output:
-        source=f"{STUDY}/training/{{dataset}}.source",
-        target=f"{STUDY}/training/{{dataset}}.target",
-    log:
-        f"{STUDY}/logs/encode_{{dataset}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/encode_{{dataset}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 2
-    resources:
-        mem_mb=500,
-        runtime=60,
-    shell:
-        "python -m distill.encode --inputs {input.epochs} --model {input.model} --threads {threads}"
-        " --outputs {output.source} {output.target} 2> {log}"

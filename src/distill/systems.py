@@ -1,0 +1,99 @@
+"""The systems of a study: what its configuration says of teachers, students, mixtures and seeds, spelled out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")  # of CTranslate2's converters
+
+
+class System(NamedTuple):
+    """A model of the study.
+
+    student: its name in the configuration, the same for all mixtures and seeds. mixture: what it is trained on. shape,
+    training: values of the configuration. All but the names are None for a teacher that is not trained here.
+    """
+
+    name: str
+    role: str  # teacher, student or control
+    student: str
+    mixture: str | None
+    seed: int | None
+    shape: dict[str, Any] | None
+    training: dict[str, Any] | None
+
+
+ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
+
+
+def teachers(config: dict[str, Any]) -> list[System]:
+    return [
+        System(
+            name,
+            "teacher",
+            name,
+            ORIGINAL if entry["shape"] else None,
+            (config["seed"] if entry["seed"] is None else entry["seed"]) if entry["shape"] else None,
+            entry["shape"],
+            entry["training"],
+        )
+        for name, entry in config["teachers"].items()
+    ]
+
+
+def students(config: dict[str, Any]) -> list[System]:
+    """Every student for each of its mixtures and seeds.
+
+    The name is the student's, with the mixture unless it is the study's first one, with the seed where there are more.
+    """
+    first = next(iter(config["mixtures"]))
+    found = []
+    for student, entry in config["students"].items():
+        seeds = entry["seeds"] or [config["seed"]]
+        for mixture in entry["mixtures"] or [first]:
+            original = config["mixtures"].get(mixture, {}).get("targets") == "original"
+            for seed in seeds:
+                parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
+                role = "control" if original else "student"
+                found.append(System("".join(parts), role, student, mixture, seed, entry["shape"], entry["training"]))
+    return found
+
+
+def systems(config: dict[str, Any]) -> list[System]:
+    """Teachers, then students."""
+    return [*teachers(config), *students(config)]
+
+
+def first_seed(config: dict[str, Any], system: System) -> int | None:
+    """Of the systems that differ in their seed only, that of the first."""
+    same = (other for other in systems(config) if (other.student, other.mixture) == (system.student, system.mixture))
+    return next(same).seed
+
+
+def weights(config: dict[str, Any], mixture: str) -> dict[str, float]:
+    """The corpora of a mixture with their weights. ORIGINAL is there even where no mixture has this name."""
+    entry = config["mixtures"].get(mixture, {"targets": "original", "weights": None})
+    if entry["weights"]:
+        return entry["weights"]
+    roles = ("train",) if entry["targets"] == "original" else ("train", "monolingual")
+    return {name: corpus["weight"] for name, corpus in config["corpora"].items() if corpus["role"] in roles}
+
+
+def absent_teachers(config: dict[str, Any]) -> list[str]:
+    """What is missing of the teachers that are not trained here, a line for each file or folder."""
+    teachers = config["teachers"] | (
+        {"reverse_teacher": config["reverse_teacher"]} if config["reverse_teacher"] else {}
+    )
+    return [
+        f"{name}: no {path}" for name, entry in teachers.items() for path in _paths(entry) if not Path(path).exists()
+    ]
+
+
+def _paths(teacher: dict[str, Any]) -> Iterator[str]:
+    """Files and folders that the entry of a teacher names. Names of models to download are none."""
+    yield from (teacher[kind] for kind in ("checkpoint", "ctranslate2") if teacher[kind])
+    options = (teacher["converted"] or {}).get("options", {})
+    given = [value for key, value in options.items() if key in PATH_OPTIONS]
+    given += [value for value in (teacher["tokenization"] or {}).values() if value]
+    for value in given:
+        yield from value if isinstance(value, list) else [value]
