@@ -259,6 +259,7 @@ WRONG = [
     ("reverse_teacher", {"shape": "marian-small"}, "reverse_teacher.shape: is not trained here"),
     ("distillation.n_best", 8, "distillation.n_best: 8 hypotheses need a beam as wide; beam_size is 4"),
     ("mixtures.x", {"targets": "interpolated"}, "mixtures.x.targets: interpolated chooses among hypotheses"),
+    ("mixtures.x", {"teacher": "nobody"}, "mixtures.x.teacher: 'nobody' is not one of the teachers teacher"),
     (
         "mixtures.x",
         {"weights": {"val": 1}},

@@ -53,7 +53,17 @@ def study(tmp_path_factory):
         for beam in (1, 4) if system != "ensemble" else (4,):
             lines = noisy(references, share, 10 * number + (beam if system != "one" else 1))
             (folder / system / f"beam{beam}.t.txt").write_text("".join(f"{line}\n" for line in lines))
-    command = [sys.executable, "-m", "decode.gap", "--systems", json.dumps(systems), "--teacher", "ensemble"]
+    command = [
+        sys.executable,
+        "-m",
+        "decode.gap",
+        "--systems",
+        json.dumps(systems),
+        "--teacher",
+        "ensemble",
+        "--teacher-beam",
+        "4",
+    ]
     command += ["--beam-sizes", "1", "4", "--outputs", folder, "--test-sets", f"t={folder}/t.tsv.zst"]
     subprocess.run(
         [*command, "--target-language", "de", "--output", folder / "gap.json"], check=True, capture_output=True

@@ -83,8 +83,8 @@ def finished(tmp_path_factory):
                "--workflow-profile", ROOT / "profiles/default"]  # fmt: skip
     killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-20.index")))
     assert not (study / "systems/teacher/averaged").exists()
-    killed_when(command, cwd, lambda: list(study.glob("distilled/best/grammar/*.json")))
-    assert not (study / "distilled/best/grammar.json").exists()
+    killed_when(command, cwd, lambda: list(study.glob("distilled/teacher/best/grammar/*.json")))
+    assert not (study / "distilled/teacher/best/grammar.json").exists()
     succeeded(snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
     return study
 
@@ -99,12 +99,12 @@ def test_a_killed_training_continues_from_its_checkpoint(finished):
 def test_distillation_is_complete_after_the_kill(finished):
     for corpus in ("grammar", "grammar_english"):
         clean = json.loads((finished / f"corpora/clean/{corpus}.json").read_text())
-        distilled = json.loads((finished / f"distilled/best/{corpus}.json").read_text())
+        distilled = json.loads((finished / f"distilled/teacher/best/{corpus}.json").read_text())
         assert (
             clean["lines_out"] == distilled["lines_in"] == distilled["lines_out"] + sum(distilled["dropped"].values())
         )
         sources = [record[0] for record in records.read(finished / f"corpora/clean/{corpus}.tsv.zst")]
-        kept = [record[0] for record in records.read(finished / f"distilled/best/{corpus}.tsv.zst")]
+        kept = [record[0] for record in records.read(finished / f"distilled/teacher/best/{corpus}.tsv.zst")]
         assert kept == sources or (len(kept) < len(sources) and set(kept) <= set(sources))
 
 
@@ -160,11 +160,11 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     study = tmp_path / "results/test-tiny-ensemble"
     assert not (study / "decoding").exists()
     for targets in ("best", "interpolated"):
-        counts = json.loads((study / f"distilled/{targets}/grammar.json").read_text())
-        assert counts["lines_out"] == records.count(study / f"distilled/{targets}/grammar.tsv.zst") > 500
+        counts = json.loads((study / f"distilled/ensemble/{targets}/grammar.json").read_text())
+        assert counts["lines_out"] == records.count(study / f"distilled/ensemble/{targets}/grammar.tsv.zst") > 500
     assert counts["sums"]["not_first"] > 0
     best, interpolated = (
-        [record[1] for record in records.read(study / f"distilled/{targets}/grammar.tsv.zst")]
+        [record[1] for record in records.read(study / f"distilled/ensemble/{targets}/grammar.tsv.zst")]
         for targets in ("best", "interpolated")
     )
     assert best != interpolated

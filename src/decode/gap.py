@@ -134,20 +134,28 @@ def twins(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Itera
 
 
 def explain(
-    systems: list[Row], teacher: str, beams: list[int], test_sets: dict[str, Path], outputs: Path, language: str
+    systems: list[Row],
+    teacher: tuple[str, int],
+    beams: list[int],
+    test_sets: dict[str, Path],
+    outputs: Path,
+    language: str,
 ) -> Row:
-    """All of the above for every test set and beam size. systems: system, role, student, mixture and seed of each."""
+    """All of the above for every test set and beam size.
+
+    systems: system, role, student, mixture and seed of each; teacher: which of them, and the beam it translates with.
+    """
+    name_of_teacher, beam_of_teacher = teacher
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
-    result: Row = {"teacher": teacher, "systems": systems, "test_sets": {}}
+    result: Row = {"teacher": name_of_teacher, "teacher_beam": beam_of_teacher, "systems": systems, "test_sets": {}}
     for name, path in progress(test_sets.items(), "comparing", total=len(test_sets), unit="test set"):
-        best = outputs / teacher / f"beam{max(beams)}.{name}.txt"
-        test_set = Compared(path, language, best)
+        test_set = Compared(path, language, outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt")
         result["test_sets"][name] = {
             "sentences": len(test_set.pairs),
             "beams": {f"beam {beam}": of_beam(systems, test_set, outputs, f"beam{beam}.{name}.txt") for beam in beams},
             "most_different": {
                 "system": shown,
-                "sentences": test_set.most_different(outputs / shown / f"beam{max(beams)}.{name}.txt"),
+                "sentences": test_set.most_different(outputs / shown / f"beam{beam_of_teacher}.{name}.txt"),
             },
         }
     return result
@@ -166,6 +174,7 @@ def main() -> None:
         "--systems", type=json.loads, required=True, help="JSON list: system, role, student, mixture, seed"
     )
     parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
+    parser.add_argument("--teacher-beam", type=int, required=True, help="beam it translates the training data with")
     parser.add_argument("--beam-sizes", type=int, nargs="+", required=True)
     parser.add_argument("--outputs", type=Path, required=True, help="folder with those of decode.outputs, by system")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
@@ -173,7 +182,12 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
     result = explain(
-        args.systems, args.teacher, args.beam_sizes, dict(args.test_sets), args.outputs, args.target_language
+        args.systems,
+        (args.teacher, args.teacher_beam),
+        args.beam_sizes,
+        dict(args.test_sets),
+        args.outputs,
+        args.target_language,
     )
     write_json(args.output, result)
 

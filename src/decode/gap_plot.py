@@ -43,14 +43,12 @@ def draw(gap: dict[str, Any]) -> Figure:
     heights = [0.6 + 0.3 * len(groups), 2.6]
     axes = picture.subplots(2, len(test_sets), squeeze=False, height_ratios=heights, sharey="row")
     for (name, found), (above, below) in zip(greedy.items(), axes.T, strict=True):
-        best = next(
-            row for row in list(test_sets[name]["beams"].values())[-1]["systems"] if row["system"] == gap["teacher"]
-        )
+        beam = f"beam {gap['teacher_beam']}"
+        teachers = test_sets[name]["beams"][beam]["systems"]
+        best = next(row["bleu"] for row in teachers if row["system"] == gap["teacher"])
         bars(above, found, groups, colors)
-        above.axvline(best["bleu"], color="#000000", linestyle=":", linewidth=1)
-        above.set(
-            title=f"{name}: greedy; dotted: {gap['teacher']}, {list(test_sets[name]['beams'])[-1]}", xlabel="BLEU"
-        )
+        above.axvline(best, color="#000000", linestyle=":", linewidth=1)
+        above.set(title=f"{name}: greedy; dotted: {gap['teacher']}, {beam}", xlabel="BLEU")
         lengths(below, found["systems"], colors)
     axes[1, 0].set_ylabel("BLEU")
     return picture

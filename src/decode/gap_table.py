@@ -13,9 +13,9 @@ from formats.files import write_text
 
 SIGNIFICANT = 0.05
 NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
-the widest beam; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the teacher":
-BLEU against the teacher's output, and the share of sentences that are the same. "lower-cased": BLEU without regard to
-case, for comparison with papers that report it."""
+beam {teacher_beam}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
+teacher": BLEU against the teacher's output, and the share of sentences that are the same. "lower-cased": BLEU without
+regard to case, for comparison with papers that report it."""
 
 
 def mean(rows: list[dict[str, Any]], key: str) -> float:
@@ -73,7 +73,7 @@ def sentences(test_set: dict[str, Any]) -> str:
 
 
 def markdown(gap: dict[str, Any]) -> str:
-    parts = ["# The gap between teacher and students\n", NOTE.format(teacher=gap["teacher"]) + "\n"]
+    parts = ["# The gap between teacher and students\n", NOTE.format(**gap) + "\n"]
     for name, test_set in gap["test_sets"].items():
         parts += [
             f"## {name}, {test_set['sentences']:,} sentences\n",

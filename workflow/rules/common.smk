@@ -47,7 +47,8 @@ MEASURED = [name for name in TRAINED if SYSTEMS[name].seed in (None, first_seed(
 REPORT = f"{STUDY}/report"
 IMPORTED = {name: teacher for name, teacher in config["teachers"].items() if not teacher["shape"]}
 IMPORTED |= {"reverse": config["reverse_teacher"]} if config["reverse_teacher"] else {}
-BEAMS = sorted({1, config["distillation"]["beam_size"]})  # greedy, and as the teachers translate
+TEACHER_BEAM = config["distillation"]["beam_size"]
+BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
 ENSEMBLE = "ensemble" if len(TEACHERS) > 1 else TEACHERS[0]  # what the students imitate
 # Teachers that are not trained here have no model folder: what they say is what distillation says.
 FOREIGN = [name for name in dict.fromkeys([*TEACHERS, ENSEMBLE]) if name not in TRAINED]
@@ -65,6 +66,7 @@ wildcard_constraints:
     corpus="|".join(map(re.escape, config["corpora"])),
     system="|".join(map(re.escape, [*SYSTEMS, *IMPORTED])),
     teacher="|".join(map(re.escape, TEACHERS)),
+    imitated="|".join(map(re.escape, {*TEACHERS, ENSEMBLE})),
     mixture="|".join(map(re.escape, {*config["mixtures"], ORIGINAL})),
     scatteritem=r"\d+-of-\d+",
     type="|".join(sorted({*TYPES, config["distillation"]["compute_type"]})),
@@ -146,18 +148,11 @@ def reverse_model():
     return teacher_model("reverse") if config["reverse_teacher"] else []
 
 
-def candidates(corpus, item, teacher=None):
-    """The translations to choose from: those of a teacher, of the only teacher, or of the ensemble."""
-    teacher = teacher if teacher in TEACHERS else TEACHERS[0] if len(TEACHERS) == 1 else None
-    finder = f"n-best/{teacher}" if teacher else "ensemble"
-    return f"{STUDY}/distilled/{finder}/{corpus}/{item}.tsv.zst"
-
-
 def scored_corpus(mixture, corpus):
     """The distilled corpus with the scores that a mixture drops the worst pairs by."""
     entry = config["mixtures"][mixture]
     reverse = "-reverse" if entry["drop_by"] == "reverse" and entry["drop_worst"] else ""
-    return f"{STUDY}/distilled/{entry['targets']}{reverse}/{corpus}.tsv.zst"
+    return f"{STUDY}/distilled/{entry['teacher'] or ENSEMBLE}/{entry['targets']}{reverse}/{corpus}.tsv.zst"
 
 
 def mixed_corpus(mixture, corpus):
@@ -166,7 +161,7 @@ def mixed_corpus(mixture, corpus):
     if entry["targets"] == "original":
         return f"{STUDY}/corpora/clean/{corpus}.tsv.zst"
     if entry["drop_worst"]:
-        return f"{STUDY}/distilled/mixtures/{mixture}/{corpus}.tsv.zst"
+        return f"{STUDY}/training/{mixture}/{corpus}.tsv.zst"
     return scored_corpus(mixture, corpus)
 
 

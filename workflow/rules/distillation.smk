@@ -1,5 +1,5 @@
 # Distillation: the teachers translate the source side of all corpora in shards, an ensemble rescores, one translation of
-# each sentence is chosen. distilled/best/<corpus>.tsv.zst is a corpus that others can use: source, target, score.
+# each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use: source, target, score.
 
 
 rule translate_shard:
@@ -8,8 +8,8 @@ rule translate_shard:
         model=lambda w: teacher_model(w.teacher),
         sentencepiece=rules.vocabulary.output.model,
     output:
-        shard=f"{STUDY}/distilled/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{STUDY}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
     log:
         f"{STUDY}/logs/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
@@ -37,14 +37,12 @@ rule translate_shard:
 rule rescore_shard:
     """The ensemble: every translation of every teacher, scored by all of them."""
     input:
-        shards=expand(
-            f"{STUDY}/distilled/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=TEACHERS
-        ),
+        shards=expand(f"{STUDY}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=TEACHERS),
         models=[teacher_model(teacher) for teacher in TEACHERS],
         sentencepiece=rules.vocabulary.output.model,
     output:
-        shard=f"{STUDY}/distilled/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/ensemble/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{STUDY}/n-best/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/n-best/ensemble/{{corpus}}/{{scatteritem}}.json",
     log:
         f"{STUDY}/logs/rescore_{{corpus}}_{{scatteritem}}.log",
     benchmark:
@@ -68,15 +66,15 @@ rule rescore_shard:
 
 rule select_shard:
     input:
-        candidates=candidates("{corpus}", "{scatteritem}"),
+        candidates=f"{STUDY}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
     output:
-        shard=f"{STUDY}/distilled/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{targets}}/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/select_{{targets}}_{{corpus}}_{{scatteritem}}.log",
+        f"{STUDY}/logs/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/select_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
+        f"{STUDY}/benchmarks/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
         targets="best|interpolated",
     conda:
@@ -101,12 +99,12 @@ rule reverse_shard:
         model=reverse_model(),
         sentencepiece=rules.vocabulary.output.model,
     output:
-        shard=f"{STUDY}/distilled/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{STUDY}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/reverse_{{targets}}_{{corpus}}_{{scatteritem}}.log",
+        f"{STUDY}/logs/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/reverse_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
+        f"{STUDY}/benchmarks/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
         targets="best|interpolated",
     conda:
@@ -128,15 +126,17 @@ rule reverse_shard:
 
 rule gather_distilled:
     input:
-        shards=gather.shard(f"{STUDY}/distilled/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
-        counts=gather.shard(f"{STUDY}/distilled/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.json"),
+        shards=gather.shard(
+            f"{STUDY}/distilled/{{{{imitated}}}}/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"
+        ),
+        counts=gather.shard(f"{STUDY}/distilled/{{{{imitated}}}}/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.json"),
     output:
-        corpus=f"{STUDY}/distilled/{{targets}}/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{targets}}/{{corpus}}.json",
+        corpus=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}.tsv.zst",
+        counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/gather_distilled_{{targets}}_{{corpus}}.log",
+        f"{STUDY}/logs/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/gather_distilled_{{targets}}_{{corpus}}.tsv"
+        f"{STUDY}/benchmarks/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -151,8 +151,8 @@ rule drop_worst:
     input:
         corpus=lambda w: scored_corpus(w.mixture, w.corpus),
     output:
-        corpus=f"{STUDY}/distilled/mixtures/{{mixture}}/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/distilled/mixtures/{{mixture}}/{{corpus}}.json",
+        corpus=f"{STUDY}/training/{{mixture}}/{{corpus}}.tsv.zst",
+        counts=f"{STUDY}/training/{{mixture}}/{{corpus}}.json",
     log:
         f"{STUDY}/logs/drop_{{mixture}}_{{corpus}}.log",
     benchmark:

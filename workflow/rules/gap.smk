@@ -30,9 +30,9 @@ rule outputs:
 rule foreign_outputs:
     """What an ensemble says, or a teacher that was trained elsewhere."""
     input:
-        candidates=lambda w: candidates(w.corpus, "1-of-1", w.foreign),
+        candidates=f"{STUDY}/n-best/{{foreign}}/{{corpus}}/1-of-1.tsv.zst",
     output:
-        text=f"{STUDY}/outputs/{{foreign}}/beam{BEAMS[-1]}.{{corpus}}.txt",
+        text=f"{STUDY}/outputs/{{foreign}}/beam{TEACHER_BEAM}.{{corpus}}.txt",
     log:
         f"{STUDY}/logs/outputs_{{foreign}}_{{corpus}}.log",
     benchmark:
@@ -69,12 +69,13 @@ rule gap:
     params:
         systems=json.dumps(shown_systems()),
         teacher=ENSEMBLE,
+        teacher_beam=TEACHER_BEAM,
         beam_sizes=BEAMS,
         outputs=lambda w, input: Path(input.outputs[0]).parent,
         test_sets=test_sets_option(CORPORA["test"]),
         language=config["target"],
     shell:
-        "python -m decode.gap --systems {params.systems:q} --teacher {params.teacher} --beam-sizes {params.beam_sizes}"
+        "python -m decode.gap --systems {params.systems:q} --teacher {params.teacher} --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes}"
         " --outputs {params.outputs} --test-sets {params.test_sets} --target-language {params.language}"
         " --output {output.gap} 2> {log}"
 
