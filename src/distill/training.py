@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from distill.schedule import Journal, Passes, kept_checkpoints, phases
-from distill.validation import MAXIMUM_PIECES, Validation, decoder
+from distill.teacher import MAXIMUM_PIECES
+from distill.validation import Validation, decoder
 from formats import records
 from formats.errors import UserError
 from formats.files import write_text

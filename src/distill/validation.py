@@ -10,11 +10,10 @@ import ctranslate2
 import sacrebleu
 import sentencepiece
 
+from distill.teacher import BATCH_TOKENS, MAXIMUM_PIECES
 from formats.files import read_json, write_json
 
-BATCH_TOKENS = 2048
 BATCH_SENTENCES = 64
-MAXIMUM_PIECES = 150
 
 Pieces = list[str]
 
@@ -74,7 +73,7 @@ def decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]
     try:
         with tempfile.TemporaryDirectory() as folder:
             ctranslate2.converters.OpenNMTTFConverter(model).convert(folder, force=True)
-    except (ValueError, NotImplementedError, AttributeError):
+    except ValueError:  # so CTranslate2 refuses the models it does not have; anything else is a fault
         return _opennmt(model, source)
     return _ctranslate2(model, source, threads)
 
