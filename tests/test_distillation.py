@@ -132,6 +132,13 @@ def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(teacher, tmp_path):
         assert entry.translations == sorted(entry.translations, key=lambda c: -c.score)
 
 
+def test_no_translation_of_a_source_that_is_not_read_to_its_end(teacher):
+    folder, _ = teacher
+    sides = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
+    found = list(Teacher(folder, sides).translate([SOURCES[0], "a " * 400, SOURCES[0]], beam_size=1, n_best=1))
+    assert [len(entry) for entry in found] == [1, 0, 1] and found[0] == found[2]
+
+
 def test_candidates_of_different_sentences_are_no_ensemble(tmp_path):
     for name in "ab":
         candidates.write(tmp_path / f"{name}.tsv.zst", [Candidates("same", []), Candidates(name, [])])
@@ -166,7 +173,7 @@ def test_interpolated_takes_the_one_closest_to_the_original():
 
 
 def test_originals_of_another_corpus_are_told():
-    with pytest.raises(UserError, match="record 1: the candidates are of another corpus: 's1', not 's9'"):
+    with pytest.raises(UserError, match="record 1: candidates of another corpus: 's1', not 's9'"):
         list(Selection().interpolated(iter(LISTS), iter([("s9", "x")])))
 
 

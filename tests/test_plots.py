@@ -176,17 +176,18 @@ LEARNING = {
     "role": "teacher",
     "phases": [{"end": 60, "accumulate": 1}, {"end": 100, "accumulate": 16}],
     "training": [{"step": 50, "loss": 6.0}, {"step": 100, "loss": 4.0}],
-    "validation": [{"step": 100, "perplexity": 30.0, "bleu": 5.0}],
+    "validation": [{"step": 100, "bleu": 5.0}],
 }
 
 
-def test_learning_curves_show_bleu_where_it_was_computed(tmp_path):
-    picture = learning_plot.draw([LEARNING, LEARNING | {"system": "deep"}])
+def test_learning_curves_have_one_colour_for_all_seeds(tmp_path):
+    seeds = [LEARNING | {"system": f"deep-seed{seed}"} for seed in (1, 2)]
+    picture = learning_plot.draw([LEARNING, *seeds, LEARNING | {"system": "narrow"}])
     loss, quality = picture.axes
-    assert [list(line.get_ydata()) for line in loss.lines] == [[6.0, 4.0]] * 2
+    assert [list(line.get_ydata()) for line in loss.lines] == [[6.0, 4.0]] * 4
     assert quality.get_ylabel() == "BLEU" and list(quality.lines[0].get_ydata()) == [5.0]
-    without = LEARNING | {"validation": [{"step": 100, "perplexity": 30.0, "bleu": None}]}
-    assert learning_plot.draw([without]).axes[1].get_ylabel() == "perplexity"
+    colors = [line.get_color() for line in loss.lines]
+    assert colors[1] == colors[2] and len(set(colors)) == 3
     figure.save(learning_plot.draw([LEARNING | {"training": [], "validation": []}]), tmp_path / "empty.png")
 
 

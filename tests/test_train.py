@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from distill import sample
 from distill.learning import mixture, reads
 from distill.schedule import Journal, Passes, Phase, phases
 from distill.train import run_folder
-from distill.training import dataset, opennmt_parameters, watched
+from distill.training import dataset, opennmt_parameters, shuffle_buffer, watched
 from distill.validation import stalled
 from formats import records
 from formats.files import read_json
@@ -47,18 +48,29 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
 
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
-    settings = {"shape": {"units": 16}, "training": {"steps": 10, "dropout": 0.1}, "seed": 1, "data": ["a"]}
-    folder = run_folder(tmp_path, settings)
-    assert run_folder(tmp_path, {**settings, "training": {"steps": 20, "dropout": 0.1}}) == folder  # prolonged
-    cosine = {
-        **settings,
-        "training": {"steps": 10, "decay": "cosine"},
-    }  # whose rate at any step depends on the last one
-    assert run_folder(tmp_path, cosine) != run_folder(
-        tmp_path, {**settings, "training": {"steps": 20, "decay": "cosine"}}
-    )
-    for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": {"steps": 10}}.items():
-        assert run_folder(tmp_path, {**settings, key: value}) != folder
+    basic = {"steps": 10, "dropout": 0.1, "decay": "constant", "then": [], "average_last": 2, "averages": [1, 4]}
+    settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
+
+    def folder(**changes):
+        return run_folder(tmp_path, {**settings, "training": basic | changes})
+
+    assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
+    assert folder(average_last=8) != folder()  # so many checkpoints were not kept
+    # Other steps are another rate at every step, or a second phase that begins elsewhere.
+    assert folder(decay="cosine", steps=20) != folder(decay="cosine")
+    assert folder(then=[{"steps": 5}], steps=20) != folder(then=[{"steps": 5}])
+    for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": basic | {"dropout": 0}}.items():
+        assert run_folder(tmp_path, {**settings, key: value}) != folder()
+
+
+@pytest.mark.parametrize("pairs", [1, 60, 500_000, 500_001, 605_848, 999_999, 1_000_001, 4_468_840])
+def test_a_pass_reads_no_pair_twice(pairs):
+    """OpenNMT-tf's random_shard: parts of the size of the buffer begin evenly spread over the file."""
+    buffer = shuffle_buffer(pairs)
+    parts = -(-pairs // buffer)
+    begins = np.linspace(0, pairs, num=parts, endpoint=False, dtype=np.int64)
+    read = sum(min(int(begin) + buffer, pairs) - int(begin) for begin in begins)
+    assert pairs <= read <= pairs + parts and buffer <= 500_000
 
 
 def test_what_the_trainer_sees_has_the_weights(tmp_path):
@@ -84,7 +96,7 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
 
     def one_pass(number):
         files = [tmp_path / f"{number % 2 + 1}.{name}" for name in ("source", "target")]
-        return dataset(model, {"batch_tokens": 60}, *files)
+        return dataset(model, {"batch_tokens": 60}, *files, 120)
 
     journal = Journal(tmp_path / "journal.json")
     seen, of_a = 0, 0
@@ -277,3 +289,29 @@ def test_divergence_is_told(data, tmp_path):
     done = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
     assert done.returncode == 1
     assert "diverged" in done.stderr.splitlines()[-1] and "a lower learning_rate" in done.stderr.splitlines()[-1]
+    again = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
+    assert again.returncode == 1 and "diverged" in again.stderr and "in an earlier start" in again.stderr
+    assert not (tmp_path / "averaged").exists()
+
+
+def test_fewer_steps_than_were_made_are_told(data, tmp_path):
+    settings = STUDY | {"then": [], "decay": "constant"}
+    subprocess.run(training(data, tmp_path, None, settings), check=True, capture_output=True)
+    checkpoints = read_json(tmp_path / "learning.json")["averages"]
+    assert [row["checkpoints"] for row in checkpoints] == [1, 2]
+    fewer = training(data, tmp_path, None, settings | {"steps": 12})
+    done = subprocess.run(fewer, capture_output=True, text=True)
+    assert done.returncode == 1 and "has 24 steps, more than asked for; delete the folder" in done.stderr
+
+
+def test_averages_leave_out_the_first_step(data, tmp_path):
+    """OpenNMT-tf saves it always; it is hardly better than random weights."""
+    settings = STUDY | {"then": [], "steps": 12, "averages": [2, 3], "average_last": 3}
+    subprocess.run(training(data, tmp_path, None, settings), check=True, capture_output=True)
+    assert list(tmp_path.glob("run-*/ckpt-1.index"))
+    assert [row["checkpoints"] for row in read_json(tmp_path / "learning.json")["averages"]] == [2]
+
+
+def test_a_catalogue_model_that_ctranslate2_lacks_is_told_before_training(data, tmp_path):
+    done = subprocess.run(training(data, tmp_path, {"model": "NMTSmallV1"}), capture_output=True, text=True)
+    assert done.returncode == 1 and "CTranslate2 has no such model" in done.stderr.splitlines()[-1]

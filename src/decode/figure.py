@@ -32,7 +32,7 @@ styled = matplotlib.rc_context(STYLE)  # decorates what draws
 
 
 class Style(NamedTuple):
-    """Colour and marker of a system; either is enough to tell it."""
+    """Colour and marker of a system."""
 
     color: str
     marker: str
@@ -50,8 +50,11 @@ STUDENTS = [
 ]
 
 
+MANY = [TEACHER, *STUDENTS, CONTROL, Style("#999933", "<"), Style("#882255", ">"), Style("#666666", "*")]
+
+
 def styles(roles: dict[str, str]) -> dict[str, Style]:
-    """A style for each system, by its role: teachers, controls, and students in their order."""
+    """A style for each system by its role: teachers are alike, controls too; students are told apart in their order."""
     students = itertools.cycle(STUDENTS)
     fixed = {"teacher": TEACHER, "control": CONTROL}
     return {system: fixed.get(role) or next(students) for system, role in roles.items()}

@@ -4,6 +4,8 @@ Batches, not updates, as a phase may add up the gradients of many batches for an
 """
 
 import argparse
+import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,6 @@ from formats.errors import UserError, command
 from formats.files import read_json
 
 LEGEND_COLUMNS = 6
-QUALITIES = {"bleu": "BLEU", "perplexity": "perplexity"}  # the first that was measured is drawn
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -42,26 +43,26 @@ def series(system: dict[str, Any], kind: str, quantity: str) -> tuple[list[int],
     return [batches(point["step"], system["phases"]) for point in known], [point[quantity] for point in known]
 
 
+def group(system: str) -> str:
+    """The name of a system without its seed."""
+    return re.sub(r"-seed\d+$", "", system)
+
+
 @figure.styled
 def draw(learning: list[dict[str, Any]]) -> Figure:
-    """Two panels: loss, and BLEU (or perplexity where no BLEU was computed) on the dev set."""
-    styles = figure.styles({system["system"]: system["role"] for system in learning})
-    measured = [point for system in learning for point in system["validation"]]
-    quality = next((q for q in QUALITIES if any(point.get(q) is not None for point in measured)), "bleu")
+    """Two panels: loss, and BLEU on the dev set. The seeds of a system have one colour."""
+    groups = dict.fromkeys(group(system["system"]) for system in learning)
+    styles = dict(zip(groups, itertools.cycle(figure.MANY), strict=False))
     picture = Figure(figsize=(10, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2, sharex=True)
     for system in learning:
-        color, marker = styles[system["system"]]
+        color, marker = styles[group(system["system"])]
         left.plot(*series(system, "training", "loss"), color=color)
-        right.plot(*series(system, "validation", quality), color=color, marker=marker)
+        right.plot(*series(system, "validation", "bleu"), color=color, marker=marker)
         for phase in system["phases"][:-1]:
             right.axvline(batches(phase["end"], system["phases"]), color=color, linestyle=":", linewidth=1)
     left.set(title="Loss on the training data", xlabel="batches", ylabel="loss, nats per token")
-    right.set(
-        title=f"{QUALITIES[quality]} on the dev set",
-        xlabel="batches; a phase ends at a dotted line",
-        ylabel=QUALITIES[quality],
-    )
+    right.set(title="BLEU on the dev set", xlabel="batches; a phase ends at a dotted line", ylabel="BLEU")
     left.xaxis.set_major_formatter("{x:,.0f}")
     handles = [Line2D([], [], color=style.color, marker=style.marker, label=name) for name, style in styles.items()]
     picture.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), LEGEND_COLUMNS))

@@ -444,7 +444,9 @@ def _builtin_problems(path: str, corpus: Config, config: Config) -> Iterator[str
 def _compute_type_problems(config: Config) -> Iterator[str]:
     supported = [name for name in EXPORTED_TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
     asked = [(f"decoding.compute_types.{i}", name) for i, name in enumerate(config["decoding"]["compute_types"])]
-    for path, name in [("distillation.compute_type", config["distillation"]["compute_type"]), *asked]:
+    if config["distillation"]["device"] == "cpu":  # what a GPU computes in is known where it is
+        asked = [("distillation.compute_type", config["distillation"]["compute_type"]), *asked]
+    for path, name in asked:
         if name not in supported:
             yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
 

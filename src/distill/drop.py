@@ -17,7 +17,8 @@ from formats.progress import progress
 
 def threshold(path: Path, per_cent: float) -> tuple[np.float32, int]:
     """The lowest score that stays, and how many pairs with just this score must go."""
-    scores = np.sort(np.fromiter((score(record, path) for record in records.read(path)), np.float32))
+    scores = np.fromiter((score(record, path) for record in records.read(path)), np.float32, records.count(path))
+    scores.sort()
     dropped = int(len(scores) * per_cent / 100)
     lowest = scores[dropped] if len(scores) else np.float32(0)
     return lowest, dropped - int(np.searchsorted(scores, lowest))

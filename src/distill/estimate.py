@@ -21,6 +21,7 @@ CLEANING_SECONDS = 1 / 55_000  # all rules and gathering, a pair (results/refere
 TOKENS = 20  # a sentence, in pieces
 SENTENCE_BYTES = 150  # a pair as record, as pieces and as shard, compressed or not, all copies together: 6 times this
 COPIES = 6
+CANDIDATE_BYTES = 20  # a translation in an n-best list: alike as they are, they compress well
 CHECKPOINT_BYTES = 12  # a parameter: the weights and Adam's two moments in float32
 MODEL_BYTES = 4 + 4 + 2 + 1  # a parameter: OpenNMT-tf, float32, int16, int8
 
@@ -39,6 +40,7 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     trained = [system for system in systems(config) if system.shape]
     sizes = {system.name: shape(system.shape).parameters(pieces) for system in trained}
     unknown += [name for name, size in sizes.items() if size is None]
+    unknown += [f"teacher {system.name}" for system in teachers(config) if not system.shape]
     millions = {name: (size or 0) / 1e6 for name, size in sizes.items()}
     # What a teacher from elsewhere costs is not known before it is there.
     translating = sum(millions[system.name] for system in teachers(config) if system.shape)
@@ -55,7 +57,8 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     }
     *parallel, alone = seconds.values()
     wall = sum(parallel) / cores + alone
-    disk = sum(training.values()) * SENTENCE_BYTES * COPIES + sum(
+    lists = config["distillation"]["n_best"] * len(config["teachers"])
+    disk = sum(training.values()) * (SENTENCE_BYTES * COPIES + CANDIDATE_BYTES * lists) + sum(
         millions[system.name] * 1e6 * (CHECKPOINT_BYTES * kept_checkpoints(system.training) + MODEL_BYTES)
         for system in trained
     )

@@ -8,7 +8,7 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from distill import candidates
@@ -28,8 +28,8 @@ def united(paths: list[Path]) -> Iterator[Candidates]:
 
     Raises UserError for files that are not about the same sentences.
     """
-    for number, lists in enumerate(zip(*map(candidates.read, paths), strict=True), 1):
-        sources = {entry.source for entry in lists}
+    for number, lists in enumerate(zip_longest(*map(candidates.read, paths)), 1):
+        sources = {entry and entry.source for entry in lists}
         if len(sources) > 1:
             raise UserError(f"{paths[0]}, record {number}: another sentence than in {paths[1]}; delete both, run again")
         yield Candidates(lists[0].source, ranked(candidate for entry in lists for candidate in entry.translations))

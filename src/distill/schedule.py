@@ -52,11 +52,12 @@ def kept_checkpoints(training: dict[str, Any]) -> int:
 
 
 class Journal:
-    """What a run folder knows beside its checkpoints: which phases stopped early, how many batches a pass has."""
+    """What a run folder knows beside its checkpoints: phases that stopped early, batches of a pass, a divergence."""
 
     def __init__(self, path: Path):
         self._path = path
         known = read_json(path) if path.exists() else {"stops": {}, "pass_batches": []}
+        self.diverged: str | None = known.get("diverged")
         self._stops = {int(number): step for number, step in known["stops"].items()}
         self._pass_batches: list[int] = known["pass_batches"]
 
@@ -71,8 +72,14 @@ class Journal:
             self._pass_batches.append(batches)
             self._save()
 
+    def diverge(self, reason: str) -> None:
+        """Note that the training has diverged, and why it is thought so."""
+        self.diverged = reason
+        self._save()
+
     def _save(self) -> None:
-        write_json(self._path, {"stops": self._stops, "pass_batches": self._pass_batches})
+        known = {"stops": self._stops, "pass_batches": self._pass_batches, "diverged": self.diverged}
+        write_json(self._path, known)
 
     def epoch_batches(self) -> int | None:
         """The batches of the first pass, if it was finished or counted."""

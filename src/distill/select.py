@@ -6,11 +6,12 @@ one the teachers like best where two are equal. Sentence BLEU is sacreBLEU's: 13
 order (of a sentence of three tokens only n-grams up to three count).
 
 Writes records of three columns: source, target, score (the teachers' mean log-probability of a token). Sentences for
-which no teacher has words are dropped and counted.
+which no teacher has words are dropped and counted, and so are those that are too long for it (distill.teacher).
 """
 
 import argparse
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from sacrebleu.metrics import BLEU
@@ -42,7 +43,8 @@ class Selection:
 
     def __init__(self) -> None:
         self.kept, self.not_first, self.bleu = 0, 0, 0.0
-        self.empty: list[tuple[int, str]] = []
+        self.empty = 0
+        self.samples: list[tuple[int, tuple[str]]] = []  # of the sources without a translation
 
     def best(self, lists: Iterator[Candidates]) -> Iterator[records.Record]:
         for number, entry in enumerate(lists, 1):
@@ -51,11 +53,11 @@ class Selection:
 
     def interpolated(self, lists: Iterator[Candidates], pairs: Iterator[records.Record]) -> Iterator[records.Record]:
         """``pairs`` are the records that were translated. Raises UserError where they are about other sentences."""
-        for number, (entry, (source, reference)) in enumerate(zip(lists, pairs, strict=True), 1):
-            if source != entry.source:
-                raise UserError(
-                    f"record {number}: the candidates are of another corpus: {entry.source!r}, not {source!r}"
-                )
+        for number, (entry, pair) in enumerate(zip_longest(lists, pairs), 1):
+            translated, source = (side and side[0] for side in (entry, pair))
+            if translated != source:
+                raise UserError(f"record {number}: candidates of another corpus: {translated!r}, not {source!r}")
+            reference = pair[1]
             if self._found(number, entry):
                 chosen, bleu = closest(entry.translations, reference)
                 self.not_first += chosen is not entry.translations[0]
@@ -64,7 +66,9 @@ class Selection:
 
     def _found(self, number: int, entry: Candidates) -> bool:
         if not entry.translations:
-            self.empty.append((number, entry.source))
+            self.empty += 1
+            if len(self.samples) < SAMPLES:
+                self.samples.append((number, (entry.source,)))
         return bool(entry.translations)
 
     def _record(self, source: str, chosen: Candidate) -> records.Record:
@@ -73,10 +77,10 @@ class Selection:
 
     def counts(self, targets: str) -> dict:
         about = {
-            "lines_in": self.kept + len(self.empty),
+            "lines_in": self.kept + self.empty,
             "lines_out": self.kept,
-            "dropped": {"empty_translation": len(self.empty)},
-            "samples": {"empty_translation": [(number, (source,)) for number, source in self.empty[:SAMPLES]]},
+            "dropped": {"empty_translation": self.empty},
+            "samples": {"empty_translation": self.samples},
         }
         if targets == "interpolated":  # of the lines kept: another choice than the teachers', sum of sentence BLEU
             about["sums"] = {"not_first": self.not_first, "sentence_bleu": self.bleu}

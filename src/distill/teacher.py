@@ -1,5 +1,6 @@
 """A teacher: a CTranslate2 folder with its own tokenization, which translates text and scores translations."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,21 +20,32 @@ MAXIMUM_PIECES = 150  # the limit of the WNGT 2020 submission
 class Teacher:
     """Translates and scores text in ``threads`` single-threaded translators.
 
-    tokenizers: of the source and of the target side.
+    model: a folder that is named after the type to compute in. tokenizers: of the source and of the target side.
     """
 
     def __init__(self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu"):
         self._source, self._target = tokenizers
         workers = {"inter_threads": threads, "intra_threads": 1}
         try:
-            self._engine = ctranslate2.Translator(str(model), device=device, **workers)
+            self._engine = ctranslate2.Translator(str(model), device=device, compute_type=model.name, **workers)
         except (RuntimeError, ValueError) as error:
             raise UserError(f"{model}: CTranslate2 cannot load this model: {error}") from error
 
     def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Candidate]]:
-        """Yield the n-best list of each sentence, in order, reading ahead one window only."""
+        """Yield the n-best list of each sentence, in order, reading ahead one window only.
+
+        There are no translations of a source that is too long to be read to its end, and none that do not end.
+        """
+        lengths: deque[int] = deque()
+
+        def encoded() -> Iterator[list[str]]:
+            for source in sources:
+                pieces = self._source.encode(source)
+                lengths.append(len(pieces))
+                yield pieces
+
         results = self._engine.translate_iterable(
-            map(self._source.encode, sources),
+            encoded(),
             max_batch_size=BATCH_TOKENS,
             batch_type="tokens",
             beam_size=beam_size,
@@ -43,8 +55,12 @@ class Teacher:
             max_decoding_length=MAXIMUM_PIECES,
         )
         for result in results:
-            texts = [records.sentence(self._target.decode(pieces)) for pieces in result.hypotheses]
-            yield [Candidate(text, score) for text, score in zip(texts, result.scores, strict=True)]
+            whole = lengths.popleft() <= MAXIMUM_PIECES
+            yield [
+                Candidate(records.sentence(self._target.decode(pieces)), score)
+                for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+                if whole and len(pieces) < MAXIMUM_PIECES
+            ]
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """Yield the mean log-probability of a token of each translation, given its source (forced decoding)."""

@@ -1,8 +1,8 @@
 """Train a model with OpenNMT-tf, watch its dev BLEU, average its last checkpoints.
 
 A killed training continues from its last checkpoint as if it had not been killed: same batches, same dropout. The run
-folder is named after everything that defines the training (shape, settings, data, vocabulary, seed; not the number of
-steps, so that a run can be prolonged).
+folder is named after everything that defines the training (shape, settings, data, vocabulary, seed; where it can be
+prolonged, in one phase without an end to its schedule, not the number of steps).
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from distill.learning import learning_curve, mixture, training_seconds
+from distill.schedule import kept_checkpoints
 from distill.training import Training
 from formats.errors import UserError, command
 from formats.files import read_json, sha256, whole, write_json
@@ -25,10 +26,12 @@ from formats.shape import shape
 
 def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
     """``run-<hash of what defines the training>``, so that a checkpoint is never continued under other settings."""
+    given = settings["training"]
     unimportant = {"threads", "averages", "average_last"}
-    if settings["training"].get("decay") != "cosine":  # which ends at the last step: another number, another schedule
+    if given["decay"] != "cosine" and not given["then"]:  # else other steps are another schedule
         unimportant |= {"steps"}
-    training = {key: value for key, value in settings["training"].items() if key not in unimportant}
+    training = {key: value for key, value in given.items() if key not in unimportant}
+    training["kept"] = kept_checkpoints(given)
     known = json.dumps({**settings, "training": training}, sort_keys=True)
     return parent / f"run-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -46,10 +49,11 @@ def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]
 
 
 def checkpoints(run: Path) -> list[str]:
-    """Those that are kept, the oldest first."""
+    """Those that are kept, the oldest first; not that of the first step, which OpenNMT-tf saves always."""
     import tensorflow as tf
 
-    return list(tf.train.get_checkpoint_state(str(run)).all_model_checkpoint_paths)
+    paths = list(tf.train.get_checkpoint_state(str(run)).all_model_checkpoint_paths)
+    return [path for path in paths if not path.endswith("ckpt-1")] or paths
 
 
 def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -> None:
@@ -98,7 +102,8 @@ def main() -> None:
         training = Training(run, settings, args)
         training.finish()
     except RuntimeError as error:  # diverged, no training steps
-        advice = "a lower learning_rate or more warmup_steps may help" if "diverged" in str(error) else "see the log"
+        diverged = "a lower learning_rate or more warmup_steps may help; to try the same again, delete the folder"
+        advice = diverged if "diverged" in str(error) else "see the log"
         raise UserError(f"training of {args.system} in {run} stopped: {error}; {advice}") from error
     compared = averages(run, training.model, args.training["averages"], training.validation.bleu)
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)

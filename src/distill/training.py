@@ -4,16 +4,17 @@ import argparse
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from distill.schedule import Journal, Passes, kept_checkpoints, phases
 from distill.teacher import MAXIMUM_PIECES
-from distill.validation import Validation, decoder
+from distill.validation import Validation, converts, decoder
 from formats import records
 from formats.errors import UserError
-from formats.files import write_text
-from formats.shape import shape
+from formats.files import read_json, write_text
+from formats.shape import Custom, shape
 
 SHUFFLE_BUFFER = 500_000  # sentences; the data is shuffled on disk already, this mixes the passes over it
 LENGTH_BUCKET = 2  # sentences of a batch differ by at most so many pieces, so that little padding is computed
@@ -67,6 +68,7 @@ class Training:
         tf.get_logger().setLevel(logging.INFO)
         tf.keras.utils.set_random_seed(settings["seed"])
         self._settings, self._files = settings, files
+        self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
         training, built = settings["training"], shape(settings["shape"])
 
         try:
@@ -86,6 +88,8 @@ class Training:
         self._checkpoint.restore()
         self.model.create_variables(optimizer=self._optimizer)
         self.step = self._checkpoint.last_saved_step or 0
+        if isinstance(built, Custom) and not converts(self.model):
+            raise UserError(f"shape {built}: CTranslate2 has no such model; a recurrent one is a shape with `cell`")
         self.validation = Validation(
             decoder(self.model, files.dev_source, files.threads),
             files.sentencepiece,
@@ -93,11 +97,15 @@ class Training:
             run / "validation.json",
             training["patience"],
         )
+        if self.step > self._journal.ends(self.schedule)[-1]:
+            raise UserError(f"{run}: has {self.step} steps, more than asked for; delete the folder to train anew")
         due = self.step > 0 and self._journal.validation_due(self.step, self.schedule)
         self.validation.continue_from(self.step, due)
 
     def finish(self) -> None:
-        """Train to the end of the last phase."""
+        """Train to the end of the last phase. Raises RuntimeError where the loss diverges, or did so before."""
+        if self._journal.diverged:
+            raise RuntimeError(f"{self._journal.diverged}, in an earlier start")
         for number in range(len(self.schedule)):
             start, end = [0, *self._journal.ends(self.schedule)][number : number + 2]
             self.validation.phase_start = start
@@ -115,15 +123,20 @@ class Training:
         tf.get_logger().addFilter(remaining)
         trainer = resumable_trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
         trainer.seed = self._settings["seed"]
-        trainer(
-            Passes(self._batches, self._journal, self._position()),
-            max_step=end,
-            accum_steps=phase.accumulate,
-            report_steps=min(50, phase.checkpoint_steps),
-            save_steps=phase.checkpoint_steps,
-            evaluator=self.validation,
-            eval_steps=phase.validation_steps,
-        )
+        try:
+            trainer(
+                Passes(self._batches, self._journal, self._position()),
+                max_step=end,
+                accum_steps=phase.accumulate,
+                report_steps=min(50, phase.checkpoint_steps),
+                save_steps=phase.checkpoint_steps,
+                evaluator=self.validation,
+                eval_steps=phase.validation_steps,
+            )
+        except RuntimeError as error:
+            if "diverged" in str(error):  # a checkpoint may be from after it: do not go on from there
+                self._journal.diverge(str(error))
+            raise
         tf.get_logger().removeFilter(remaining)
         self.step = int(self._optimizer.iterations.numpy())
 
@@ -133,7 +146,8 @@ class Training:
 
         epoch, seed = number % len(self._files.source), self._settings["seed"]
         tf.random.set_seed(seed + 1 + number)
-        made = dataset(self.model, self._settings["training"], self._files.source[epoch], self._files.target[epoch])
+        files = self._files.source[epoch], self._files.target[epoch]
+        made = dataset(self.model, self._settings["training"], *files, self._pairs[epoch])
         tf.random.set_seed(seed)
         return made
 
@@ -157,14 +171,23 @@ class Training:
         return [{"end": end, "accumulate": phase.accumulate} for end, phase in ends]
 
 
-def dataset(model: Any, training: dict[str, Any], source: Path, target: Path) -> Any:
-    """The batches of one pass through an epoch, as OpenNMT-tf makes them."""
+def shuffle_buffer(pairs: int) -> int:
+    """Sentences that are shuffled at a time: not more than SHUFFLE_BUFFER, and parts of equal size.
+
+    OpenNMT-tf spreads parts of this size evenly over the file. If the last one were shorter the parts would overlap,
+    and a pass would read some pairs twice (a third of 600,000 pairs with parts of 500,000).
+    """
+    return SHUFFLE_BUFFER if pairs <= SHUFFLE_BUFFER else ceil(pairs / ceil(pairs / SHUFFLE_BUFFER))
+
+
+def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> Any:
+    """The batches of one pass through an epoch of so many pairs, as OpenNMT-tf makes them."""
     return model.examples_inputter.make_training_dataset(
         str(source),
         str(target),
         training["batch_tokens"],
         batch_type="tokens",
-        shuffle_buffer_size=SHUFFLE_BUFFER,
+        shuffle_buffer_size=shuffle_buffer(pairs),
         length_bucket_width=LENGTH_BUCKET,
         maximum_features_length=MAXIMUM_PIECES,
         maximum_labels_length=MAXIMUM_PIECES,

@@ -70,12 +70,17 @@ def stalled(scores: list[float], patience: int) -> bool:
 
 def decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:
     """Decodes a file of pieces with the model as it is at that moment."""
+    return _ctranslate2(model, source, threads) if converts(model) else _opennmt(model, source)
+
+
+def converts(model: Any) -> bool:
+    """Whether CTranslate2 has such a model."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             ctranslate2.converters.OpenNMTTFConverter(model).convert(folder, force=True)
     except ValueError:  # so CTranslate2 refuses the models it does not have; anything else is a fault
-        return _opennmt(model, source)
-    return _ctranslate2(model, source, threads)
+        return False
+    return True
 
 
 def _ctranslate2(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:

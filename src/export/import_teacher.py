@@ -15,7 +15,7 @@ import ctranslate2
 
 from export.convert import load
 from formats.errors import UserError, command
-from formats.files import whole
+from formats.files import read_json, whole, write_json
 
 
 def import_teacher(teacher: dict[str, Any], vocabulary: Path, output: Path) -> None:
@@ -42,11 +42,14 @@ def _opennmt(run: Path, vocabulary: Path, output: Path, compute_type: str) -> No
         if not (Path(folder) / "vocabulary.txt").exists():
             shutil.copy(vocabulary, Path(folder) / "vocabulary.txt")
         converter = ctranslate2.converters.OpenNMTTFConverter(load(Path(folder)))
-        converter.convert(str(output), quantization=compute_type)
+        try:
+            converter.convert(str(output), quantization=compute_type)
+        except ValueError as error:  # CTranslate2's own words: a model that it does not have, a recurrent one
+            raise UserError(f"{run}: {error}") from error
 
 
 def _ctranslate2(model: Path, output: Path) -> None:
-    """A copy as it is: CTranslate2 converts the weights when it loads them."""
+    """A copy as it is: distill.teacher has CTranslate2 convert the weights when it loads them."""
     if not ctranslate2.contains_model(str(model)):
         raise UserError(f"{model}: no CTranslate2 model here (model.bin and its vocabulary)")
     shutil.copytree(model, output)
@@ -63,6 +66,10 @@ def _converted(asked: dict[str, Any], output: Path, compute_type: str) -> None:
                 *([] if value is True else map(str, value if isinstance(value, list) else [value])),
             ]
     done = subprocess.run(words, capture_output=True, text=True)
+    if not done.returncode and asked["from"] == "transformers":
+        # Its tokenizers end a source with </s>, ours do not; the other converters of CTranslate2 note this themselves.
+        config = output / "config.json"
+        write_json(config, {**read_json(config), "add_source_eos": True})
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise UserError(f"{' '.join([name, *words[1:]])}: {reason}")

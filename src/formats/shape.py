@@ -131,9 +131,8 @@ class Recurrent:
 
     def model_description(self, dropout: float) -> str:
         """As for a Transformer; dropout is between layers and on the decoder's output."""
-        names = {"LSTM": "LSTM", "GRU": "GRU"}
         return _RECURRENT.format(
-            **{**asdict(self), "cell": names[self.cell.upper()]},
+            **{**asdict(self), "cell": self.cell.upper()},
             direction_units=self.direction_units,
             bridge=self.bridge,
             dropout=dropout,
