@@ -30,10 +30,10 @@ rule all:
         rules.tables.output,
         rules.samples.output,
         rules.corpora_page.output,
-        rules.gap_table.output,
+        rules.gap_table.output if IMITATED else [],
         rules.training_table.output,
         expand(
             f"{REPORT}/{{picture}}.{{format}}",
-            picture=[*FRONTS, "gap", "learning", "funnel", "lengths"],
+            picture=[*FRONTS, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],
             format=["svg", "png"],
         ),

@@ -56,6 +56,8 @@ def study(tmp_path):
             "de",
             "--samples",
             "300",
+            "--teacher",
+            "teacher",
             "--output",
             f"{tmp_path}/measurements.json",
             *options,

@@ -19,6 +19,7 @@ BIN = Path(sys.executable).parent
 STUDIES = sorted(ROOT.glob("configs/*.yaml"))
 TINY = ROOT / "tests/studies/tiny.yaml"
 TINY_ENSEMBLE = ROOT / "tests/studies/tiny-ensemble.yaml"
+TINY_GIVEN = ROOT / "tests/studies/tiny-given.yaml"
 TINY_MULTI30K = ROOT / "tests/studies/tiny-multi30k.yaml"
 
 
@@ -178,6 +179,16 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     assert [(twin["mixture"], twin["than"]) for twin in beams["beam 3"]["twins"]] == [("distilled", "interpolated")]
     ensemble = next(row for row in beams["beam 3"]["systems"] if row["system"] == "ensemble")
     assert ensemble["agreement_exact"] == 1 and ensemble["bleu_p_teacher"] == 1
+
+
+def test_a_study_without_a_teacher_starts_at_the_student(tmp_path):
+    succeeded(snakemake("--configfile", TINY_GIVEN, cwd=tmp_path, timeout=600))
+    study = tmp_path / "results/test-tiny-given"
+    measurements = json.loads((study / "measurements.json").read_text())
+    assert {m["system"] for m in measurements} == {"deep"}
+    assert all(m["bleu_delta_teacher"] is None and m["teacher"] is None for m in measurements)
+    assert (study / "report/report.html").stat().st_size > 100_000 and not (study / "report/gap.md").exists()
+    assert not (study / "n-best").exists() and (study / "models/deep/int8/vmap.txt").exists()
 
 
 def test_a_cut_of_multi30k(tmp_path):

@@ -117,17 +117,19 @@ def compare(name: str, record: Record, other: Record | None, resamples: dict[str
     return {f"bleu_delta_{name}": difference, f"bleu_p_{name}": p}
 
 
-def comparisons(record: Record, measured: list[Record], resamples: dict[str, np.ndarray]) -> Record:
-    """What sets a record apart from its teacher and its control. resamples: BLEU of the resamples by output."""
+def comparisons(
+    record: Record, measured: list[Record], resamples: dict[str, np.ndarray], teacher: str | None
+) -> Record:
+    """What sets a record apart from the teacher and its control. resamples: BLEU of the resamples by output."""
     measured = of_test_set(measured, record["test_set"])
-    teacher = find(measured, role="teacher")
-    reference = full_precision(measured, teacher["system"]) if teacher else None
+    reference = full_precision(measured, teacher) if teacher else None
     settings = {name: record[name] for name in SETTINGS}
     student = record.get("student") if record["role"] == "student" else None
     control = (
         find([r for r in measured if r.get("student") == student], role="control", **settings) if student else None
     )
-    return compare("teacher", record, reference, resamples) | compare("control", record, control, resamples)
+    against = compare("teacher", record, reference, resamples) | compare("control", record, control, resamples)
+    return against | {"teacher": teacher}
 
 
 def main() -> None:
@@ -135,6 +137,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, nargs="+", required=True, help="JSON lists of decode.benchmark")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--teacher", help="the system that all others are held against")
     parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")
@@ -151,7 +154,7 @@ def main() -> None:
         place = os.path.relpath(output, args.output.parent)
         scores, resamples[place] = test_sets[record["test_set"]].score(output)
         measured.append(record | scores | {"output": place, "config_hash": args.config_hash})
-    write_json(args.output, [record | comparisons(record, measured, resamples) for record in measured])
+    write_json(args.output, [record | comparisons(record, measured, resamples, args.teacher) for record in measured])
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ LEFT = {"", "system", "role", "engine", "type", "decoding", "map"}
 NOTES = """
 Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time of tokenization, \
 decoding and detokenization. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
-Differences in BLEU are to the teacher in CTranslate2 with float32, beam {beam}, no map, and to the control decoded in \
-the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.
+Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to the control \
+decoded in the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.
 """
 RULE = "the fastest student whose BLEU is within {tolerance} of its own with float32, beam {beam}, no map"
 
@@ -87,6 +87,7 @@ def notes(records: list[Record]) -> str:
         runs=f"medians of {runs} runs" if runs > 1 else "a single run",
         cpu=records[0].get("cpu", "an unknown machine"),
         beam=measurements.BEAM,
+        teacher=f" {name}" if (name := records[0].get("teacher")) else "",
         significant=SIGNIFICANT,
         bleu=records[0].get("bleu_signature"),
         chrf=records[0].get("chrf_signature"),

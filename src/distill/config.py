@@ -325,6 +325,8 @@ def _distillation_problems(config: Config) -> Iterator[str]:
         path = f"mixtures.{name}"
         if name == ORIGINAL and mixture["targets"] != "original":
             yield f"{path}.targets: this name is that of the teachers' data"
+        if mixture["targets"] != "original" and not config["teachers"]:
+            yield f"{path}.targets: {mixture['targets']} needs teachers; without any all targets are original"
         if mixture["teacher"] not in (None, *config["teachers"]):
             yield f"{path}.teacher: {mixture['teacher']!r} is not one of the teachers {', '.join(config['teachers'])}"
         for corpus in mixture["weights"] or ():

@@ -49,9 +49,11 @@ IMPORTED = {name: teacher for name, teacher in config["teachers"].items() if not
 IMPORTED |= {"reverse": config["reverse_teacher"]} if config["reverse_teacher"] else {}
 TEACHER_BEAM = config["distillation"]["beam_size"]
 BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
-ENSEMBLE = "ensemble" if len(TEACHERS) > 1 else TEACHERS[0]  # what the students imitate
+ENSEMBLE = "ensemble" if len(TEACHERS) > 1 else next(iter(TEACHERS), None)
+# What students are held against: the teacher of the first mixture that has one.
+IMITATED = next((m["teacher"] or ENSEMBLE for m in config["mixtures"].values() if m["targets"] != "original"), ENSEMBLE)
 # Teachers that are not trained here have no model folder: what they say is what distillation says.
-FOREIGN = [name for name in dict.fromkeys([*TEACHERS, ENSEMBLE]) if name not in TRAINED]
+FOREIGN = [name for name in dict.fromkeys([*TEACHERS, ENSEMBLE]) if name and name not in TRAINED]
 EPOCHS = range(1, config["distillation"]["epochs"] + 1)
 TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
@@ -59,14 +61,15 @@ GPU = 1 if config["distillation"]["device"] == "cuda" else 0
 # The map is made of what the students learn from, the teachers' translations if there are any.
 MAPPED = next((name for name, mixture in config["mixtures"].items() if mixture["targets"] != "original"), ORIGINAL)
 KEEP_REJECTED = config["keep_rejected"]
+NOTHING = "(?!)"  # a wildcard that stands for no name
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 
 
 wildcard_constraints:
     corpus="|".join(map(re.escape, config["corpora"])),
     system="|".join(map(re.escape, [*SYSTEMS, *IMPORTED])),
-    teacher="|".join(map(re.escape, TEACHERS)),
-    imitated="|".join(map(re.escape, {*TEACHERS, ENSEMBLE})),
+    teacher="|".join(map(re.escape, TEACHERS)) or NOTHING,
+    imitated="|".join(map(re.escape, sorted({*TEACHERS, ENSEMBLE} - {None}))) or NOTHING,
     mixture="|".join(map(re.escape, {*config["mixtures"], ORIGINAL})),
     scatteritem=r"\d+-of-\d+",
     type="|".join(sorted({*TYPES, config["distillation"]["compute_type"]})),
@@ -134,7 +137,7 @@ def about(system):
 def shown_systems():
     """The systems of the comparison, teachers first; an ensemble is one of them."""
     teacher = {"role": "teacher", "mixture": None, "seed": None}
-    names = dict.fromkeys([*TEACHERS, ENSEMBLE])
+    names = dict.fromkeys(name for name in [*TEACHERS, ENSEMBLE] if name)
     return [{"system": name, "student": name, **teacher} for name in names] + [about(name) for name in STUDENTS]
 
 

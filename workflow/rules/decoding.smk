@@ -34,6 +34,10 @@ rule benchmark:
         " --study {params.study} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 
 
+# An ensemble is not timed, nor is a teacher from elsewhere: then the first one that is.
+REFERENCE = IMITATED if IMITATED in MEASURED else next((name for name in TEACHERS if name in MEASURED), None)
+
+
 rule score:
     """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
     input:
@@ -60,6 +64,8 @@ rule score:
         test_sets=test_sets_option(CORPORA["test"]),
         language=config["target"],
         config_hash=HASH,
+        teacher=f"--teacher {REFERENCE}" if REFERENCE else "",
     shell:
         "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
+        " {params.teacher}"
         " --target-language {params.language} --output {output.measurements} 2> {log}"

@@ -68,7 +68,7 @@ rule gap:
         runtime=60,
     params:
         systems=json.dumps(shown_systems()),
-        teacher=ENSEMBLE,
+        teacher=IMITATED,
         teacher_beam=TEACHER_BEAM,
         beam_sizes=BEAMS,
         outputs=lambda w, input: Path(input.outputs[0]).parent,
@@ -126,7 +126,6 @@ rule gap_plot:
 rule explain:
     """Only what explains the gap, nothing is timed: `snakemake --cores all explain --configfile configs/X.yaml`."""
     input:
-        rules.gap_table.output,
+        [rules.gap_table.output, *expand(rules.gap_plot.output.picture, picture=["svg", "png"])] if IMITATED else [],
         f"{REPORT}/training.md",
-        expand(rules.gap_plot.output.picture, picture=["svg", "png"]),
         expand(f"{REPORT}/learning.{{picture}}", picture=["svg", "png"]),

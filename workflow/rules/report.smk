@@ -206,7 +206,7 @@ rule page:
         measurements=rules.score.output.measurements,
         fronts=expand(f"{REPORT}/{{front}}.svg", front=FRONTS),
         learning=f"{REPORT}/learning.svg",
-        gap=f"{REPORT}/gap.svg",
+        gap=f"{REPORT}/gap.svg" if IMITATED else [],
         funnel=f"{REPORT}/funnel.svg",
         samples=rules.samples.output.data,
     output:
@@ -223,8 +223,9 @@ rule page:
         runtime=10,
     params:
         note=note,
+        gap=lambda w, input: f"--gap {input.gap}" if input.gap else "",
         benchmarks=f"{STUDY}/benchmarks",
     shell:
         "python -m decode.page --measurements {input.measurements} --fronts {input.fronts} --learning {input.learning}"
-        " --gap {input.gap} --funnel {input.funnel} --samples {input.samples} --benchmarks {params.benchmarks} --note {params.note:q}"
+        " {params.gap} --funnel {input.funnel} --samples {input.samples} --benchmarks {params.benchmarks} --note {params.note:q}"
         " --output {output.page} 2> {log}"
