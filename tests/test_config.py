@@ -242,6 +242,7 @@ WRONG = [
     ("student_training.then", [{"accumulate": 16}], "student_training.then.0: needs either steps or epochs"),
     ("students.tiny.shape", "marian-smal", "unknown shape 'marian-smal'; did you mean marian-small?"),
     ("students.tiny.shape", {"like": "marian-small", "cell": "gru"}, "students.tiny.shape: ffn_units, heads: not of a"),
+    ("teachers", DELETED, "mixtures.distilled.targets: best needs teachers; without any all targets are original"),
     ("teachers", {}, "mixtures.distilled.targets: best needs teachers; without any all targets are original"),
     (
         "teachers.teacher.ctranslate2",

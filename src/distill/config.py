@@ -181,7 +181,10 @@ def _with_named_shapes(config: Config) -> Config:
             values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
         return entry | ({"shape": values} if values else {})
 
-    named = {kind: {name: resolved(entry) for name, entry in config[kind].items()} for kind in ("teachers", "students")}
+    named = {
+        kind: {name: resolved(entry) for name, entry in config.get(kind, {}).items()}
+        for kind in ("teachers", "students")
+    }
     reverse = {key: resolved(config[key]) for key in ("reverse_teacher",) if key in config}
     return config | named | reverse
 
