@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from distill import sample
 from distill.learning import mixture, reads
+from distill.leftovers import groups, longest, rows
 from distill.schedule import Journal, Passes, Phase, phases
 from distill.train import run_folder
 from distill.training import dataset, opennmt_parameters, shuffle_buffer, watched
@@ -114,6 +116,35 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
     about = mixture(epochs, passes)
     assert about["shares"] == {"a": round(5 / 7, 6), "b": round(2 / 7, 6)}
     assert about["pairs"] == pytest.approx(seen, rel=0.03)
+
+
+def test_what_is_left_over_at_the_end_of_a_pass_comes_together(tmp_path):
+    """All sentences once, as without, in fewer batches; OpenNMT-tf ends a pass with a batch for every length."""
+    import opennmt
+
+    (tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\n" + "".join(f"w{n}\n" for n in range(400)))
+    generator = random.Random(1)
+    pairs = [" ".join(f"w{generator.randrange(400)}" for _ in range(1 + min(n % 23, n % 97))) for n in range(400)]
+    (tmp_path / "text").write_text("".join(f"{pair}\n" for pair in pairs))
+    (tmp_path / "model_description.py").write_text(SHAPE.model_description(0.1))
+    model = opennmt.load_model(str(tmp_path))
+    vocabulary = str(tmp_path / "vocabulary.txt")
+    model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
+    made = dataset(model, {"batch_tokens": 240}, tmp_path / "text", tmp_path / "text", 400)
+
+    batches = [*made]
+    for source, target in batches:
+        for tokens, length, ids in zip(
+            source["tokens"].numpy(), source["length"].numpy(), source["ids"].numpy(), strict=True
+        ):
+            assert all(tokens[:length]) and not any(tokens[length:]) and not ids[length:].any()
+        assert (target["length"].numpy() == source["length"].numpy() + 1).all()
+    read = [b" ".join(filter(None, row)).decode() for source, _ in batches for row in source["tokens"].numpy()]
+    assert sorted(read) == sorted(pairs)
+    sizes = [rows(batch) * longest(batch) for batch in batches]
+    assert max(sizes) <= 240 and sum(size < 120 for size in sizes) <= 1
+    assert len(batches) < sum(1 for _ in made._batches) - 2
+    assert [longest(group[-1]) for group in groups(batches[:5], 1)] == [longest(batch) for batch in batches[:5]]
 
 
 @pytest.mark.parametrize("passes, times", [(0.5, [0.5, 0, 0]), (3, [1, 1, 1]), (4.25, [2, 1.25, 1])])

@@ -7,7 +7,7 @@ training was killed before; only the rest of one pass is read again to get there
 """
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,7 +126,7 @@ class Journal:
 class Passes:
     """Endless batches from a position on, pass after pass: the ``tf.data.Dataset`` of OpenNMT-tf's Trainer.
 
-    make: the batches of the pass with this number, a ``tf.data.Dataset``.
+    make: the batches of the pass with this number, an iterable with the ``element_spec`` of a ``tf.data.Dataset``.
     """
 
     def __init__(self, make: Callable[[int], Any], journal: Journal, position: tuple[int, int]):
@@ -137,7 +137,7 @@ class Passes:
         number, skipped = self._position
         while True:
             count = skipped
-            for batch in self._make(number).skip(skipped):
+            for batch in islice(self._make(number), skipped, None):
                 count += 1
                 yield batch
             if not count:

@@ -8,6 +8,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from distill.leftovers import Filled
 from distill.schedule import Journal, Passes, kept_checkpoints, phases
 from distill.teacher import MAXIMUM_PIECES
 from distill.validation import Validation, converts, decoder
@@ -180,9 +181,9 @@ def shuffle_buffer(pairs: int) -> int:
     return SHUFFLE_BUFFER if pairs <= SHUFFLE_BUFFER else ceil(pairs / ceil(pairs / SHUFFLE_BUFFER))
 
 
-def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> Any:
-    """The batches of one pass through an epoch of so many pairs, as OpenNMT-tf makes them."""
-    return model.examples_inputter.make_training_dataset(
+def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> Filled:
+    """The batches of one pass through an epoch of so many pairs, as OpenNMT-tf makes them but for the leftovers."""
+    batches = model.examples_inputter.make_training_dataset(
         str(source),
         str(target),
         training["batch_tokens"],
@@ -193,6 +194,7 @@ def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pa
         maximum_labels_length=MAXIMUM_PIECES,
         single_pass=True,
     )
+    return Filled(batches, training["batch_tokens"])
 
 
 def resumable_trainer() -> type:
