@@ -11,6 +11,7 @@ from sacrebleu import corpus_bleu
 
 from decode import gap_plot, gap_table
 from formats import records
+from formats.files import sha256
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
 
@@ -66,9 +67,18 @@ def study(tmp_path_factory):
     ]
     command += ["--beam-sizes", "1", "4", "--outputs", folder, "--test-sets", f"t={folder}/t.tsv.zst"]
     subprocess.run(
-        [*command, "--target-language", "de", "--output", folder / "gap.json"], check=True, capture_output=True
+        [*command, "--target-language", "de", "--config-hash", "abc", "--output", folder / "gap.json"],
+        check=True,
+        capture_output=True,
     )
     return folder, gap_plot.read(folder / "gap.json"), references
+
+
+def test_what_it_was_made_from_is_told(study):
+    folder, found, _ = study
+    checksum = sha256(folder / "t.tsv.zst")
+    assert (found["config_hash"], found["test_sets"]["t"]["sha256"]) == ("abc", checksum)
+    assert gap_table.markdown(found).endswith(f". Configuration abc; t sha256 {checksum[:12]}.\n")
 
 
 def test_scores_are_sacrebleus(study):

@@ -21,7 +21,7 @@ from decode.samples import read_output
 from decode.score import Scorer, TestSet, p_value
 from formats import records
 from formats.errors import command
-from formats.files import write_json
+from formats.files import sha256, write_json
 from formats.progress import progress
 
 SAMPLES = 1000  # of the bootstrap
@@ -152,6 +152,7 @@ def explain(
         test_set = Compared(path, language, outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt")
         result["test_sets"][name] = {
             "sentences": len(test_set.pairs),
+            "sha256": sha256(path),
             "beams": {f"beam {beam}": of_beam(systems, test_set, outputs, f"beam{beam}.{name}.txt") for beam in beams},
             "most_different": {
                 "system": shown,
@@ -179,6 +180,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, required=True, help="folder with those of decode.outputs, by system")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--config-hash", required=True, help="of the study")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
     result = explain(
@@ -189,7 +191,7 @@ def main() -> None:
         args.outputs,
         args.target_language,
     )
-    write_json(args.output, result)
+    write_json(args.output, {"config_hash": args.config_hash, **result})
 
 
 if __name__ == "__main__":

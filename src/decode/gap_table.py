@@ -84,7 +84,9 @@ def markdown(gap: dict[str, Any]) -> str:
         parts.append(sentences(test_set))
     beams = [found for test_set in gap["test_sets"].values() for found in test_set["beams"].values()]
     signatures = {row["bleu_signature"] for found in beams for row in found["systems"]}
-    return "\n".join([*parts, f"sacreBLEU: {', '.join(sorted(signatures))}\n"])
+    sums = ", ".join(f"{name} sha256 {test_set['sha256'][:12]}" for name, test_set in gap["test_sets"].items())
+    parts.append(f"sacreBLEU: {', '.join(sorted(signatures))}. Configuration {gap['config_hash']}; {sums}.\n")
+    return "\n".join(parts)
 
 
 def main() -> None:

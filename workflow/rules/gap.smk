@@ -74,10 +74,11 @@ rule gap:
         outputs=lambda w, input: Path(input.outputs[0]).parent,
         test_sets=test_sets_option(CORPORA["test"]),
         language=config["target"],
+        config_hash=HASH,
     shell:
         "python -m decode.gap --systems {params.systems:q} --teacher {params.teacher} --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes}"
         " --outputs {params.outputs} --test-sets {params.test_sets} --target-language {params.language}"
-        " --output {output.gap} 2> {log}"
+        " --config-hash {params.config_hash} --output {output.gap} 2> {log}"
 
 
 rule gap_table:
