@@ -21,6 +21,7 @@ include: "workflow/rules/export.smk"  #        CTranslate2 in several types, sel
 include: "workflow/rules/decoding.smk"  #      decode, time and score every system
 include: "workflow/rules/gap.smk"  #           what separates students from their teacher
 include: "workflow/rules/report.smk"  #        tables, plots, samples, one page
+include: "workflow/rules/maps.smk"  #          vocabulary maps of many knobs
 
 
 rule all:
@@ -32,6 +33,7 @@ rule all:
         rules.corpora_page.output,
         rules.gap_table.output if IMITATED else [],
         rules.training_table.output,
+        rules.quantization.output if "float32" in TYPES and ROUNDED and MAP_SYSTEM else [],
         expand(
             f"{REPORT}/{{picture}}.{{format}}",
             picture=[*FRONTS, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],

@@ -278,13 +278,13 @@ WRONG = [
     ("teachers.teacher.shape", SHAPE, "teachers.teacher.shape: units 10 is not a multiple of heads 4"),
     (
         "decoding.compute_types",
-        ["int8", "float16"],
-        "decoding.compute_types.1: 'float16' is not supported on this CPU; supported: float32, int16, int8",
+        ["int8", "float8"],
+        "decoding.compute_types.1: 'float8' is not supported on this CPU; supported: float32, int16, int8, float16,",
     ),
     (
         "distillation.compute_type",
         "int4",
-        "distillation.compute_type: 'int4' is not supported on this CPU; supported: float32, int16, int8",
+        "distillation.compute_type: 'int4' is not supported on this CPU; supported: float32, int16, int8, float16",
     ),
 ]
 
@@ -327,7 +327,9 @@ def test_all_problems_are_told_at_once(tmp_path):
 
 def test_a_type_this_cpu_lacks(monkeypatch):
     monkeypatch.setattr(config.ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
-    with pytest.raises(UserError, match=r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8$"):
+    with pytest.raises(
+        UserError, match=r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8, float16"
+    ):
         config.load(CONFIGS / "demo.yaml")
 
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import ctranslate2
 import pytest
 from models import folders, sentences
 
@@ -102,9 +103,17 @@ def redescribe(folder, **changes):
 
 def test_a_type_this_cpu_lacks(broken):
     folder = broken("float32")
-    redescribe(folder, quantization="float16")
-    with pytest.raises(UserError, match=r"does not compute in float16; it supports float32, int16, int8"):
+    redescribe(folder, quantization="int4")
+    with pytest.raises(UserError, match=r"does not compute in int4; it supports float32, int16, int8"):
         engines.load(folder, Search())
+
+
+def test_half_floats_are_computed_in_float32_where_the_cpu_lacks_them(broken):
+    folder = broken("float32")
+    redescribe(folder, quantization="float16")
+    if "float16" in ctranslate2.get_supported_compute_types("cpu"):
+        pytest.skip("this CPU computes in float16")
+    assert engines.load(folder, Search()).effective_compute_type == "float32"
 
 
 def test_a_missing_map(broken):

@@ -1,11 +1,25 @@
 """Model folders: complete, movable, and never half there."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
 
+import ctranslate2
+import models
 import pytest
+import sentencepiece
+import yaml
 
+from decode.translate import Translator
+from export import submission
+from export.model_folder import make
 from export.package import package
 from formats.errors import UserError
+from formats.files import read_json, write_json
 
 DESCRIPTION = {
     "engine": "ctranslate2", "study": "s", "system": "tiny", "role": "student", "source": "en", "target": "de",
@@ -18,34 +32,143 @@ def weights(tmp_path):
     folder = tmp_path / "weights"
     folder.mkdir()
     (folder / "model.bin").write_bytes(b"weights")
+    write_json(folder / "shared_vocabulary.json", ["<blank>", "<s>", "</s>", "a", "b", "<unk>"])
     (tmp_path / "sp.model").write_bytes(b"pieces")
     (tmp_path / "map.txt").write_text("\ta b\n")
     return folder
 
 
 def test_folder_holds_everything_and_says_what_it_is(weights, tmp_path):
-    package(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "map.txt", tmp_path / "model")
+    make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "map.txt", tmp_path / "model")
     folder = tmp_path / "model"
     assert {path.name for path in folder.iterdir()} == {
-        "model.bin", "sentencepiece.model", "vmap.txt", "model.json", "README.md",
+        "model.bin", "shared_vocabulary.json", "sentencepiece.model", "vmap.txt", "model.json", "README.md",
     }  # fmt: skip
     assert json.loads((folder / "model.json").read_text()) == DESCRIPTION
     readme = (folder / "README.md").read_text()
     assert "1,234,567 parameters" in readme and "sequence-level distillation" in readme and "`vmap.txt`" in readme
 
 
+def test_the_map_of_another_model_is_refused(weights, tmp_path):
+    (tmp_path / "map.txt").write_text("\ta b\na\tb c\n")
+    with pytest.raises(UserError, match=r"map\.txt: line 2: 'c' is no piece of the model's vocabulary"):
+        make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "map.txt", tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 def test_without_map_there_is_none(weights, tmp_path):
-    package(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
+    make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
     assert not (tmp_path / "model" / "vmap.txt").exists()
     assert "vmap.txt" not in (tmp_path / "model" / "README.md").read_text()
 
 
 def test_a_good_folder_is_never_replaced_by_a_bad_one(weights, tmp_path):
-    package(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
+    make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
     with pytest.raises(FileNotFoundError):
-        package(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "absent map", tmp_path / "model")
+        make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "absent map", tmp_path / "model")
     (weights / "model.bin").unlink()
     with pytest.raises(UserError, match="neither CTranslate2 weights"):
-        package(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
+        make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
     assert (tmp_path / "model" / "model.bin").read_bytes() == b"weights"
     assert not list(tmp_path.glob(".*part"))
+
+
+RECORDS = read_json(Path(__file__).parent / "data" / "measurements.json")
+CORPORA = [
+    {"name": "some", "role": "train", "licence": "CC BY 4.0", "url": ["https://example.org/some.en.gz"]},
+    {"name": "val", "role": "dev", "licence": "unknown", "url": None},
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny model folder that says it is one of the measured systems."""
+    folder = tmp_path_factory.mktemp("made") / "int8"
+    shutil.copytree(models.folders()["int8"], folder)
+    write_json(folder / "model.json", {**read_json(folder / "model.json"), "system": "deep"})
+    return folder
+
+
+def test_the_archive_opens_in_ctranslate2_and_its_checksums_hold(model, tmp_path):
+    package(model, RECORDS, CORPORA, tmp_path / "deep-int8.tar.gz")
+    with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    folder = tmp_path / "unpacked" / "deep-int8"
+    subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, check=True, capture_output=True)
+    listed = {line.split("  ")[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
+    assert listed == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
+    source = pieces.encode(models.sentences(1)[0], out_type=str)
+    found = [ctranslate2.Translator(str(path)).translate_batch([source])[0].hypotheses for path in (folder, model)]
+    assert found[0] == found[1] != [[]]
+
+
+def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp_path):
+    package(model, RECORDS, CORPORA, tmp_path / "deep-int8.tar.gz")
+    with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
+        card = archive.extractfile("deep-int8/README.md").read().decode()
+    front = yaml.safe_load(card.split("---")[1])
+    assert front["language"] == ["en", "de"] and front["library_name"] == "ctranslate2"
+    own = [r for r in RECORDS if (r["system"], r["engine"], r["compute_type"]) == ("deep", "ctranslate2", "int8")]
+    assert own and all(f"{record['bleu']:.2f}" in card for record in own)
+    assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
+    assert "| teacher" in card and own[0]["bleu_signature"] in card
+
+
+def test_equal_models_give_equal_archives(model, tmp_path):
+    for number in "12":
+        (tmp_path / number).mkdir()
+        package(model, RECORDS, CORPORA, tmp_path / number / "deep.tar.gz")
+    assert (tmp_path / "1" / "deep.tar.gz").read_bytes() == (tmp_path / "2" / "deep.tar.gz").read_bytes()
+
+
+def test_a_model_without_measurements_is_not_packaged(model, tmp_path):
+    with pytest.raises(UserError, match=r"no measurement of .*'deep'"):
+        package(model, [record for record in RECORDS if record["system"] != "deep"], CORPORA, tmp_path / "x.tar.gz")
+    with pytest.raises(UserError, match=r"has to end in \.tar\.gz"):
+        package(model, RECORDS, CORPORA, tmp_path / "x.zip")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def submitted(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("submission") / "deep"
+    submission.make(model, folder)
+    return folder
+
+
+def run(submission: Path, *arguments: str, text: bytes = b"") -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [submission / "run.sh", *arguments]
+    return subprocess.run(command, input=text, capture_output=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize("call", [("CPU-ST", "throughput"), ("CPU-MT", "throughput"), ("CPU-ST", "latency")])
+def test_a_submission_translates_as_the_model_does(submitted, model, call):
+    lines = [*models.sentences(40), "", "a", *models.sentences(20, seed=2)]
+    found = run(submitted, *call, text="\n".join(lines).encode()).stdout.decode().split("\n")
+    # The candidates of the tiny map are the same for all sentences, so batches do not matter.
+    assert found == [*Translator(model, beam_size=1, vocabulary_map=True).translate(lines), ""]
+    assert len({*found}) > 5 and found[40] == ""
+
+
+def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):
+    assert run(submitted, "CPU-ST", "throughput", text=b"a \xff b\n").stdout.count(b"\n") == 1
+    wrong = run(submitted, "TPU", "latency")
+    assert wrong.returncode and b"usage: run.sh CPU-ST|CPU-MT|GPU" in wrong.stderr
+
+
+def test_the_sizes_of_a_submission_add_up(submitted):
+    table = (submitted / "SIZES.md").read_text().splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    sizes = {name: int(size.replace(",", "")) for name, size, _ in rows}
+    model_files = {f"model/{path.name}": path.stat().st_size for path in (submitted / "model").iterdir()}
+    assert {name: size for name, size in sizes.items() if name.startswith("model/")} == model_files
+    assert sizes["with the model"] == sizes["without the model"] + sum(model_files.values())
+    assert sizes["without the model"] > 50e6
+    assert f"ctranslate2=={ctranslate2.__version__}" in (submitted / "Dockerfile").read_text()
+
+
+def test_a_submission_needs_a_ctranslate2_model(tmp_path):
+    with pytest.raises(UserError, match="is for opennmt-tf"):
+        submission.make(models.folders()["opennmt-tf"], tmp_path / "submission")

@@ -181,14 +181,31 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     assert ensemble["agreement_exact"] == 1 and ensemble["bleu_p_teacher"] == 1
 
 
-def test_a_study_without_a_teacher_starts_at_the_student(tmp_path):
-    succeeded(snakemake("--configfile", TINY_GIVEN, cwd=tmp_path, timeout=600))
+def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_path):
     study = tmp_path / "results/test-tiny-given"
+    made = [f"results/test-tiny-given/{name}" for name in ("packages/deep-int8.tar.gz", "submissions/deep-int8")]
+    succeeded(snakemake("all", "maps", *made, "--configfile", TINY_GIVEN, cwd=tmp_path, timeout=600))
     measurements = json.loads((study / "measurements.json").read_text())
     assert {m["system"] for m in measurements} == {"deep"}
     assert all(m["bleu_delta_teacher"] is None and m["teacher"] is None for m in measurements)
     assert (study / "report/report.html").stat().st_size > 100_000 and not (study / "report/gap.md").exists()
-    assert not (study / "n-best").exists() and (study / "models/deep/int8/vmap.txt").exists()
+    assert not (study / "n-best").exists()
+
+    picked = json.loads((study / "alignment/coverage/dev.json").read_text())["picked"]
+    used = json.loads((study / "alignment/vmap.json").read_text())
+    assert {key: used[key] for key in ("max_ngram", "min_frequency", "meanings")} == {
+        key: picked[key] for key in ("max_ngram", "min_frequency", "meanings")
+    }
+    timing = json.loads((study / "report/maps.timing.json").read_text())
+    names = {"whole", "1-1-20-100-50-phrases", "2-1-20-100-50-phrases"}
+    assert {(row["map"], row["batch_tokens"]) for row in timing["rows"]} == {
+        (n, t) for n in names for t in (1, 32, 512)
+    }
+    assert f"**{picked['max_ngram']}**" in (study / "report/maps.md").read_text()
+    assert (study / "report/maps.png").stat().st_size > 10_000
+    assert (study / "models/deep/int8/vmap.txt").read_bytes() == (study / "alignment/vmap.txt").read_bytes()
+    assert all((tmp_path / path).exists() for path in made)
+    assert (tmp_path / made[1] / "SIZES.md").read_text().count("model/") >= 4
 
 
 def test_a_cut_of_multi30k(tmp_path):

@@ -7,6 +7,7 @@ import argparse
 import copy
 import difflib
 import hashlib
+import importlib.util
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +21,7 @@ import yaml
 
 from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
 from distill.systems import ORIGINAL, systems
+from formats.decoding import HALF_TYPES
 from formats.errors import UserError, command
 from formats.shape import registry, shape
 
@@ -248,6 +250,10 @@ def _study_problems(config: Config) -> Iterator[str]:
     yield from _system_problems(config)
     yield from _corpora_problems(config)
     yield from _compute_type_problems(config)
+    if config["vocabulary_map"]["grid"] is not None and all(
+        entry["shape"]["cell"] for entry in config["students"].values()
+    ):
+        yield "vocabulary_map.grid: the map is fitted to a student, and CTranslate2 has none of these recurrent ones"
 
 
 def _system_problems(config: Config) -> Iterator[str]:
@@ -447,12 +453,15 @@ def _builtin_problems(path: str, corpus: Config, config: Config) -> Iterator[str
 
 
 def _compute_type_problems(config: Config) -> Iterator[str]:
-    supported = [name for name in EXPORTED_TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
+    computed = [name for name in EXPORTED_TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
+    supported = [*computed, *HALF_TYPES]
     asked = [(f"decoding.compute_types.{i}", name) for i, name in enumerate(config["decoding"]["compute_types"])]
     if config["distillation"]["device"] == "cpu":  # what a GPU computes in is known where it is
         asked = [("distillation.compute_type", config["distillation"]["compute_type"]), *asked]
     for path, name in asked:
-        if name not in supported:
+        if "bfloat16" in name and importlib.util.find_spec("torch") is None:
+            yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
+        elif name not in supported:
             yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
 
 

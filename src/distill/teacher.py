@@ -10,11 +10,11 @@ import ctranslate2
 from distill.candidates import Candidate
 from distill.tokenization import Tokenizer
 from formats import records
+from formats.decoding import MAXIMUM_OUTPUT, compute_type
 from formats.errors import UserError
 
 BATCH_TOKENS = 2048  # CTranslate2 reads a window of 16 batches and sorts it by length
 SCORED = 20_000  # pairs that are scored at a time
-MAXIMUM_PIECES = 150  # the limit of the WNGT 2020 submission
 
 
 class Teacher:
@@ -27,7 +27,9 @@ class Teacher:
         self._source, self._target = tokenizers
         workers = {"inter_threads": threads, "intra_threads": 1}
         try:
-            self._engine = ctranslate2.Translator(str(model), device=device, compute_type=model.name, **workers)
+            self._engine = ctranslate2.Translator(
+                str(model), device=device, compute_type=compute_type(model.name, device), **workers
+            )
         except (RuntimeError, ValueError) as error:
             raise UserError(f"{model}: CTranslate2 cannot load this model: {error}") from error
 
@@ -51,15 +53,15 @@ class Teacher:
             beam_size=beam_size,
             num_hypotheses=n_best,
             return_scores=True,
-            max_input_length=MAXIMUM_PIECES,
-            max_decoding_length=MAXIMUM_PIECES,
+            max_input_length=MAXIMUM_OUTPUT,
+            max_decoding_length=MAXIMUM_OUTPUT,
         )
         for result in results:
-            whole = lengths.popleft() <= MAXIMUM_PIECES
+            whole = lengths.popleft() <= MAXIMUM_OUTPUT
             yield [
                 Candidate(records.sentence(self._target.decode(pieces)), score)
                 for pieces, score in zip(result.hypotheses, result.scores, strict=True)
-                if whole and len(pieces) < MAXIMUM_PIECES
+                if whole and len(pieces) < MAXIMUM_OUTPUT
             ]
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
@@ -72,7 +74,7 @@ class Teacher:
                 [self._target.encode(target) for target in targets],
                 max_batch_size=BATCH_TOKENS,
                 batch_type="tokens",
-                max_input_length=MAXIMUM_PIECES,
+                max_input_length=MAXIMUM_OUTPUT,
             )
             for result in results:
                 yield sum(result.log_probs) / max(len(result.log_probs), 1)

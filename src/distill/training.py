@@ -10,9 +10,9 @@ from typing import Any
 
 from distill.leftovers import Filled
 from distill.schedule import Journal, Passes, kept_checkpoints, phases
-from distill.teacher import MAXIMUM_PIECES
 from distill.validation import Validation, converts, decoder
 from formats import records
+from formats.decoding import MAXIMUM_OUTPUT
 from formats.errors import UserError
 from formats.files import read_json, write_text
 from formats.shape import Custom, shape
@@ -48,7 +48,7 @@ def opennmt_parameters(training: dict[str, Any], steps: int) -> dict[str, Any]:
         **({"decay_type": decay, "decay_params": decay_parameters} if decay else {}),
         "average_loss_in_time": True,
         "label_smoothing": training["label_smoothing"],
-        "maximum_decoding_length": MAXIMUM_PIECES,
+        "maximum_decoding_length": MAXIMUM_OUTPUT,
     }
 
 
@@ -190,8 +190,8 @@ def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pa
         batch_type="tokens",
         shuffle_buffer_size=shuffle_buffer(pairs),
         length_bucket_width=LENGTH_BUCKET,
-        maximum_features_length=MAXIMUM_PIECES,
-        maximum_labels_length=MAXIMUM_PIECES,
+        maximum_features_length=MAXIMUM_OUTPUT,
+        maximum_labels_length=MAXIMUM_OUTPUT,
         single_pass=True,
     )
     return Filled(batches, training["batch_tokens"])

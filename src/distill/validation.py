@@ -10,7 +10,8 @@ import ctranslate2
 import sacrebleu
 import sentencepiece
 
-from distill.teacher import BATCH_TOKENS, MAXIMUM_PIECES
+from distill.teacher import BATCH_TOKENS
+from formats.decoding import MAXIMUM_OUTPUT
 from formats.files import read_json, write_json
 
 BATCH_SENTENCES = 64
@@ -96,7 +97,7 @@ def _ctranslate2(model: Any, source: Path, threads: int) -> Callable[[], list[Pi
                 beam_size=1,
                 max_batch_size=BATCH_TOKENS,
                 batch_type="tokens",
-                max_decoding_length=MAXIMUM_PIECES,
+                max_decoding_length=MAXIMUM_OUTPUT,
             )
         return [result.hypotheses[0] for result in results]
 

@@ -1,66 +1,81 @@
-"""Word alignment in subword units with fast_align (Dyer et al. 2013), both ways, symmetrised.
+"""Word alignment in subword units, both ways, symmetrised.
 
-Probabilities are trained on the first ``--pairs`` pairs; the data is shuffled, so these are a random sample.
-Writes records ``source pieces<TAB>target pieces<TAB>alignment`` with the alignment as ``0-0 1-2``.
+``train`` learns from a sample, the first ``--pairs`` pairs of a shuffled corpus; ``apply`` aligns a shard of the
+corpus with what was learned. Its records are ``source pieces<TAB>target
+pieces<TAB>alignment``, the alignment as ``0-0 1-2``.
 """
 
 import argparse
 import itertools
-import tempfile
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import systran_align
+import sentencepiece
 
+from export.aligners import ALIGNERS, Aligner, Pair
+from export.phrases import LONGEST
 from formats import records
-from formats.errors import UserError, command
+from formats.errors import command
+from formats.files import whole
 from formats.progress import progress
 
-Pair = tuple[list[str], list[str]]
+BATCH = 10_000  # pairs in memory
 
 
-def read_pairs(source: Path, target: Path) -> Iterator[Pair]:
-    """Stream two line-aligned files of pieces; pairs with an empty side have nothing to align."""
-    with open(source, encoding="utf-8") as sources, open(target, encoding="utf-8") as targets:
-        for number, (left, right) in enumerate(itertools.zip_longest(sources, targets), 1):
-            if left is None or right is None:
-                raise UserError(f"{source} and {target} differ in length: one of them ends before line {number}")
-            if left.strip() and right.strip():
-                yield left.split(), right.split()
+def encoded(corpus: Path, model: Path, shard: records.Shard | None = None) -> Iterator[Pair]:
+    """Stream the pairs of a corpus as pieces, without those that cannot be aligned, which are counted on stderr."""
+    left_out = 0
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    pairs = (record[:2] for record in records.read(corpus, shard))
+    while batch := list(itertools.islice(pairs, BATCH)):
+        sides = (processor.encode(list(side), out_type=str, num_threads=1) for side in zip(*batch, strict=True))
+        for source, target in zip(*sides, strict=True):
+            if min(len(source), len(target)) > 0 and max(len(source), len(target)) <= LONGEST:
+                yield source, target
+            else:
+                left_out += 1
+    print(f"{left_out:,} pairs left out: a side is empty or has more than {LONGEST:,} pieces", file=sys.stderr)
 
 
-def train(pairs: Iterator[Pair], folder: Path) -> systran_align.Aligner:
-    """Train both directions with the switches of fast_align's own recommended call, ``-d -o -v``."""
-    text, forward, backward = (str(folder / name) for name in ("pairs", "forward", "backward"))
-    with open(text, "w", encoding="utf-8") as file:
-        for source, target in pairs:
-            file.write(f"{' '.join(source)} ||| {' '.join(target)}\n")
-    systran_align.generate_alignment_probabilities(
-        text, forward, backward, favor_diagonal=True, optimize_tension=True, variational_bayes=True
-    )
-    return systran_align.Aligner(forward, backward)
+def aligned(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[records.Record]:
+    while batch := list(itertools.islice(pairs, BATCH * 10)):
+        for (source, target), links in zip(batch, aligner.align(batch), strict=True):
+            yield " ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in links)
 
 
-def align(pairs: Iterator[Pair], aligner: systran_align.Aligner) -> Iterator[records.Record]:
-    for source, target in pairs:
-        links = aligner.align(source, target)["alignments"]
-        yield " ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in links)
+def train(args: argparse.Namespace) -> None:
+    with whole(args.output) as part:
+        part.mkdir(parents=True)
+        pairs = itertools.islice(encoded(args.corpus, args.sentencepiece), args.pairs)
+        ALIGNERS[args.aligner].train(progress(pairs, "reading", unit="pair"), part)
+
+
+def apply(args: argparse.Namespace) -> None:
+    pairs = encoded(args.corpus, args.sentencepiece, args.shard)
+    found = aligned(pairs, ALIGNERS[args.aligner](args.probabilities))
+    records.write(args.output, progress(found, "aligning", unit="pair"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, required=True, help="pieces, a sentence a line")
-    parser.add_argument("--target", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
-    parser.add_argument("--output", type=Path, required=True, help="records to write")
+    commands = parser.add_subparsers(required=True)
+    for step in (train, apply):
+        options = commands.add_parser(step.__name__)
+        options.set_defaults(step=step)
+        options.add_argument("--aligner", choices=ALIGNERS, default="fast_align")
+        options.add_argument("--corpus", type=Path, required=True, help="records of pairs")
+        options.add_argument("--sentencepiece", type=Path, required=True, help="model of the pieces")
+        if step is train:
+            options.add_argument("--pairs", type=int, default=1_000_000)
+        else:
+            options.add_argument("--probabilities", type=Path, required=True, help="folder that train wrote")
+            options.add_argument("--shard", type=records.shard, help="K/N: only this part of the corpus")
+        options.add_argument(
+            "--output", type=Path, required=True, help="train: folder to write; apply: records to write"
+        )
     args = parser.parse_args()
-
-    def pairs() -> Iterator[Pair]:
-        return itertools.islice(read_pairs(args.source, args.target), args.pairs)
-
-    with tempfile.TemporaryDirectory(dir=args.output.parent) as folder:
-        aligner = train(progress(pairs(), "reading", unit="pair"), Path(folder))
-        records.write(args.output, align(progress(pairs(), "aligning", unit="pair"), aligner))
+    args.step(args)
 
 
 if __name__ == "__main__":

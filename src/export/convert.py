@@ -1,6 +1,6 @@
 """An averaged OpenNMT-tf checkpoint to CTranslate2, in several types of weights at once.
 
-TensorFlow is loaded once for all types. The folders hold the weights and nothing else; export.package makes model
+TensorFlow is loaded once for all types. The folders hold the weights and nothing else; export.model_folder makes model
 folders of them.
 """
 
@@ -18,6 +18,7 @@ from formats.progress import progress
 def load(checkpoint: Path) -> Any:
     """The OpenNMT-tf model with the weights of a folder made by distill.train."""
     import opennmt
+    import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint
 
     vocabulary = str(checkpoint / "vocabulary.txt")
@@ -26,7 +27,7 @@ def load(checkpoint: Path) -> Any:
         model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
         restored = Checkpoint(model, model_dir=str(checkpoint)).restore(weights_only=True)
         model.create_variables()
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, IndexError, RuntimeError, tf.errors.OpError) as error:  # TensorFlow's many ways
         raise UserError(f"{checkpoint}: the checkpoint is damaged or does not fit its vocabulary: {error}") from error
     if restored is None:
         raise UserError(f"{checkpoint}: no checkpoint here; train the system first")
@@ -44,8 +45,8 @@ def main() -> None:
         with whole(output) as part:
             try:
                 converter.convert(str(part), quantization=output.name)
-            except ValueError as error:  # CTranslate2's own words: what it does not support of this model
-                raise UserError(f"{args.checkpoint}: {error}") from error
+            except (ValueError, RuntimeError) as error:  # CTranslate2's own words: what it does not support
+                raise UserError(f"{args.checkpoint}: as {output.name}: {error}") from error
 
 
 if __name__ == "__main__":

@@ -1,76 +1,183 @@
-"""A self-contained, movable model folder: weights, SentencePiece model, vocabulary map, model.json, README."""
+"""A model folder as one archive to hand on: with a model card, and checksums of every file.
+
+The card is a README as Hugging Face reads it. The unpacked folder is what ``ctranslate2.Translator`` opens. Equal model
+folders, measurements and corpora give an equal archive.
+"""
 
 import argparse
+import gzip
 import json
 import shutil
+import tarfile
+import tempfile
 from pathlib import Path
+from typing import Any
 
+import yaml
+from tabulate import tabulate
+
+from export.model_folder import ROLES
 from formats.errors import UserError, command
-from formats.files import read_json, whole, write_json, write_text
+from formats.files import read_json, sha256, whole, write_text
 
-README = """# {source}-{target} translation model "{system}" ({quantization})
+SUFFIX = ".tar.gz"
+SUMS = "SHA256SUMS"
+CARD = """---
+{front}---
 
-{role_sentence} Shape {shape}, {parameters:,} parameters, weights in {quantization}, for the engine {engine}.
-Made by the study `{study}` of nmt-frontier.
+# {source}-{target}, "{system}" of the study {study}
 
-    echo "A sentence." | python -m decode.translate --model .
+{role_sentence} It has the shape {shape}, {parameters:,} parameters, and weights in {quantization} for {engine}.
 
-| file | what |
-|---|---|
-| `model.json` | what this folder is, for programs |
-| `sentencepiece.model` | splits both languages into the pieces of the joint vocabulary |
-{rows}"""
-ROLES = {
-    "teacher": "The teacher: trained on the original data.",
-    "student": "A student: trained on the teacher's translations (sequence-level distillation).",
-    "control": "A control: the same shape as a student, trained on the original data.",
-}
-ROWS = {
-    "model.bin": "weights, CTranslate2",
-    "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
-    "model_description.py": "the shape, as OpenNMT-tf reads it; `checkpoint` and `ckpt-*` are its weights",
-}
+    tar xf {name}.tar.gz
+    pip install ctranslate2=={version} sentencepiece
+    python - <<'END'
+    import ctranslate2, sentencepiece
+    pieces = sentencepiece.SentencePieceProcessor(model_file="{name}/sentencepiece.model")
+    translator = ctranslate2.Translator("{name}")
+    source = pieces.encode("A sentence.", out_type=str)
+    print(pieces.decode(translator.translate_batch([source], use_vmap={vocabulary_map})[0].hypotheses[0]))
+    END
+
+`sha256sum --check {sums}` finds a damaged file.
+
+## Scores and speed
+
+{scores}
+
+BLEU: {signature}. Words a second are those of the source, with tokenization and detokenization, on {cores} of
+{cpu}.
+
+## Data and licences
+
+{data}
+
+The model was made of these data; whether and how it may be used follows from their licences.
+
+## Files
+
+{files}
+"""
 
 
-def package(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: Path | None, output: Path) -> None:
-    """Copy everything into a new folder ``output``; a folder there is replaced only by a complete one."""
-    if not (weights / "model.bin").exists() and not (weights / "checkpoint").exists():
-        raise UserError(f"{weights}: neither CTranslate2 weights (model.bin) nor an OpenNMT-tf checkpoint in it")
-    with whole(output) as part:
-        shutil.copytree(weights, part)
-        shutil.copy(sentencepiece, part / "sentencepiece.model")
-        if vocabulary_map:
-            shutil.copy(vocabulary_map, part / "vmap.txt")
-        write_json(part / "model.json", description)
-        rows = "".join(f"| `{name}` | {what} |\n" for name, what in ROWS.items() if (part / name).exists())
-        values = {**description, "role_sentence": ROLES[description["role"]], "rows": rows}
-        write_text(part / "README.md", README.format(**values))
+def measured(measurements: list[dict[str, Any]], description: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records of this model. Raises UserError if there is none."""
+    names = {
+        "system": description["system"],
+        "compute_type": description["quantization"],
+        "engine": description["engine"],
+    }
+    found = [record for record in measurements if names.items() <= record.items()]
+    if not found:
+        raise UserError(f"no measurement of {names}; a model is packaged with its scores, measure it first")
+    return found
+
+
+def teachers(measurements: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records of the teachers at full precision, with the map off, at their widest beam."""
+    asked = {"role": "teacher", "engine": "ctranslate2", "compute_type": "float32", "vocabulary_map": False}
+    found = [record for record in measurements if asked.items() <= record.items()]
+    return [record for record in found if record["beam_size"] == max(row["beam_size"] for row in found)]
+
+
+def card(
+    description: dict[str, Any], measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], folder: Path
+) -> str:
+    """The README of the package in ``folder``."""
+    own = measured(measurements, description)
+    first, cores = own[0], len(own[0]["cores"])
+    front = {
+        "language": [description["source"], description["target"]],
+        "license": "other",
+        "license_name": "that of the data, see below",
+        "library_name": description["engine"],
+        "pipeline_tag": "translation",
+        "tags": ["translation", description["engine"], "nmt-frontier", description["role"]],
+    }
+    values = {
+        "front": yaml.safe_dump(front, sort_keys=False, allow_unicode=True),
+        "role_sentence": ROLES[description["role"]],
+        "name": folder.name,
+        "version": first["engine_version"],
+        "sums": SUMS,
+        "scores": _table([*map(_scores, own), *map(_scores, teachers(measurements))]),
+        "signature": first["bleu_signature"],
+        "cores": "one core" if cores == 1 else f"{cores} cores",
+        "cpu": first["cpu"],
+        "data": _table([*map(_corpus, corpora)]),
+        "files": _table([{"file": path.name, "bytes": f"{path.stat().st_size:,}"} for path in _files(folder)]),
+    }
+    return CARD.format(**description, **values)
+
+
+def _table(rows: list[dict[str, str]]) -> str:
+    return tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True)
+
+
+def _scores(record: dict[str, Any]) -> dict[str, str]:
+    return {
+        "system": record["system"],
+        "test set": record["test_set"],
+        "search": "greedy" if record["beam_size"] == 1 else f"beam {record['beam_size']}",
+        "map": "yes" if record["vocabulary_map"] else "no",
+        "BLEU": f"{record['bleu']:.2f}",
+        "chrF": f"{record['chrf']:.2f}",
+        "words/s": f"{record['source_words_per_second']:,.0f}",
+        "memory, MB": f"{record['peak_rss_bytes'] / 1e6:.0f}",
+    }
+
+
+def _corpus(corpus: dict[str, Any]) -> dict[str, str]:
+    addresses = [corpus["url"]] if isinstance(corpus["url"], str) else corpus["url"] or []
+    return {
+        "corpus": corpus["name"],
+        "used for": corpus["role"],
+        "licence": corpus["licence"],
+        "address": " ".join(addresses) or "-",
+    }
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def package(model: Path, measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], output: Path) -> None:
+    """Write the archive. Raises UserError for a model that was not measured, or a name that is no .tar.gz."""
+    if not output.name.endswith(SUFFIX):
+        raise UserError(f"{output}: the archive's name has to end in {SUFFIX}")
+    description = read_json(model / "model.json")
+    with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
+        folder = Path(temporary) / output.name.removesuffix(SUFFIX)
+        shutil.copytree(model, folder, ignore=shutil.ignore_patterns("README.md", ".*"))
+        write_text(folder / "README.md", card(description, measurements, corpora, folder))
+        sums = [f"{sha256(path)}  {path.relative_to(folder)}\n" for path in _files(folder)]
+        write_text(folder / SUMS, "".join(sums))
+        with (
+            whole(output) as part,
+            open(part, "wb") as raw,
+            gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed,
+            tarfile.open(mode="w", fileobj=packed) as archive,
+        ):
+            for path in _files(folder):
+                archive.add(path, str(path.relative_to(temporary)), filter=_anonymous)
+
+
+def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Without owner and time, so that equal files give equal bytes."""
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o644
+    return entry
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert or distill.train")
-    parser.add_argument("--sentencepiece", type=Path, required=True)
-    parser.add_argument("--map", type=Path, help="vocabulary map; CTranslate2 only")
-    parser.add_argument("--learning", type=Path, required=True, help="JSON of distill.train: shape and parameters")
-    parser.add_argument("--quantization", required=True, help="type of the weights")
-    parser.add_argument("--engine", required=True, choices=["ctranslate2", "opennmt-tf"])
-    parser.add_argument("--description", type=json.loads, required=True, help="JSON: study, system, role, languages")
-    parser.add_argument("--output", type=Path, required=True, help="model folder to write")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of the study")
+    parser.add_argument("--corpora", type=json.loads, required=True, help="JSON list: name, role, licence, url of each")
+    parser.add_argument("--output", type=Path, required=True, help=f"archive to write, *{SUFFIX}")
     args = parser.parse_args()
-
-    learning = read_json(args.learning)
-    description = {
-        "format": 1,
-        "engine": args.engine,
-        **args.description,
-        "shape": learning["shape"],
-        "parameters": learning["parameters"],
-        "quantization": args.quantization,
-        "vocabulary_map": args.map is not None,
-        "made_by": {"steps": learning["steps"]},
-    }
-    package(description, args.weights, args.sentencepiece, args.map, args.output)
+    package(args.model, read_json(args.measurements), args.corpora, args.output)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,9 @@ EPOCHS = range(1, config["distillation"]["epochs"] + 1)
 TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
 GPU = 1 if config["distillation"]["device"] == "cuda" else 0
+# CTranslate2 has no recurrent models; the map is fitted to the first student that it has.
+MAP_SYSTEM = next((name for name in MEASURED if name in STUDENTS and not SYSTEMS[name].shape["cell"]), None)
+MAP_TYPE = "int8" if "int8" in TYPES else TYPES[0]
 # The map is made of what the students learn from, the teachers' translations if there are any.
 MAPPED = next((name for name, mixture in config["mixtures"].items() if mixture["targets"] != "original"), ORIGINAL)
 KEEP_REJECTED = config["keep_rejected"]
@@ -81,6 +84,7 @@ wildcard_constraints:
 scattergather:
     part=config["cleaning_shards"],
     shard=config["distillation"]["shards"],
+    alignment=config["alignment"]["shards"],
 
 
 if workflow.is_main_process:  # not in the jobs, which read this file too

@@ -3,6 +3,9 @@
 TIMED = CORPORA["test"][0]
 SHOWN = f"{TYPES[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
+# Types whose rounding is looked at; float32 is what they are held against.
+ROUNDED = [type for type in TYPES if type != "float32" and "bfloat16" not in type]
+
 # name of the picture: x axis, scale
 FRONTS = {
     "front_speed": ("source_words_per_second", "log"),
@@ -108,6 +111,32 @@ rule training_table:
         runtime=10,
     shell:
         "python -m decode.training_table --learning {input.learning} --output {output.table} 2> {log}"
+
+
+rule quantization:
+    """What rounding does to the weights of the student that is timed first, layer by layer, and to its BLEU."""
+    input:
+        exact=f"{STUDY}/systems/{MAP_SYSTEM}/converted/float32",
+        rounded=[f"{STUDY}/systems/{MAP_SYSTEM}/converted/{type}" for type in ROUNDED],
+        measurements=rules.score.output.measurements,
+    output:
+        json=f"{REPORT}/quantization.json",
+        table=f"{REPORT}/quantization.md",
+    log:
+        f"{STUDY}/logs/quantization.log",
+    benchmark:
+        f"{STUDY}/benchmarks/quantization.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        system=MAP_SYSTEM,
+    shell:
+        "python -m export.quantization --exact {input.exact} --rounded {input.rounded} --system {params.system}"
+        " --measurements {input.measurements} --json {output.json} --markdown {output.table} 2> {log}"
 
 
 rule corpora_plot:

@@ -18,7 +18,6 @@ ENGINES = {  # name in model.json: module and class
     "ctranslate2": ("decode.engines.ctranslate2", "CTranslate2"),
     "opennmt-tf": ("decode.engines.opennmt_tf", "OpenNMTTF"),
 }
-MAXIMUM_OUTPUT = 150  # pieces, as in the WNGT 2020 submission: every engine stops a runaway sentence at the same place
 
 Batch = list[list[str]]
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import ctranslate2
 
-from decode.engines import MAXIMUM_OUTPUT, Batch, Engine, Search
+from decode.engines import Batch, Engine, Search
+from formats.decoding import MAXIMUM_OUTPUT, compute_type
 from formats.errors import UserError
 
 
@@ -14,16 +15,16 @@ class CTranslate2(Engine):
     version = ctranslate2.__version__
 
     def __init__(self, folder: Path, description: dict[str, Any], search: Search):
-        compute_type = description["quantization"]
+        asked = compute_type(description["quantization"])
         supported = ctranslate2.get_supported_compute_types("cpu")
-        if compute_type not in supported:  # asked first, as CTranslate2 may take another type silently
+        if asked not in {*supported, "default"}:  # asked first, as CTranslate2 may take another type silently
             known = ", ".join(sorted(supported))
-            raise UserError(f"{folder}: this CPU does not compute in {compute_type}; it supports {known}")
+            raise UserError(f"{folder}: this CPU does not compute in {asked}; it supports {known}")
         if search.vocabulary_map and not (folder / "vmap.txt").exists():
             raise UserError(f"{folder}: its vocabulary map vmap.txt is missing; decode with --no-vocabulary-map")
         try:
             self._translator = ctranslate2.Translator(
-                str(folder), device="cpu", compute_type=compute_type, inter_threads=search.workers, intra_threads=1
+                str(folder), device="cpu", compute_type=asked, inter_threads=search.workers, intra_threads=1
             )
         except (RuntimeError, ValueError, MemoryError) as error:
             raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error

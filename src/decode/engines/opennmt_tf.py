@@ -16,7 +16,8 @@ import opennmt
 import tensorflow as tf
 from opennmt.utils.checkpoint import Checkpoint
 
-from decode.engines import MAXIMUM_OUTPUT, Batch, Engine, Search
+from decode.engines import Batch, Engine, Search
+from formats.decoding import MAXIMUM_OUTPUT
 from formats.errors import UserError
 
 tf.get_logger().setLevel("ERROR")

@@ -1,0 +1,198 @@
+"""How fast phrases are counted, in how much memory, against a plain Python extractor and fast_align itself.
+
+The load is the real pairs of the mirror folder in 32,000 pieces, aligned by fast_align, again and again; each time some
+pieces are replaced by others, so that n-grams and phrases keep growing as in real text. Counting runs as in the
+pipeline: one process a shard, two at a time on two cores, then one that merges.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sentencepiece
+from corpora import CORES, real_pairs, run_all
+
+from decode.machine import describe, load_average
+from export.aligners import FastAlign
+from export.alignment import aligned
+from export.phrase_table import PhraseTable
+from export.phrases import MAX_NGRAM
+from formats import records
+from formats.errors import UserError, command
+from formats.files import write_json
+
+PIECES = 32_000
+SHARDS = 8
+BLOCK = 20_000
+REPLACED = 2  # pieces of each side of a pair
+
+Aligned = tuple[list[str], list[str], str]
+
+
+def in_pieces(pairs: list[tuple[bytes, bytes]], folder: Path) -> tuple[list[tuple[list[str], list[str]]], list[str]]:
+    """The pairs in the pieces of a joint SentencePiece model of their own, and its vocabulary."""
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=(side.decode() for pair in pairs for side in pair),
+        model_prefix=str(folder / "sentencepiece"),
+        vocab_size=PIECES,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
+    sides = (model.encode([side.decode() for side in column], out_type=str) for column in zip(*pairs, strict=True))
+    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    return [pair for pair in zip(*sides, strict=True) if all(pair)], pieces
+
+
+def load(pairs: list[Aligned], pieces: list[str], count: int) -> Iterator[bytes]:
+    """``count`` aligned pairs as blocks of TSV, the same every time."""
+    generator = np.random.default_rng(2)
+    for start in range(0, count, BLOCK):
+        size = min(BLOCK, count - start)
+        places = generator.integers(0, 1 << 30, (size, 2, REPLACED)).tolist()
+        # Zipf's law: low numbers are the frequent pieces.
+        others = np.minimum(generator.zipf(1.2, (size, 2, REPLACED)) - 1, len(pieces) - 1).tolist()
+        lines = []
+        for row in range(size):
+            source, target, links = pairs[(start + row) % len(pairs)]
+            for side, where, what in zip(
+                (source := [*source], target := [*target]), places[row], others[row], strict=True
+            ):
+                for place, number in zip(where, what, strict=True):
+                    side[place % len(side)] = pieces[number]
+            lines.append(f"{' '.join(source)}\t{' '.join(target)}\t{links}\n")
+        yield "".join(lines).encode()
+
+
+def counted(raw: Path, vocabulary: Path, folder: Path) -> dict[str, Any]:
+    """Count and merge with one process a core; seconds, peak memory, entries."""
+    shards = [str(folder / "shards" / str(k)) for k in range(1, SHARDS + 1)]
+    shared = ["export.phrases", "--alignments", str(raw), "--vocabulary", str(vocabulary)]
+    start = time.monotonic()
+    peak = run_all([[*shared, "--shard", f"{k}/{SHARDS}", "--output", shard] for k, shard in enumerate(shards, 1)])
+    extracted = time.monotonic()
+    table = folder / "table"
+    merging = ["export.phrase_table", "--shards", *shards, "--vocabulary", str(vocabulary), "--output", str(table)]
+    merge_peak = run_all([merging])
+    end = time.monotonic()
+    pairs = records.count(raw)
+    found = PhraseTable.load(table)
+    result = {
+        "pairs": pairs,
+        "pairs_per_second": round(pairs / (end - start)),
+        "extract_seconds": round(extracted - start, 2),
+        "merge_seconds": round(end - extracted, 2),
+        "extract_peak_rss_bytes": peak,
+        "merge_peak_rss_bytes": merge_peak,
+        "entries": len(found.phrases.keys),
+        "phrases": int(found.phrases.counts.sum()),
+        "table_bytes": sum(path.stat().st_size for path in table.rglob("*") if path.is_file()),
+        "load_average": load_average(),
+    }
+    shutil.rmtree(folder)
+    return result
+
+
+def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
+    """What one writes first: dictionaries of tuples, a phrase after the other."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for source, target, alignment in pairs:
+        links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
+        for start in range(len(source)):
+            for end in range(start + 1, min(start + MAX_NGRAM, len(source)) + 1):
+                inside = [j for i, j in links if start <= i < end]
+                if not inside:
+                    continue
+                low, high = min(inside), max(inside)
+                if all(start <= i < end for i, j in links if low <= j <= high):
+                    counts.update((*source[start:end], word) for word in set(target[low : high + 1]))
+    return counts
+
+
+def rate(function, pairs: int, runs: int) -> dict[str, Any]:
+    """Pairs a second: median, least and most of several runs."""
+    rates = []
+    for _ in range(runs):
+        start = time.monotonic()
+        function()
+        rates.append(pairs / (time.monotonic() - start))
+    rounded = (round(value, 1) for value in (statistics.median(rates), min(rates), max(rates)))
+    return dict(zip(("pairs_per_second", "min", "max"), rounded, strict=True)) | {"runs": runs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000], help="pairs")
+    parser.add_argument("--plain-pairs", type=int, default=20_000, help="(default: %(default)s)")
+    parser.add_argument("--folder", type=Path, help="scratch space, 10 GB for 10 million pairs")
+    parser.add_argument("--output", type=Path, required=True, help="JSON")
+    args = parser.parse_args()
+    if not args.mirror:
+        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
+    folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="vmap-"))
+    try:
+        result = measured(args, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    write_json(args.output, result)
+    print(json.dumps(result["ratios"]))
+
+
+def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    pairs, pieces = in_pieces(real_pairs(args.mirror), folder)
+    vocabulary, raw = folder / "vocabulary.txt", folder / "aligned.tsv.zst"
+    vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+
+    start = time.monotonic()
+    FastAlign.train(iter(pairs), folder)
+    train_seconds = time.monotonic() - start
+    aligner = FastAlign(folder)
+    start = time.monotonic()
+    found = list(aligned(iter(pairs), aligner))
+    apply_rate = len(pairs) / (time.monotonic() - start)
+    real = [(source, target, links) for (source, target), (_, _, links) in zip(pairs, found, strict=True)]
+
+    records.write_blocks(raw, load(real, pieces, BLOCK))
+    counted(raw, vocabulary, folder / "first")  # compiles, once on a machine
+    scaling = []
+    for size in args.sizes:
+        records.write_blocks(raw, load(real, pieces, size))
+        scaling.append(counted(raw, vocabulary, folder / "full"))
+        print(f"{size:,} pairs: {scaling[-1]}", file=sys.stderr, flush=True)
+    few = real[: args.plain_pairs]
+    rival = rate(lambda: plain(few), len(few), 3)
+    full, sizes = scaling[-1]["pairs_per_second"], " ".join(map(str, args.sizes))
+    return {
+        "command": f"python benchmarks/vmap.py --sizes {sizes} --plain-pairs {args.plain_pairs}",
+        "machine": describe(),
+        "cores": len(CORES),
+        "shards": SHARDS,
+        "vocabulary": len(pieces),
+        "real_pairs": len(pairs),
+        "pieces_per_pair": round(sum(len(s) + len(t) for s, t in pairs) / len(pairs), 1),
+        "scaling": scaling,
+        "fast_align": {"train_seconds": round(train_seconds, 1), "apply_pairs_per_second": round(apply_rate)},
+        "plain Python extractor, one core": rival,
+        "ratios": {
+            "plain Python extractor, a core each": round(full / len(CORES) / rival["pairs_per_second"], 1),
+            "applying fast_align, a core each": round(full / len(CORES) / apply_rate, 1),
+            "training and applying fast_align on the real pairs, a core each": round(
+                full / len(CORES) / (len(pairs) / (train_seconds + len(pairs) / apply_rate)), 1
+            ),
+        },
+    }
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,84 @@
+"""A self-contained, movable model folder: weights, SentencePiece model, vocabulary map, model.json, README."""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from formats.errors import UserError, command
+from formats.files import read_json, whole, write_json, write_text
+from formats.vocabulary_map import check
+
+README = """# {source}-{target} translation model "{system}" ({quantization})
+
+{role_sentence} Shape {shape}, {parameters:,} parameters, weights in {quantization}, for the engine {engine}.
+Made by the study `{study}` of nmt-frontier.
+
+    echo "A sentence." | python -m decode.translate --model .
+
+| file | what |
+|---|---|
+| `model.json` | what this folder is, for programs |
+| `sentencepiece.model` | splits both languages into the pieces of the joint vocabulary |
+{rows}"""
+ROLES = {
+    "teacher": "The teacher: trained on the original data.",
+    "student": "A student: trained on the teacher's translations (sequence-level distillation).",
+    "control": "A control: the same shape as a student, trained on the original data.",
+}
+ROWS = {
+    "model.bin": "weights, CTranslate2",
+    "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
+    "model_description.py": "the shape, as OpenNMT-tf reads it; `checkpoint` and `ckpt-*` are its weights",
+}
+
+
+def make(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: Path | None, output: Path) -> None:
+    """Copy everything into a new folder ``output``; a folder there is replaced only by a complete one.
+
+    Raises UserError for weights that are none, and for a map with a piece that the model's vocabulary lacks.
+    """
+    if not (weights / "model.bin").exists() and not (weights / "checkpoint").exists():
+        raise UserError(f"{weights}: neither CTranslate2 weights (model.bin) nor an OpenNMT-tf checkpoint in it")
+    if vocabulary_map:
+        vocabulary = [piece for path in sorted(weights.glob("*vocabulary.json")) for piece in read_json(path)]
+        check(vocabulary_map, vocabulary)
+    with whole(output) as part:
+        shutil.copytree(weights, part, ignore=shutil.ignore_patterns(".*"))  # Snakemake leaves a file there
+        shutil.copy(sentencepiece, part / "sentencepiece.model")
+        if vocabulary_map:
+            shutil.copy(vocabulary_map, part / "vmap.txt")
+        write_json(part / "model.json", description)
+        rows = "".join(f"| `{name}` | {what} |\n" for name, what in ROWS.items() if (part / name).exists())
+        values = {**description, "role_sentence": ROLES[description["role"]], "rows": rows}
+        write_text(part / "README.md", README.format(**values))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert or distill.train")
+    parser.add_argument("--sentencepiece", type=Path, required=True)
+    parser.add_argument("--map", type=Path, help="vocabulary map; CTranslate2 only")
+    parser.add_argument("--learning", type=Path, required=True, help="JSON of distill.train: shape and parameters")
+    parser.add_argument("--quantization", required=True, help="type of the weights")
+    parser.add_argument("--engine", required=True, choices=["ctranslate2", "opennmt-tf"])
+    parser.add_argument("--description", type=json.loads, required=True, help="JSON: study, system, role, languages")
+    parser.add_argument("--output", type=Path, required=True, help="model folder to write")
+    args = parser.parse_args()
+
+    learning = read_json(args.learning)
+    description = {
+        "format": 1,
+        "engine": args.engine,
+        **args.description,
+        "shape": learning["shape"],
+        "parameters": learning["parameters"],
+        "quantization": args.quantization,
+        "vocabulary_map": args.map is not None,
+        "made_by": {"steps": learning["steps"]},
+    }
+    make(description, args.weights, args.sentencepiece, args.map, args.output)
+
+
+if __name__ == "__main__":
+    command(main)

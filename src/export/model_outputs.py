@@ -1,0 +1,55 @@
+"""What a model says to the sentences of a corpus if its whole vocabulary is open, greedily and in pieces.
+
+Records ``source pieces<TAB>output pieces<TAB>reference pieces``: what export.coverage holds a vocabulary map against.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import ctranslate2
+import sentencepiece
+
+from formats import records
+from formats.decoding import MAXIMUM_OUTPUT
+from formats.errors import command
+from formats.progress import progress
+
+BATCH_TOKENS = 2048
+
+
+def outputs(corpus: Path, weights: Path, model: Path, threads: int) -> Iterator[records.Record]:
+    """Decode the whole corpus, a test or dev set, with the CTranslate2 model in ``weights``."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    sources, references = (
+        processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
+    )
+    translator = ctranslate2.Translator(str(weights), device="cpu", inter_threads=threads, intra_threads=1)
+    results = translator.translate_iterable(
+        iter(sources),
+        max_batch_size=BATCH_TOKENS,
+        batch_type="tokens",
+        beam_size=1,
+        max_input_length=0,
+        min_decoding_length=0,
+        max_decoding_length=MAXIMUM_OUTPUT,
+    )
+    for source, result, reference in zip(sources, results, references, strict=True):
+        yield " ".join(source), " ".join(result.hypotheses[0]), " ".join(reference)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", type=Path, required=True, help="records of pairs")
+    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert")
+    parser.add_argument("--sentencepiece", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path, required=True, help="records to write")
+    args = parser.parse_args()
+
+    decoded = outputs(args.corpus, args.weights, args.sentencepiece, args.threads)
+    records.write(args.output, progress(decoded, "decoding", unit="sentence"))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,44 @@
+"""Marian's lexical shortlist (Junczys-Dowmunt et al. 2018) in its own format: 100 translations of each source word.
+
+The format is that of fast_align's ``extract_lex``, ``target source probability``, which Marian reads with ``--shortlist
+FILE 100 100``: its 100 most frequent words are the first of its vocabulary. SHORTLIST is the same for CTranslate2.
+"""
+
+import argparse
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from export.phrase_table import PhraseTable
+from export.vocabulary_map import Knobs
+from formats.errors import command
+from formats.files import write_text
+
+SHORTLIST = Knobs(counted="links", max_ngram=1, min_frequency=1, meanings=100, unaligned=0, most_frequent=100)
+
+
+def lines(table: PhraseTable, best: int) -> Iterator[str]:
+    """Marian's format: of each source piece the ``best`` target pieces by count(source, target) / count(source)."""
+    keys, counts = (np.asarray(side) for side in table.links)
+    sources, targets = ((keys >> np.uint64(shift) & np.uint64(0xFFFF)).astype(np.int64) for shift in (16, 0))
+    starts = np.flatnonzero(np.diff(sources, prepend=-1))
+    for start, end in itertools.pairwise([*starts, len(keys)]):
+        total = counts[start:end].sum()
+        for row in start + np.argsort(-counts[start:end], kind="stable")[:best]:
+            target, source = (table.pieces[side[row] - 1] for side in (targets, sources))
+            yield f"{target} {source} {counts[row] / total:.8f}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
+    parser.add_argument("--best", type=int, default=100)
+    parser.add_argument("--output", type=Path, required=True, help="shortlist to write")
+    args = parser.parse_args()
+    write_text(args.output, "".join(lines(PhraseTable.load(args.phrase_table), args.best)))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,63 @@
+"""A folder as the shared tasks on efficient translation want it: ``run.sh HARDWARE TASK < source > target``.
+
+The engine and SentencePiece are all that the image holds beside the model; SIZES.md says what each part takes.
+"""
+
+import argparse
+import importlib.metadata
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from tabulate import tabulate
+
+from formats.errors import UserError, command
+from formats.files import read_json, whole, write_text
+
+FILES = Path(__file__).parent / "submission_files"
+LIBRARIES = ("ctranslate2", "sentencepiece")
+NEEDED = (*LIBRARIES, "numpy", "PyYAML")  # what they import
+
+
+def make(model: Path, output: Path) -> None:
+    """Write the folder. Raises UserError for a model folder of another engine."""
+    description = read_json(model / "model.json")
+    if description["engine"] != "ctranslate2":
+        raise UserError(f"{model}: is for {description['engine']}; a submission holds a CTranslate2 model")
+    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    with whole(output) as part:
+        shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns("README.md", ".*"))
+        for file in FILES.iterdir():
+            shutil.copy(file, part)
+        write_text(part / "Dockerfile", (FILES / "Dockerfile").read_text().format(**versions))
+        write_text(part / "SIZES.md", tabulate(sizes(part), ["part", "bytes", "MB"], "pipe", colalign=("left",)) + "\n")
+
+
+def sizes(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Bytes of each library with its files, of each file of the model, and of all without and with the model."""
+    parts = {f"{name} {importlib.metadata.version(name)}": installed(name) for name in NEEDED}
+    parts["run.sh, translate.py"] = sum((folder / name).stat().st_size for name in ("run.sh", "translate.py"))
+    model = {f"model/{path.name}": path.stat().st_size for path in sorted((folder / "model").iterdir())}
+    without = sum(parts.values())
+    everything = without + sum(model.values())
+    for name, size in {**parts, "without the model": without, **model, "with the model": everything}.items():
+        yield name, f"{size:,}", f"{size / 1e6:.1f}"
+
+
+def installed(name: str) -> int:
+    """Bytes of an installed library, as its wheel lists its files; the image has no compiled Python."""
+    files = importlib.metadata.files(name) or []
+    paths = [Path(file.locate()) for file in files if file.suffix != ".pyc"]
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    args = parser.parse_args()
+    make(args.model, args.output)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,48 @@
+"""Standard input to standard output with the model beside this file: engine, SentencePiece, and nothing else.
+
+Batches as in the submission to WNGT 2020 (Klein et al., section 4): sorted inside a window, cut by tokens.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import ctranslate2
+import sentencepiece
+
+BATCH_TOKENS = {"CPU-ST": 512, "CPU-MT": 256, "GPU": 6000}
+TASKS = ("throughput", "latency")
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in BATCH_TOKENS or sys.argv[2] not in TASKS:
+        sys.exit(f"usage: run.sh {'|'.join(BATCH_TOKENS)} {'|'.join(TASKS)} < source > target")
+    hardware, task = sys.argv[1:]
+    model = Path(__file__).resolve().parent / "model"
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
+    cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
+    workers, threads = (cores, 1) if task == "throughput" else (1, cores)
+    device = "cuda" if hardware == "GPU" else "cpu"
+    translator = ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
+    options = {
+        "beam_size": 1,
+        "max_input_length": 0,
+        "min_decoding_length": 0,
+        "max_decoding_length": 150,
+        "use_vmap": (model / "vmap.txt").exists(),
+    }
+    lines = (line.rstrip(b"\n").decode(errors="replace") for line in sys.stdin.buffer)
+    sources = (pieces.encode(line, out_type=str) for line in lines)
+    if task == "latency":
+        results = (translator.translate_batch([source], **options)[0] for source in sources)
+    else:
+        size = BATCH_TOKENS[hardware]
+        results = translator.translate_iterable(sources, max_batch_size=size, batch_type="tokens", **options)
+    for result in results:
+        sys.stdout.buffer.write(pieces.decode(result.hypotheses[0]).encode() + b"\n")
+        if task == "latency":
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

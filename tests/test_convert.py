@@ -1,0 +1,105 @@
+"""Conversion to CTranslate2: what goes wrong is said, and a good folder outlives it."""
+
+import resource
+import shutil
+import signal
+import sys
+
+import ctranslate2
+import pytest
+from models import folders
+
+from export import convert
+from formats.errors import UserError
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    return shutil.copytree(folders()["opennmt-tf"], tmp_path / "averaged")
+
+
+@pytest.fixture
+def run(checkpoint, tmp_path, monkeypatch):
+    """Convert into folders of these types, beside the checkpoint."""
+
+    def converted(*types):
+        outputs = [str(tmp_path / "converted" / type) for type in types]
+        monkeypatch.setattr(sys, "argv", ["convert", "--checkpoint", str(checkpoint), "--outputs", *outputs])
+        convert.main()
+
+    return converted
+
+
+def test_every_type_opens_and_takes_its_bytes(run, tmp_path):
+    run("float32", "float16", "int16", "int8", "int8_float16")
+    weights = {path.name: (path / "model.bin").stat().st_size for path in (tmp_path / "converted").iterdir()}
+    assert weights["float32"] > 1.8 * weights["float16"] > weights["int8"] > weights["int8_float16"]
+    for name in weights:
+        assert ctranslate2.Translator(str(tmp_path / "converted" / name)).translate_batch([["a"]])
+
+
+def test_converting_again_gives_the_same_bytes(run, tmp_path):
+    run("int8")
+    path = tmp_path / "converted" / "int8" / "model.bin"
+    first = path.read_bytes()
+    run("int8")
+    assert path.read_bytes() == first
+
+
+def kept_in_spite_of(run, tmp_path, message):
+    """A conversion that fails with this message leaves the folder of an earlier one as it was."""
+    good = tmp_path / "converted" / "int8" / "model.bin"
+    before = good.read_bytes()
+    with pytest.raises((UserError, OSError), match=message):
+        run("int8")
+    assert good.read_bytes() == before
+    assert [path.name for path in good.parent.parent.iterdir()] == ["int8"]
+
+
+@pytest.mark.parametrize("pattern", ["ckpt-1.data*", "ckpt-1.index"])
+def test_a_damaged_checkpoint(run, checkpoint, tmp_path, pattern):
+    run("int8")
+    path = next(checkpoint.glob(pattern))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    kept_in_spite_of(run, tmp_path, "averaged: the checkpoint is damaged or does not fit its vocabulary")
+
+
+@pytest.mark.parametrize("change", [lambda lines: lines[:-5], lambda lines: [*lines, "more\n"]])
+def test_a_vocabulary_that_does_not_fit(run, checkpoint, tmp_path, change):
+    run("int8")
+    path = checkpoint / "vocabulary.txt"
+    path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
+    kept_in_spite_of(run, tmp_path, "averaged: the checkpoint is damaged or does not fit its vocabulary")
+
+
+def test_no_checkpoint(run, checkpoint, tmp_path):
+    run("int8")
+    (checkpoint / "checkpoint").unlink()
+    kept_in_spite_of(run, tmp_path, "averaged: no checkpoint here; train the system first")
+
+
+def test_a_disk_that_is_full(run, tmp_path):
+    """The limit on the size of a file stands for the end of the disk."""
+    run("int8")
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        kept_in_spite_of(run, tmp_path, "File too large")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_an_unknown_type(run, tmp_path):
+    run("int8")
+    with pytest.raises(UserError, match="averaged: as int4: "):
+        run("int4")
+    assert [path.name for path in (tmp_path / "converted").iterdir()] == ["int8"]
+
+
+def test_bfloat16_says_what_it_needs(run, tmp_path):
+    if sys.modules.get("torch"):
+        pytest.skip("PyTorch is installed")
+    with pytest.raises(UserError, match="bfloat16 requires torch"):
+        run("bfloat16")

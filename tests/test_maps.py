@@ -1,0 +1,178 @@
+"""Maps in the engine: counted, timed, explained; what is written about them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sentencepiece
+from models import folders, sentences
+
+from decode import map_plot, map_table, map_timing
+from decode.engines import Search, load
+from export import coverage, model_outputs
+from export.explain import explain
+from export.vocabulary_map import Knobs, name
+from formats import records
+from formats.errors import UserError
+from formats.files import read_json, write_json
+from formats.vocabulary_map import VocabularyMap
+
+
+@pytest.fixture(scope="module")
+def model():
+    return folders()["int8"]
+
+
+@pytest.fixture(scope="module")
+def processor(model):
+    return sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
+
+
+@pytest.fixture(scope="module")
+def maps(processor, tmp_path_factory):
+    """Two maps in which the n-grams of the test set bring pieces of their own."""
+    folder = tmp_path_factory.mktemp("maps")
+    pieces = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
+    for number, size in enumerate((4, 12), 1):
+        lines = [f"{piece}\t{' '.join(np.roll(pieces, -3 * k)[:size])}\n" for k, piece in enumerate(pieces)]
+        two = f"{pieces[0]} {pieces[1]}\t{pieces[-1]}\n"
+        (folder / f"{name(Knobs(number, 1, 20))}.txt").write_text(f"\t{pieces[5]} {pieces[7]}\n{''.join(lines)}{two}")
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def test_set(tmp_path_factory):
+    path = tmp_path_factory.mktemp("set") / "t.tsv.zst"
+    records.write(path, zip(sentences(30), sentences(30, seed=2), strict=True))
+    return path
+
+
+def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processor, maps):
+    lines = [processor.encode(line, out_type=str) for line in sentences(20)]
+    for path in maps:
+        with map_timing.with_map(model, path) as folder:
+            translator = load(folder, Search(vocabulary_map=True))._translator
+            for size in (1, 3, 20):
+                batch = lines[:size]
+                results = translator.translate_batch(
+                    batch, beam_size=1, use_vmap=True, return_logits_vocab=True, max_decoding_length=1
+                )
+                found = np.array(results[0].logits[0][0]).size
+                assert found == len(VocabularyMap.load(path).candidates(batch))
+
+
+def timed(model, maps, test_set, output, *options):
+    command = [sys.executable, "-m", "decode.map_timing", "--model", model, "--maps", *maps, "--test-set", test_set]
+    command += ["--target-language", "de", "--runs", "2", "--batch-tokens", "1", "30", "--output", output, *options]
+    subprocess.run(list(map(str, command)), check=True)
+    return read_json(output)
+
+
+@pytest.fixture(scope="module")
+def timing(model, maps, test_set, tmp_path_factory):
+    return timed(model, maps, test_set, tmp_path_factory.mktemp("timing") / "timing.json")
+
+
+def test_every_map_is_timed_in_every_batch_size(timing, maps):
+    rows = {(row["map"], row["batch_tokens"]): row for row in timing["rows"]}
+    assert rows.keys() == {(name, tokens) for name in ("whole", *(m.stem for m in maps)) for tokens in (1, 30)}
+    for row in rows.values():
+        assert row["seconds_min"] <= row["seconds"] <= row["seconds_max"]
+        assert row["times_faster_min"] <= row["times_faster"] <= row["times_faster_max"]
+    assert rows["whole", 1]["candidates"] == rows["whole", 30]["candidates"] == 121
+    small, large = (rows[m.stem, 1]["candidates"] for m in maps)
+    assert small < large < 121 and rows[maps[0].stem, 30]["candidates"] > small
+    assert rows["whole", 1]["bleu_delta"] == 0 and rows["whole", 1]["bleu_p"] == 1
+    assert timing["sentences"] == 30 and timing["test_set"] == "t"
+
+
+def test_a_fixed_number_of_steps_tells_the_output_layer_from_the_rest(model, maps, test_set, tmp_path):
+    found = timed(model, maps, test_set, tmp_path / "steps.json", "--steps", 5, "--sentences", 10)
+    rows = {(row["map"], row["batch_tokens"]): row for row in found["rows"]}
+    assert rows["nothing", 1]["candidates"] == 3 and "bleu" not in rows["whole", 1]
+    assert {"output_layer_share", "output_layer_times_faster"} <= rows[maps[0].stem, 30].keys()
+    assert found["sentences"] == 10 and found["steps"] == 5
+
+
+def test_a_map_the_engine_does_not_use_as_we_read_it_is_an_error(model, maps, test_set, monkeypatch):
+    lines = [record[0] for record in records.read(test_set)]
+    timing = map_timing.Timing(model, lines, steps=None)
+    monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
+    with pytest.raises(UserError, match=r"candidates in the first batches"):
+        timing.run(map_timing.Way("m", maps[0], 30))
+
+
+def test_maps_are_for_ctranslate2():
+    with pytest.raises(UserError, match="vocabulary maps are CTranslate2's"):
+        map_timing.Timing(folders()["opennmt-tf"], ["a"], steps=None)
+
+
+@pytest.fixture(scope="module")
+def covered(maps, model, test_set, processor, tmp_path_factory):
+    """As export.coverage writes it, for maps that come from no phrase table."""
+    path = tmp_path_factory.mktemp("outputs") / "t.tsv.zst"
+    records.write(path, model_outputs.outputs(test_set, model, model / "sentencepiece.model", 1))
+    read = coverage.read(path)
+    assert [" ".join(sentence.source) for sentence in read] == [
+        " ".join(processor.encode(line, out_type=str)) for line in sentences(30)
+    ]
+    rows = [
+        {"map": path.stem, **Knobs(number, 1, 20)._asdict(), "ngrams": 1000 * number, "bytes": 10_000}
+        | coverage.covered(VocabularyMap.load(path), read)
+        for number, path in enumerate(maps, 1)
+    ]
+    return {"coverage": 99.5, "picked": coverage.pick(rows, 99.5), "maps": rows}
+
+
+def test_table_and_plot_show_every_map(covered, timing, tmp_path):
+    text = map_table.markdown(covered, covered, timing)
+    assert text.count("\n| ") == 1 + len(covered["maps"]) and text.count("phrases**") == 1
+    assert "none does; this one allows the most" in text
+    for row in timing["rows"]:
+        if row["map"] != "whole":
+            assert f"{row['times_faster']:.2f} (" in text and f"| {row['bleu_delta']:+.2f}" in text
+    for path in (tmp_path / "dev.json", tmp_path / "timing.json"):
+        write_json(path, covered if path.stem == "dev" else timing)
+    for suffix in ("svg", "png"):
+        output = tmp_path / f"maps.{suffix}"
+        command = [sys.executable, "-m", "decode.map_plot", "--dev", tmp_path / "dev.json"]
+        command += ["--coverage", tmp_path / "dev.json", "--timing", tmp_path / "timing.json", "--output", output]
+        subprocess.run(list(map(str, command)), check=True)
+        assert output.stat().st_size > 5000
+
+
+def test_a_map_that_was_not_timed_is_named(covered, timing):
+    less = timing | {"rows": [row for row in timing["rows"] if row["map"] == "whole"]}
+    with pytest.raises(UserError, match=f"the map {covered['maps'][0]['map']} was not timed"):
+        map_table.joined(covered, less)
+    picture = map_plot.draw(covered["picked"]["map"], map_table.joined(covered, timing))
+    assert len(picture.axes) == 2
+
+
+def test_explain_says_who_brought_what_and_what_was_blocked(model, processor, maps):
+    line = sentences(1)[0]
+    source = processor.encode(line, out_type=str)
+    with map_timing.with_map(model, maps[0]) as folder:
+        told = list(explain(folder, line))
+        found = VocabularyMap.load(maps[0])
+    rows = dict(row.split(maxsplit=1) for row in told)
+    allowed = found.candidates([source])
+    assert rows["source"] == " ".join(source)
+    assert rows["candidates"] == f"{len(allowed)}, and {len(allowed)} counted in the engine; 121 without the map"
+    assert all(any(row.strip().startswith(piece) for row in told) for piece in source if (piece,) in found.entries)
+    blocked = rows["blocked"].split()
+    assert blocked and not {*blocked} & allowed
+
+
+def test_explain_needs_a_map(tmp_path):
+    with pytest.raises(UserError, match=r"model\.bin: not there; .* is no model folder of CTranslate2"):
+        list(explain(tmp_path, "a"))
+
+
+def test_explain_is_a_command(model):
+    command = [sys.executable, "-m", "export.vocabulary_map", "explain", str(model), "abc"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "candidates" in done.stdout and "blocked" in done.stdout
+    assert json.loads((model / "model.json").read_text())["engine"] == "ctranslate2"

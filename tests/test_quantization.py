@@ -1,0 +1,72 @@
+"""Weights of CTranslate2 models as arrays, and what rounding does to them."""
+
+import ctranslate2
+import numpy as np
+import pytest
+from models import folders
+
+from export import quantization, weights
+from export.convert import load
+from formats.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    root = tmp_path_factory.mktemp("types")
+    converter = ctranslate2.converters.OpenNMTTFConverter(load(folders()["opennmt-tf"]))
+    types = ("float32", "float16", "int16", "int8")
+    for name in types:
+        converter.convert(str(root / name), quantization=name)
+    return {name: root / name for name in types}
+
+
+def test_the_weights_are_those_of_the_checkpoint(converted):
+    model = load(folders()["opennmt-tf"])
+    ours = weights.read(converted["float32"])
+    embeddings = model.features_inputter.embedding.numpy()
+    assert any(array.shape == embeddings.shape and np.array_equal(array, embeddings) for array in ours.values())
+    assert sum(array.size for array in ours.values() if array.ndim > 1) > 10_000
+
+
+def test_errors_are_those_of_the_formula(converted):
+    exact = weights.read(converted["float32"])
+    name = next(name for name in exact if name.endswith("linear_0/weight"))
+    weight = exact[name].astype(np.float64)
+    scales = {"int8": 127 / np.abs(weight).max(axis=1, keepdims=True), "int16": 1024 / np.abs(weight).max()}
+    for kind, scale in scales.items():
+        expected = np.linalg.norm(weight - np.rint(weight * scale) / scale) / np.linalg.norm(weight)
+        found = quantization.errors(exact, weights.read(converted[kind]))
+        assert found[name] == pytest.approx(expected, rel=1e-3)
+        together = found.pop("all")
+        assert min(found.values()) < together < max(found.values())
+    errors = {kind: quantization.errors(exact, weights.read(converted[kind]))["all"] for kind in converted}
+    assert errors["float32"] == 0 < errors["float16"] < errors["int16"] < errors["int8"] < 0.05
+
+
+def test_the_table_has_every_matrix_and_type(converted):
+    exact = weights.read(converted["float32"])
+    table = {kind: quantization.errors(exact, weights.read(converted[kind])) for kind in ("int16", "int8")}
+    text = quantization.markdown(table, [])
+    assert all(name in text for name in table["int8"]) and "int8, %" in text
+
+
+def test_another_models_weights_are_refused(converted):
+    exact = weights.read(converted["float32"])
+    other = {name: array[1:] for name, array in exact.items() if array.ndim}
+    with pytest.raises(UserError, match="are not the same in both models"):
+        quantization.errors(exact, other)
+
+
+@pytest.mark.parametrize("kept", [2, 40, 0.5, 0.99])
+def test_a_damaged_model_is_named(converted, tmp_path, kept):
+    data = (converted["int8"] / "model.bin").read_bytes()
+    (tmp_path / "model.bin").write_bytes(data[: kept if isinstance(kept, int) else int(kept * len(data))])
+    with pytest.raises(UserError, match=r"model\.bin: not a model of CTranslate2, cut off or damaged"):
+        weights.read(tmp_path)
+
+
+def test_another_version_of_the_format_is_named(converted, tmp_path):
+    data = (converted["int8"] / "model.bin").read_bytes()
+    (tmp_path / "model.bin").write_bytes(b"\x07\0\0\0" + data[4:])
+    with pytest.raises(UserError, match="has version 7 of CTranslate2's format"):
+        weights.read(tmp_path)
