@@ -198,3 +198,9 @@ def note(wildcards):
     made_up = any(corpus["builtin"] for corpus in corpora.values())
     warning = " Synthetic text of a small grammar: BLEU here says nothing about the translation of real text."
     return f"{config['source']}-{config['target']}: {names}.{warning if made_up else ''}"
+
+
+def map_report(wildcards):
+    if GRID is None:
+        raise WorkflowError(f"the study {config['study']} tries no maps: give it a vocabulary_map.grid")
+    return [*rules.map_table.output, *expand(rules.map_plot.output.picture, picture=["svg", "png"])]

@@ -99,12 +99,6 @@ rule map_plot:
         " --output {output.picture} 2> {log}"
 
 
-def map_report(wildcards):
-    if GRID is None:
-        raise WorkflowError(f"the study {config['study']} tries no maps: give it a vocabulary_map.grid")
-    return [*rules.map_table.output, *expand(rules.map_plot.output.picture, picture=["svg", "png"])]
-
-
 rule maps:
     """The maps of the study's grid, timed: `snakemake --cores all maps --configfile configs/X.yaml`."""
     input:
