@@ -134,6 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000], help="pairs")
+    parser.add_argument("--real-pairs", type=int, default=200_000, help="that are aligned (default: %(default)s)")
     parser.add_argument("--plain-pairs", type=int, default=20_000, help="(default: %(default)s)")
     parser.add_argument("--folder", type=Path, help="scratch space, 10 GB for 10 million pairs")
     parser.add_argument("--output", type=Path, required=True, help="JSON")
@@ -150,7 +151,7 @@ def main() -> None:
 
 
 def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    pairs, pieces = in_pieces(real_pairs(args.mirror), folder)
+    pairs, pieces = in_pieces(real_pairs(args.mirror)[: args.real_pairs], folder)
     vocabulary, raw = folder / "vocabulary.txt", folder / "aligned.tsv.zst"
     vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
 
