@@ -1,3 +1,4 @@
+import resource
 import subprocess
 import sys
 from collections import Counter
@@ -138,6 +139,28 @@ def test_without_a_number_the_mixture_is_as_large_as_the_corpora(tmp_path):
     corpora = [corpus(tmp_path, "a", 5), corpus(tmp_path, "b", 7)]
     assert run("--corpora", *corpora, "--weights", "1", "2", "--output", tmp_path / "o.tsv.zst").returncode == 0
     assert [row["drawn"] for row in read_json(tmp_path / "o.json")["corpora"]] == [4, 8]
+
+
+def test_without_weights_every_pair_comes_once(tmp_path):
+    corpora = [corpus(tmp_path, "a", 500), corpus(tmp_path, "b", 70)]
+    done = run("--corpora", *corpora, "--output", tmp_path / "o.tsv.zst")
+    assert done.returncode == 0, done.stderr
+    mixture = list(records.read(tmp_path / "o.tsv.zst"))
+    assert sorted(mixture) == sorted(record for path in corpora for record in records.read(path))
+    first = Counter(source[0] for source, _ in mixture[:285])
+    assert abs(first["b"] - 35) < 5 * 4  # a sample of both: five standard deviations
+    assert [row["drawn"] for row in read_json(tmp_path / "o.json")["corpora"]] == [500, 70]
+
+
+def test_there_are_as_many_buckets_as_files_may_be_open(tmp_path, monkeypatch):
+    """More than the soft limit, which is a thousand on most machines."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(sample, "BUCKET_PAIRS", 1)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    try:
+        assert len(epoch(tmp_path, [corpus(tmp_path, "a", 100)], None, None, 1)[0]) == 100
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,14 @@ def test_no_held_out_sentence_is_in_any_training_data(finished):
         assert len(sources) > 200 and not sources & held_out
 
 
+def test_every_pair_of_the_mixture_is_aligned_once_whatever_the_weights(finished):
+    corpora = [finished / f"distilled/teacher/best/{name}.tsv.zst" for name in ("grammar", "grammar_english")]
+    pairs = [record for path in corpora for record in records.read(path)]
+    assert sorted(records.read(finished / "alignment/corpus.tsv.zst")) == sorted(pairs)
+    shards = (finished / "alignment/aligned").glob("*.tsv.zst")
+    assert sum(map(records.count, shards)) == sum(all(pair[:2]) for pair in pairs)
+
+
 def test_every_system_is_measured_in_every_way(finished):
     measurements = json.loads((finished / "measurements.json").read_text())
     found = {(m["system"], m["engine"], m["compute_type"], m["beam_size"], m["vocabulary_map"]) for m in measurements}

@@ -5,10 +5,13 @@ Epoch e takes the e-th piece of every stream, as long as the corpus's share. So 
 pair comes again before all others of its corpus have come; shares are exact; and every epoch can be drawn by itself,
 which is what a killed run resumes at. The orders are computed (distill.permutation), and pairs go to their places
 through buckets on disk, so memory is bounded. Equal corpora, weights, seed and epoch give equal bytes.
+
+Without weights a corpus has the share of its size: the first epoch is then every pair of every corpus once.
 """
 
 import argparse
 import math
+import resource
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -71,13 +74,16 @@ def drawn(streams: list[Stream], seed: int, epoch: int) -> Iterator[tuple[Batch,
 def sorted_blocks(pieces: Iterator[tuple[Batch, np.ndarray, np.ndarray]], total: int, folder: Path) -> Iterator[bytes]:
     """The lines at their places, as blocks; ``folder`` takes them all once more, uncompressed."""
     count = math.ceil(total / BUCKET_PAIRS)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # the usual thousand files hold 125 million pairs only
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with ExitStack() as stack:
         texts = [stack.enter_context(open(folder / f"{number}.text", "wb")) for number in range(count)]
         orders = [stack.enter_context(open(folder / f"{number}.places", "wb")) for number in range(count)]
         for batch, rows, position in pieces:
             buckets = position // BUCKET_PAIRS
-            for number in np.unique(buckets):
-                chosen = buckets == number
+            order = np.argsort(buckets, kind="stable")
+            numbers, starts = np.unique(buckets[order], return_index=True)
+            for number, chosen in zip(numbers, np.split(order, starts[1:]), strict=False):  # no rows have no number
                 texts[number].write(batch.lines(rows[chosen]))
                 orders[number].write(position[chosen].tobytes())
     for number in range(count):
@@ -87,12 +93,15 @@ def sorted_blocks(pieces: Iterator[tuple[Batch, np.ndarray, np.ndarray]], total:
         yield indexed(content).lines(np.argsort(position))
 
 
-def draw(corpora: list[Path], weights: list[float], pairs: int | None, seed: int, epoch: int, output: Path) -> None:
+def draw(
+    corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path
+) -> None:
     """Write the epoch and the JSON beside it: what was drawn of which corpus.
 
-    Without a number of ``pairs`` it is as large as the corpora together.
+    Without a number of ``pairs`` it is as large as the corpora together; without weights these are the sizes.
     """
     sizes = [records.count(path) for path in corpora]
+    weights = weights or sizes
     total = sum(sizes) if pairs is None else pairs
     streams = [Stream(*row) for row in zip(corpora, sizes, shares(total, weights), strict=True)]
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +123,8 @@ def draw(corpora: list[Path], weights: list[float], pairs: int | None, seed: int
     write_json(records.info(output), about | {"corpora": mixture})
 
 
-def _check(corpora: list[Path], weights: list[float], pairs: int | None, epoch: int) -> None:
+def _check(corpora: list[Path], weights: list[float] | None, pairs: int | None, epoch: int) -> None:
+    weights = weights or [1] * len(corpora)
     if len(weights) != len(corpora):
         raise UserError(f"{len(corpora)} corpora need as many weights, not {len(weights)}")
     for path, weight in zip(corpora, weights, strict=True):
@@ -136,7 +146,9 @@ def _check(corpora: list[Path], weights: list[float], pairs: int | None, epoch: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, nargs="+", required=True, help="records, X.tsv.zst")
-    parser.add_argument("--weights", type=float, nargs="+", required=True, help="one a corpus, relative to each other")
+    parser.add_argument(
+        "--weights", type=float, nargs="+", help="one a corpus, relative to each other (default: their sizes)"
+    )
     parser.add_argument("--pairs", type=int, help="of an epoch (default: those of the corpora together)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--epoch", type=int, default=1, help="from 1 (default: %(default)s)")

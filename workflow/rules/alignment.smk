@@ -5,9 +5,33 @@ GRID = MAP["grid"]
 KNOBS = {knob: value for knob, value in MAP.items() if knob not in ("grid", "coverage")}
 
 
+rule alignment_corpus:
+    """Every pair of the mixture once, whatever the weights, so that counts are those of the text; in random order, so
+    that the first ones are a sample of all corpora."""
+    input:
+        corpora=[mixed_corpus(MAPPED, corpus) for corpus in weights(config, MAPPED)],
+    output:
+        corpus=f"{STUDY}/alignment/corpus.tsv.zst",
+        counts=f"{STUDY}/alignment/corpus.json",
+    log:
+        f"{STUDY}/logs/alignment_corpus.log",
+    benchmark:
+        f"{STUDY}/benchmarks/alignment_corpus.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=240,
+    params:
+        seed=config["seed"],
+    shell:
+        "python -m distill.sample --corpora {input.corpora} --seed {params.seed} --output {output.corpus} 2> {log}"
+
+
 rule alignment_probabilities:
     input:
-        corpus=f"{STUDY}/training/{MAPPED}.1.tsv.zst",
+        corpus=rules.alignment_corpus.output.corpus,
         sentencepiece=rules.vocabulary.output.model,
     output:
         probabilities=directory(f"{STUDY}/alignment/probabilities"),
@@ -31,7 +55,7 @@ rule alignment_probabilities:
 
 rule align_shard:
     input:
-        corpus=f"{STUDY}/training/{MAPPED}.1.tsv.zst",
+        corpus=rules.alignment_corpus.output.corpus,
         sentencepiece=rules.vocabulary.output.model,
         probabilities=rules.alignment_probabilities.output.probabilities,
     output:

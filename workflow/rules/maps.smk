@@ -108,7 +108,7 @@ rule maps:
 rule aligners:
     """How far the aligners agree: `snakemake --cores all results/STUDY/report/aligners.md`; needs eflomal."""
     input:
-        corpus=f"{STUDY}/training/{MAPPED}.1.tsv.zst",
+        corpus=rules.alignment_corpus.output.corpus,
         sentencepiece=rules.vocabulary.output.model,
     output:
         json=f"{REPORT}/aligners.json",
