@@ -221,6 +221,22 @@ def test_fast_align_finds_a_word_by_word_translation(tmp_path):
     assert len(links) > 2000 and sum(i == j for i, j in links) / len(links) > 0.95
 
 
+def test_fast_align_learns_the_same_every_time(tmp_path):
+    code = f"""
+import numpy as np
+from pathlib import Path
+from export.aligners import FastAlign
+generator = np.random.default_rng(1)
+pairs = [tuple([f"{{side}}{{word}}" for word in generator.integers(0, 200, 8)] for side in "st") for _ in range(1000)]
+for number in range(5):
+    (folder := Path({str(tmp_path)!r}) / str(number)).mkdir()
+    FastAlign.train(iter(pairs), folder)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "OMP_NUM_THREADS": "2"})
+    learned = {tuple((tmp_path / str(k) / way).read_bytes() for way in ("forward", "backward")) for k in range(5)}
+    assert len(learned) == 1
+
+
 def test_eflomal_is_asked_for_if_it_is_missing(tmp_path):
     if importlib.util.find_spec("eflomal"):
         pytest.skip("eflomal is installed")
