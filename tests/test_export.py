@@ -130,6 +130,44 @@ def test_a_model_without_measurements_is_not_packaged(model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def packed(model, folder):
+    package(model, RECORDS, CORPORA, folder / "x.tar.gz")
+
+
+def submitting(model, folder):
+    submission.make(model, folder / "x")
+
+
+def cut(folder):
+    (folder / "model.bin").write_bytes((folder / "model.bin").read_bytes()[:-100])
+
+
+@pytest.mark.parametrize("hand_on", [packed, submitting])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (cut, "int8: CTranslate2 cannot load this model, a file is damaged"),
+        (lambda folder: (folder / "shared_vocabulary.json").write_text("["), "CTranslate2 cannot load this model"),
+        (lambda folder: (folder / "sentencepiece.model").write_text("x"), "not a SentencePiece model"),
+        (lambda folder: (folder / "vmap.txt").write_text("\tnone"), r"vmap\.txt: line 1: 'none' is no piece of the"),
+    ],
+    ids=["weights", "vocabulary", "tokenizer", "map"],
+)
+def test_a_damaged_model_is_not_handed_on(model, tmp_path, hand_on, damage, message):
+    broken = shutil.copytree(model, tmp_path / "int8")
+    damage(broken)
+    with pytest.raises(UserError, match=message):
+        hand_on(broken, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["int8"]
+
+
+@pytest.mark.parametrize("hand_on", [packed, submitting])
+def test_what_is_handed_on_is_a_ctranslate2_model(tmp_path, hand_on):
+    with pytest.raises(UserError, match="is for opennmt-tf"):
+        hand_on(models.folders()["opennmt-tf"], tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.fixture(scope="module")
 def submitted(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("submission") / "deep"
@@ -167,8 +205,3 @@ def test_the_sizes_of_a_submission_add_up(submitted):
     assert sizes["with the model"] == sizes["without the model"] + sum(model_files.values())
     assert sizes["without the model"] > 50e6
     assert f"ctranslate2=={ctranslate2.__version__}" in (submitted / "Dockerfile").read_text()
-
-
-def test_a_submission_needs_a_ctranslate2_model(tmp_path):
-    with pytest.raises(UserError, match="is for opennmt-tf"):
-        submission.make(models.folders()["opennmt-tf"], tmp_path / "submission")

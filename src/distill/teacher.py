@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import ctranslate2
-
 from distill.candidates import Candidate
 from distill.tokenization import Tokenizer
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT, compute_type
-from formats.errors import UserError
+from formats.loading import translator
 
 BATCH_TOKENS = 2048  # CTranslate2 reads a window of 16 batches and sorts it by length
 SCORED = 20_000  # pairs that are scored at a time
@@ -26,12 +24,7 @@ class Teacher:
     def __init__(self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu"):
         self._source, self._target = tokenizers
         workers = {"inter_threads": threads, "intra_threads": 1}
-        try:
-            self._engine = ctranslate2.Translator(
-                str(model), device=device, compute_type=compute_type(model.name, device), **workers
-            )
-        except (RuntimeError, ValueError) as error:
-            raise UserError(f"{model}: CTranslate2 cannot load this model: {error}") from error
+        self._engine = translator(model, device=device, compute_type=compute_type(model.name, device), **workers)
 
     def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Candidate]]:
         """Yield the n-best list of each sentence, in order, reading ahead one window only.

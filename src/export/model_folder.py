@@ -4,9 +4,11 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from formats.errors import UserError, command
 from formats.files import read_json, whole, write_json, write_text
+from formats.loading import pieces, translator
 from formats.vocabulary_map import check
 
 README = """# {source}-{target} translation model "{system}" ({quantization})
@@ -41,8 +43,7 @@ def make(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: 
     if not (weights / "model.bin").exists() and not (weights / "checkpoint").exists():
         raise UserError(f"{weights}: neither CTranslate2 weights (model.bin) nor an OpenNMT-tf checkpoint in it")
     if vocabulary_map:
-        vocabulary = [piece for path in sorted(weights.glob("*vocabulary.json")) for piece in read_json(path)]
-        check(vocabulary_map, vocabulary)
+        check(vocabulary_map, _vocabulary(weights))
     with whole(output) as part:
         shutil.copytree(weights, part, ignore=shutil.ignore_patterns(".*"))  # Snakemake leaves a file there
         shutil.copy(sentencepiece, part / "sentencepiece.model")
@@ -52,6 +53,22 @@ def make(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: 
         rows = "".join(f"| `{name}` | {what} |\n" for name, what in ROWS.items() if (part / name).exists())
         values = {**description, "role_sentence": ROLES[description["role"]], "rows": rows}
         write_text(part / "README.md", README.format(**values))
+
+
+def checked(folder: Path) -> dict[str, Any]:
+    """The description of a model folder that can be handed on. Raises UserError for one that would not open."""
+    description = read_json(folder / "model.json")
+    if description["engine"] != "ctranslate2":
+        raise UserError(f"{folder}: is for {description['engine']}; what is handed on is a CTranslate2 model")
+    translator(folder)
+    pieces(folder / "sentencepiece.model")
+    if description["vocabulary_map"]:
+        check(folder / "vmap.txt", _vocabulary(folder))
+    return description
+
+
+def _vocabulary(folder: Path) -> list[str]:
+    return [piece for path in sorted(folder.glob("*vocabulary.json")) for piece in read_json(path)]
 
 
 def main() -> None:

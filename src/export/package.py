@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from tabulate import tabulate
 
-from export.model_folder import ROLES
+from export.model_folder import ROLES, checked
 from formats.errors import UserError, command
 from formats.files import read_json, sha256, whole, write_text
 
@@ -142,10 +142,10 @@ def _files(folder: Path) -> list[Path]:
 
 
 def package(model: Path, measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], output: Path) -> None:
-    """Write the archive. Raises UserError for a model that was not measured, or a name that is no .tar.gz."""
+    """Write the archive. Raises UserError for a model that was not measured, is of another engine or damaged."""
     if not output.name.endswith(SUFFIX):
         raise UserError(f"{output}: the archive's name has to end in {SUFFIX}")
-    description = read_json(model / "model.json")
+    description = checked(model)
     with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
         folder = Path(temporary) / output.name.removesuffix(SUFFIX)
         shutil.copytree(model, folder, ignore=shutil.ignore_patterns("README.md", ".*"))

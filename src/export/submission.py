@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from formats.errors import UserError, command
-from formats.files import read_json, whole, write_text
+from export.model_folder import checked
+from formats.errors import command
+from formats.files import whole, write_text
 
 FILES = Path(__file__).parent / "submission_files"
 LIBRARIES = ("ctranslate2", "sentencepiece")
@@ -20,10 +21,8 @@ NEEDED = (*LIBRARIES, "numpy", "PyYAML")  # what they import
 
 
 def make(model: Path, output: Path) -> None:
-    """Write the folder. Raises UserError for a model folder of another engine."""
-    description = read_json(model / "model.json")
-    if description["engine"] != "ctranslate2":
-        raise UserError(f"{model}: is for {description['engine']}; a submission holds a CTranslate2 model")
+    """Write the folder. Raises UserError for a model folder of another engine, or a damaged one."""
+    checked(model)
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     with whole(output) as part:
         shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns("README.md", ".*"))

@@ -8,6 +8,7 @@ import ctranslate2
 from decode.engines import Batch, Engine, Search
 from formats.decoding import MAXIMUM_OUTPUT, compute_type
 from formats.errors import UserError
+from formats.loading import translator
 
 
 class CTranslate2(Engine):
@@ -22,12 +23,7 @@ class CTranslate2(Engine):
             raise UserError(f"{folder}: this CPU does not compute in {asked}; it supports {known}")
         if search.vocabulary_map and not (folder / "vmap.txt").exists():
             raise UserError(f"{folder}: its vocabulary map vmap.txt is missing; decode with --no-vocabulary-map")
-        try:
-            self._translator = ctranslate2.Translator(
-                str(folder), device="cpu", compute_type=asked, inter_threads=search.workers, intra_threads=1
-            )
-        except (RuntimeError, ValueError, MemoryError) as error:
-            raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error
+        self._translator = translator(folder, compute_type=asked, inter_threads=search.workers, intra_threads=1)
         self.effective_compute_type = self._translator.compute_type
         self._options = {
             "beam_size": search.beam_size,
