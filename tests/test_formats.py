@@ -26,6 +26,14 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path):
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["new"]
 
 
+def test_a_folder_stays_where_there_is_nothing_to_replace_it_with(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_text("old")
+    with pytest.raises(FileNotFoundError), whole(tmp_path / "folder"):
+        pass
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["folder", "folder/file"]
+
+
 def test_a_full_disk_is_said_in_one_line(tmp_path):
     program = (
         "import errno\nfrom formats.errors import command\n"

@@ -14,17 +14,21 @@ from typing import Any
 def whole(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside ``path``; rename it into place when the block ends without an error.
 
-    The block may make a file or a folder there. A folder already at ``path`` is replaced only then.
+    The block may make a file or a folder there. What is already at ``path`` is replaced only then: a folder, which
+    cannot be replaced in one step, stands aside meanwhile.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part, old = (path.with_name(f".{path.name}.{os.getpid()}.{name}") for name in ("part", "old"))
     try:
         yield part
         if path.is_dir():
-            shutil.rmtree(path)
+            os.replace(path, old)
         os.replace(part, path)
     finally:
+        if old.exists() and not path.exists():
+            os.replace(old, path)
+        shutil.rmtree(old, ignore_errors=True)
         if part.is_dir():
             shutil.rmtree(part, ignore_errors=True)
         else:

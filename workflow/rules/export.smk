@@ -1,4 +1,5 @@
-# CTranslate2 in every type the study asks for, and model folders that need nothing else.
+# CTranslate2 in every type the study asks for, and model folders that need nothing else. The commands replace a folder
+# only by a complete one. Snakemake removes the outputs of a job before it starts and after it fails: then there is none.
 
 
 rule convert:
