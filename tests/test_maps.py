@@ -1,6 +1,7 @@
 """Maps in the engine: counted, timed, explained; what is written about them."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -133,6 +134,7 @@ def test_table_and_plot_show_every_map(covered, timing, tmp_path):
     for row in timing["rows"]:
         if row["map"] != "whole":
             assert f"{row['times_faster']:.2f} (" in text and f"| {row['bleu_delta']:+.2f}" in text
+            assert re.search(rf"\| {row['candidates']:.0f} +\| {row['times_faster']:.2f} \(", text)
     for path in (tmp_path / "dev.json", tmp_path / "timing.json"):
         write_json(path, covered if path.stem == "dev" else timing)
     for suffix in ("svg", "png"):

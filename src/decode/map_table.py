@@ -11,11 +11,12 @@ from formats.files import read_json, write_text
 
 NOTE = """{system}, {quantization}, {sentences} sentences of {test_set}, greedy, one core ({cpu}), {runs} runs in turn.
 "own": share of the pieces that the model says with its whole vocabulary which the map allows; "reference": the same of
-the references. "candidates": pieces that the output layer computes for a sentence, and for each piece of the source.
-"times faster": decoding without loading and tokenization, in batches of so many pieces, against the whole vocabulary;
-the median of the runs, the lowest and the highest. BLEU is the difference to the whole vocabulary, a star where the
-paired bootstrap finds it significant (p < 0.05). The bold map is used by the study: of those that allow at least
-{coverage} % of the model's own pieces of the dev set, the one with the fewest candidates there{none}.
+the references. "candidates": pieces that the output layer computes, those of a sentence for each piece of its source,
+and those of a sentence or of a batch of so many pieces, which are the union over its sentences; means. "times faster":
+decoding without loading and tokenization, against the whole vocabulary; the median of the runs, the lowest and the
+highest. BLEU is the difference to the whole vocabulary, a star where the paired bootstrap finds it significant
+(p < 0.05). The bold map is used by the study: of those that allow at least {coverage} % of the model's own pieces of
+the dev set, the one with the fewest candidates there{none}.
 
 BLEU of the whole vocabulary: {bleu:.2f} ({signature}).
 """
@@ -48,10 +49,11 @@ def row(found: dict[str, Any], picked: bool) -> dict[str, str]:
         "KB": f"{found['bytes'] / 1000:,.0f}",
         "own %": f"{found['own']:.2f}",
         "reference %": f"{found['reference']:.2f}",
-        "candidates": f"{found['candidates']:.0f}, {found['candidates_per_token']:.1f}",
+        "candidates a source piece": f"{found['candidates_per_token']:.1f}",
     }
     for tokens, timed in found["timed"].items():
         where = "sentence by sentence" if tokens == 1 else f"{tokens} pieces"
+        cells[f"candidates, {where}"] = f"{timed['candidates']:,.0f}"
         cells[f"times faster, {where}"] = (
             "{times_faster:.2f} ({times_faster_min:.2f} to {times_faster_max:.2f})".format(**timed)
         )
