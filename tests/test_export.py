@@ -1,7 +1,9 @@
 """Model folders: complete, movable, and never half there."""
 
+import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -197,11 +199,27 @@ def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):
 
 
 def test_the_sizes_of_a_submission_add_up(submitted):
-    table = (submitted / "SIZES.md").read_text().splitlines()[2:]
+    note, table = (submitted / "SIZES.md").read_text().split("\n\n")
+    assert note.startswith("Python and its base image are not counted")
+    table = table.splitlines()[2:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     sizes = {name: int(size.replace(",", "")) for name, size, _ in rows}
     model_files = {f"model/{path.name}": path.stat().st_size for path in (submitted / "model").iterdir()}
     assert {name: size for name, size in sizes.items() if name.startswith("model/")} == model_files
-    assert sizes["with the model"] == sizes["without the model"] + sum(model_files.values())
-    assert sizes["without the model"] > 50e6
-    assert f"ctranslate2=={ctranslate2.__version__}" in (submitted / "Dockerfile").read_text()
+    libraries = sizes["libraries, without Python and its base image"]
+    scripts = sum(sizes[name] for name in ("run.sh", "translate.py"))
+    assert sizes["libraries, scripts and model"] == libraries + scripts + sum(model_files.values())
+    assert libraries > 50e6
+
+
+def test_the_image_holds_the_libraries_of_the_sizes_and_needs_no_others(submitted, tmp_path):
+    rows = re.findall(r"^\| (\w+) ([\d.]+) +\|", (submitted / "SIZES.md").read_text(), re.MULTILINE)
+    installed = re.search(r"--no-deps (.*)", (submitted / "Dockerfile").read_text()).group(1).split()
+    assert installed == [f"{name}=={version}" for name, version in rows]
+    for name, _ in rows:
+        for folder in {file.parts[0] for file in importlib.metadata.files(name) if file.parts[0] != ".."}:
+            (tmp_path / folder).symlink_to(Path(ctranslate2.__file__).parents[1] / folder)
+    command = [sys.executable, "-S", submitted / "translate.py", "CPU-ST", "throughput"]  # -S: no other site-packages
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, input=b"a\nb\n", capture_output=True, env=environment)
+    assert done.stdout.count(b"\n") == 2, done.stderr

@@ -1,6 +1,7 @@
 """A folder as the shared tasks on efficient translation want it: ``run.sh HARDWARE TASK < source > target``.
 
-The engine and SentencePiece are all that the image holds beside the model; SIZES.md says what each part takes.
+The engine and SentencePiece, with what they import, are all that the image holds beside Python and the model; SIZES.md
+says what each part takes.
 """
 
 import argparse
@@ -16,30 +17,36 @@ from formats.errors import command
 from formats.files import whole, write_text
 
 FILES = Path(__file__).parent / "submission_files"
-LIBRARIES = ("ctranslate2", "sentencepiece")
-NEEDED = (*LIBRARIES, "numpy", "PyYAML")  # what they import
+LIBRARIES = ("ctranslate2", "sentencepiece", "numpy", "PyYAML")  # the last two are what the engine requires
+NOTE = "Python and its base image are not counted. The libraries are those that the Dockerfile installs.\n\n"
 
 
 def make(model: Path, output: Path) -> None:
     """Write the folder. Raises UserError for a model folder of another engine, or a damaged one."""
     checked(model)
-    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    requirements = " ".join(f"{name}=={importlib.metadata.version(name)}" for name in LIBRARIES)
     with whole(output) as part:
         shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns("README.md", ".*"))
         for file in FILES.iterdir():
             shutil.copy(file, part)
-        write_text(part / "Dockerfile", (FILES / "Dockerfile").read_text().format(**versions))
-        write_text(part / "SIZES.md", tabulate(sizes(part), ["part", "bytes", "MB"], "pipe", colalign=("left",)) + "\n")
+        write_text(part / "Dockerfile", (FILES / "Dockerfile").read_text().format(requirements=requirements))
+        table = tabulate(sizes(part), ["part", "bytes", "MB"], "pipe", colalign=("left",))
+        write_text(part / "SIZES.md", f"{NOTE}{table}\n")
 
 
 def sizes(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Bytes of each library with its files, of each file of the model, and of all without and with the model."""
-    parts = {f"{name} {importlib.metadata.version(name)}": installed(name) for name in NEEDED}
-    parts["run.sh, translate.py"] = sum((folder / name).stat().st_size for name in ("run.sh", "translate.py"))
-    model = {f"model/{path.name}": path.stat().st_size for path in sorted((folder / "model").iterdir())}
-    without = sum(parts.values())
-    everything = without + sum(model.values())
-    for name, size in {**parts, "without the model": without, **model, "with the model": everything}.items():
+    """Bytes of each library with its files, of all of them, of each file beside them, and of everything."""
+    libraries = {f"{name} {importlib.metadata.version(name)}": installed(name) for name in LIBRARIES}
+    parts = [folder / "run.sh", folder / "translate.py", *sorted((folder / "model").iterdir())]
+    files = {str(path.relative_to(folder)): path.stat().st_size for path in parts}
+    together = sum(libraries.values())
+    rows = {
+        **libraries,
+        "libraries, without Python and its base image": together,
+        **files,
+        "libraries, scripts and model": together + sum(files.values()),
+    }
+    for name, size in rows.items():
         yield name, f"{size:,}", f"{size / 1e6:.1f}"
 
 
