@@ -1,5 +1,6 @@
 """Maps in the engine: counted, timed, explained; what is written about them."""
 
+import argparse
 import json
 import re
 import subprocess
@@ -89,12 +90,32 @@ def test_every_map_is_timed_in_every_batch_size(timing, maps):
     assert timing["sentences"] == 30 and timing["test_set"] == "t"
 
 
-def test_a_fixed_number_of_steps_tells_the_output_layer_from_the_rest(model, maps, test_set, tmp_path):
-    found = timed(model, maps, test_set, tmp_path / "steps.json", "--steps", 5, "--sentences", 10)
-    rows = {(row["map"], row["batch_tokens"]): row for row in found["rows"]}
-    assert rows["nothing", 1]["candidates"] == 3 and "bleu" not in rows["whole", 1]
-    assert {"output_layer_share", "output_layer_times_faster"} <= rows[maps[0].stem, 30].keys()
-    assert found["sentences"] == 10 and found["steps"] == 5
+def steps(model, maps, test_set, monkeypatch, seconds):
+    """The rows of a timing with a fixed number of steps, in which the runs took these seconds, by map."""
+
+    def run(timing, way, decode=map_timing.Timing.run):
+        decode(timing, way)
+        timing.seconds[way][-1] = seconds[way.name][len(timing.seconds[way]) - 1]
+
+    monkeypatch.setattr(map_timing.Timing, "run", run)
+    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)][:10], steps=5)
+    args = argparse.Namespace(maps=maps[:1], batch_tokens=[30], runs=2, steps=5)
+    return {row["map"]: row for row in map_timing.measured(timing, args, None)}
+
+
+def test_a_fixed_number_of_steps_tells_the_output_layer_from_the_rest(model, maps, test_set, monkeypatch):
+    rows = steps(model, maps, test_set, monkeypatch, {"whole": [9, 11], "nothing": [1, 1], maps[0].stem: [2, 3]})
+    assert rows["nothing"]["candidates"] == 3 and "bleu" not in rows["whole"]
+    found = rows[maps[0].stem]
+    assert [found[f"output_layer_times_faster{end}"] for end in ("", "_min", "_max")] == [6.5, 5, 8]
+    assert [found[f"output_layer_share{end}"] for end in ("_min", "_max")] == [1 / 2, 2 / 3]
+
+
+@pytest.mark.parametrize("taken", [([9, 11], [2, 1]), ([9, 11], [0.9, 2]), ([1, 11], [2, 3])])
+def test_an_output_layer_that_takes_no_time_is_an_error(model, maps, test_set, monkeypatch, taken):
+    seconds = {"whole": taken[0], "nothing": [1, 1], maps[0].stem: taken[1]}
+    with pytest.raises(UserError, match=r"batches of 30: .* a run took no longer than without the output layer"):
+        steps(model, maps, test_set, monkeypatch, seconds)
 
 
 def test_a_map_the_engine_does_not_use_as_we_read_it_is_an_error(model, maps, test_set, monkeypatch):

@@ -121,31 +121,40 @@ def _load(path: Path) -> VocabularyMap:
     return VocabularyMap.load(path)
 
 
+def spread(name: str, runs: np.ndarray) -> dict[str, float]:
+    """Median, least and most of the runs."""
+    return {name: float(np.median(runs)), f"{name}_min": float(runs.min()), f"{name}_max": float(runs.max())}
+
+
 def timed(timing: Timing, way: Way) -> dict[str, Any]:
     """Times of one way; the ratio is to the whole vocabulary, the median of those run by run."""
     seconds, whole = (np.array(timing.seconds[w]) for w in (way, Way(WHOLE, None, way.batch_tokens)))
-    ratios = whole / seconds
     return {
         "map": way.name,
         "batch_tokens": way.batch_tokens,
         "candidates": timing.candidates[way],
-        "seconds": float(np.median(seconds)),
-        "seconds_min": float(seconds.min()),
-        "seconds_max": float(seconds.max()),
-        "times_faster": float(np.median(ratios)),
-        "times_faster_min": float(ratios.min()),
-        "times_faster_max": float(ratios.max()),
+        **spread("seconds", seconds),
+        **spread("times_faster", whole / seconds),
     }
 
 
 def output_layer(timing: Timing, way: Way, nothing: Path) -> dict[str, float]:
-    """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's."""
+    """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's.
+
+    Raises UserError where a run took no longer than without the output layer: the difference is then noise.
+    """
     ways = (way, Way(WHOLE, None, way.batch_tokens), Way(NOTHING, nothing, way.batch_tokens))
     seconds, whole, rest = (np.array(timing.seconds[w]) for w in ways)
-    return {
-        "output_layer_share": float(np.median((seconds - rest) / seconds)),
-        "output_layer_times_faster": float(np.median((whole - rest) / (seconds - rest))),
+    if (np.minimum(seconds, whole) <= rest).any():
+        raise UserError(
+            f"batches of {way.batch_tokens}: with {way.name} or the whole vocabulary, a run took no longer than without"
+            " the output layer, whose time is therefore not known; decode more sentences or steps, on a quiet machine"
+        )
+    found = {
+        "output_layer_share": (seconds - rest) / seconds,
+        "output_layer_times_faster": (whole - rest) / (seconds - rest),
     }
+    return {key: value for name, ratios in found.items() for key, value in spread(name, ratios).items()}
 
 
 def scored(timing: Timing, way: Way, test_set: TestSet) -> dict[str, Any]:
