@@ -175,7 +175,8 @@ def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     rival = rate(lambda: plain(few), len(few), 3)
     full, sizes = scaling[-1]["pairs_per_second"], " ".join(map(str, args.sizes))
     return {
-        "command": f"python benchmarks/vmap.py --sizes {sizes} --plain-pairs {args.plain_pairs}",
+        "command": f"python benchmarks/vmap.py --sizes {sizes} --real-pairs {args.real_pairs}"
+        f" --plain-pairs {args.plain_pairs}",
         "machine": describe(),
         "cores": len(CORES),
         "shards": SHARDS,
@@ -183,7 +184,11 @@ def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "real_pairs": len(pairs),
         "pieces_per_pair": round(sum(len(s) + len(t) for s, t in pairs) / len(pairs), 1),
         "scaling": scaling,
-        "fast_align": {"train_seconds": round(train_seconds, 1), "apply_pairs_per_second": round(apply_rate)},
+        "fast_align": {
+            "train_seconds": round(train_seconds, 1),
+            "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as export.aligners sets it
+            "apply_pairs_per_second": round(apply_rate),
+        },
         "plain Python extractor, one core": rival,
         "ratios": {
             "plain Python extractor, a core each": round(full / len(CORES) / rival["pairs_per_second"], 1),
