@@ -257,6 +257,12 @@ def test_shortlist_of_marian_in_both_formats(tmp_path):
     write(tmp_path / "map", table, shortlist.SHORTLIST._replace(meanings=2, most_frequent=1))
     check(tmp_path / "map", PIECES)
     assert VocabularyMap.load(tmp_path / "map").entries == {(): ["y"], ("a",): ["x", "c"]}
+    outputs = ["--output", tmp_path / "shortlist.txt", "--map", tmp_path / "shortlist.vmap.txt"]
+    run("export.shortlist", "--phrase-table", tmp_path / "table", *outputs)
+    listed = {tuple(row.split()[:2]) for row in (tmp_path / "shortlist.txt").read_text().splitlines()}
+    found = VocabularyMap.load(tmp_path / "shortlist.vmap.txt")
+    check(tmp_path / "shortlist.vmap.txt", PIECES)
+    assert {*found.entries[()]} == {"c", "x", "y", "z"} and listed == {("x", "a"), ("c", "a"), ("z", "a"), ("y", "b")}
 
 
 SENTENCES = [

@@ -1,7 +1,8 @@
-"""Marian's lexical shortlist (Junczys-Dowmunt et al. 2018) in its own format: 100 translations of each source word.
+"""Marian's lexical shortlist (Junczys-Dowmunt et al. 2018): the 100 best translations of each source word, and the 100
+most frequent target words. For Marian in its own format, and for CTranslate2 as a vocabulary map.
 
-The format is that of fast_align's ``extract_lex``, ``target source probability``, which Marian reads with ``--shortlist
-FILE 100 100``: its 100 most frequent words are the first of its vocabulary. SHORTLIST is the same for CTranslate2.
+Marian's format is that of fast_align's ``extract_lex``, ``target source probability``, which it reads with
+``--shortlist FILE 100 100``: its 100 most frequent words are the first of its vocabulary.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from export.phrase_table import PhraseTable
-from export.vocabulary_map import Knobs
+from export.vocabulary_map import Knobs, write
 from formats.errors import command
 from formats.files import write_text
 
@@ -34,10 +35,12 @@ def lines(table: PhraseTable, best: int) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
-    parser.add_argument("--best", type=int, default=100)
-    parser.add_argument("--output", type=Path, required=True, help="shortlist to write")
+    parser.add_argument("--output", type=Path, required=True, help="shortlist to write, for Marian")
+    parser.add_argument("--map", type=Path, required=True, help="the same to write for CTranslate2")
     args = parser.parse_args()
-    write_text(args.output, "".join(lines(PhraseTable.load(args.phrase_table), args.best)))
+    table = PhraseTable.load(args.phrase_table)
+    write_text(args.output, "".join(lines(table, SHORTLIST.meanings)))
+    write(args.map, table, SHORTLIST)
 
 
 if __name__ == "__main__":

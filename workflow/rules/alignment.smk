@@ -193,11 +193,12 @@ rule vocabulary_map:
 
 
 rule shortlist:
-    """Marian's, for the same model in Marian's decoder."""
+    """Marian's, for the same model in Marian's decoder, and as a vocabulary map to hold against the one in use."""
     input:
         table=rules.phrase_table.output.table,
     output:
         shortlist=f"{STUDY}/alignment/shortlist.txt",
+        map=f"{STUDY}/alignment/shortlist.vmap.txt",
     log:
         f"{STUDY}/logs/shortlist.log",
     benchmark:
@@ -209,4 +210,4 @@ rule shortlist:
         mem_mb=1000,
         runtime=60,
     shell:
-        "python -m export.shortlist --phrase-table {input.table} --output {output.shortlist} 2> {log}"
+        "python -m export.shortlist --phrase-table {input.table} --output {output.shortlist} --map {output.map} 2> {log}"
