@@ -34,13 +34,15 @@ def processor(model):
 
 @pytest.fixture(scope="module")
 def maps(processor, tmp_path_factory):
-    """Two maps in which the n-grams of the test set bring pieces of their own."""
+    """Two maps in which every piece brings others; a 2-gram and a 3-gram of the test set bring one more each."""
     folder = tmp_path_factory.mktemp("maps")
-    pieces = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
+    *pieces, two, three = (processor.id_to_piece(number) for number in range(3, processor.get_piece_size()))
+    source = processor.encode(sentences(1)[0], out_type=str)
+    longer = f"{' '.join(source[:2])}\t{two}\n{' '.join(source[:3])}\t{three}\n"
     for number, size in enumerate((4, 12), 1):
         lines = [f"{piece}\t{' '.join(np.roll(pieces, -3 * k)[:size])}\n" for k, piece in enumerate(pieces)]
-        two = f"{pieces[0]} {pieces[1]}\t{pieces[-1]}\n"
-        (folder / f"{name(Knobs(number, 1, 20))}.txt").write_text(f"\t{pieces[5]} {pieces[7]}\n{''.join(lines)}{two}")
+        zero = f"\t{pieces[5]} {pieces[7]}\n"
+        (folder / f"{name(Knobs(number, 1, 20))}.txt").write_text(f"{zero}{''.join(lines)}{longer}")
     return sorted(folder.iterdir())
 
 
@@ -51,18 +53,25 @@ def test_set(tmp_path_factory):
     return path
 
 
-def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processor, maps):
+def counted(model, path, batches):
+    """The candidates of each batch in the engine."""
+    with map_timing.with_map(model, path) as folder:
+        translator = load(folder, Search(vocabulary_map=True))._translator
+    options = {"beam_size": 1, "use_vmap": True, "return_logits_vocab": True, "max_decoding_length": 1}
+    return [np.array(translator.translate_batch(batch, **options)[0].logits[0][0]).size for batch in batches]
+
+
+def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processor, maps, tmp_path):
     lines = [processor.encode(line, out_type=str) for line in sentences(20)]
+    batches = [lines[:size] for size in (1, 3, 20)]
     for path in maps:
-        with map_timing.with_map(model, path) as folder:
-            translator = load(folder, Search(vocabulary_map=True))._translator
-            for size in (1, 3, 20):
-                batch = lines[:size]
-                results = translator.translate_batch(
-                    batch, beam_size=1, use_vmap=True, return_logits_vocab=True, max_decoding_length=1
-                )
-                found = np.array(results[0].logits[0][0]).size
-                assert found == len(VocabularyMap.load(path).candidates(batch))
+        found = counted(model, path, batches)
+        assert found == [len(VocabularyMap.load(path).candidates(batch)) for batch in batches]
+        rows = path.read_text().splitlines(keepends=True)
+        for longest in (1, 2):
+            shorter = tmp_path / f"{longest}-{path.name}"
+            shorter.write_text("".join(row for row in rows if len(row.split("\t")[0].split()) <= longest))
+            assert counted(model, shorter, batches) == [count - (3 - longest) for count in found]
 
 
 def timed(model, maps, test_set, output, *options):
