@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 import sentencepiece
 from models import folders, sentences
 
-from decode import map_plot, map_table, map_timing
+from decode import map_plot, map_table, map_timing, pipeline
 from decode.engines import Search, load
 from export import coverage, model_outputs
 from export.explain import explain
@@ -131,8 +132,20 @@ def test_a_map_the_engine_does_not_use_as_we_read_it_is_an_error(model, maps, te
     lines = [record[0] for record in records.read(test_set)]
     timing = map_timing.Timing(model, lines, steps=None)
     monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
-    with pytest.raises(UserError, match=r"candidates in the first batches"):
+    with pytest.raises(UserError, match=r"CTranslate2 has \d+ candidates in batch 1, the map 1;"):
         timing.run(map_timing.Way("m", maps[0], 30))
+
+
+def test_the_first_batch_that_differs_is_named(model, maps, test_set, monkeypatch):
+    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)], steps=None)
+
+    def other(found, sources, candidates=VocabularyMap.candidates):
+        return {*candidates(found, sources), *(["more"] if sources == [timing.sources[4]] else [])}
+
+    monkeypatch.setattr(VocabularyMap, "candidates", other)
+    place = [places[0] for places in pipeline.batches(timing.sources, 1)].index(4)
+    with pytest.raises(UserError, match=rf"CTranslate2 has (\d+) candidates in batch {place + 1}, the map (?!\1;)"):
+        timing.run(map_timing.Way("m", maps[0], 1))
 
 
 def test_maps_are_for_ctranslate2():
@@ -201,6 +214,22 @@ def test_explain_says_who_brought_what_and_what_was_blocked(model, processor, ma
 def test_explain_needs_a_map(tmp_path):
     with pytest.raises(UserError, match=r"model\.bin: not there; .* is no model folder of CTranslate2"):
         list(explain(tmp_path, "a"))
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [("model.bin", "CTranslate2 cannot load this model, a file is damaged"), ("sentencepiece.model", "SentencePiece")],
+)
+def test_a_damaged_model_is_said_in_one_line(model, test_set, tmp_path, file, message):
+    folder = shutil.copytree(model, tmp_path / "int8")
+    (folder / file).write_bytes((folder / file).read_bytes()[:100])
+    for work in (
+        lambda: list(explain(folder, "a")),
+        lambda: list(model_outputs.outputs(test_set, folder, folder / "sentencepiece.model", 1)),
+        lambda: map_timing.Timing(folder, ["a"], steps=None),
+    ):
+        with pytest.raises(UserError, match=rf"int8.*{message}"):
+            work()
 
 
 def test_explain_is_a_command(model):

@@ -29,6 +29,7 @@ from formats import records
 from formats.decoding import MAXIMUM_OUTPUT, compute_type
 from formats.errors import UserError, command
 from formats.files import write_json, write_text
+from formats.loading import translator
 from formats.progress import progress
 from formats.vocabulary_map import VocabularyMap
 
@@ -65,6 +66,7 @@ class Timing:
         self.description = engines.describe(model)
         if self.description["engine"] != "ctranslate2":
             raise UserError(f"{model}: is for {self.description['engine']}; vocabulary maps are CTranslate2's")
+        translator(model)  # a damaged one is named here, not by the folder of links
         self.tokenizer = Tokenizer(model)
         self.sources = [self.tokenizer.encode(source) for source in sources]
         self._model, self._steps = model, steps
@@ -77,13 +79,13 @@ class Timing:
         cut = [[self.sources[place] for place in places] for places in batches(self.sources, way.batch_tokens)]
         with with_map(self._model, way.map) as folder:
             kind = compute_type(self.description["quantization"])
-            translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=kind, intra_threads=1)
+            model = translator(folder, compute_type=kind, intra_threads=1)
             options = self._options(way)
-            translator.translate_batch(cut[0], **options)  # warm-up
+            model.translate_batch(cut[0], **options)  # warm-up
             if way not in self.seconds:
-                self.candidates[way] = self._count(translator, way, cut)
+                self.candidates[way] = self._count(model, way, cut)
             start = time.perf_counter()
-            found = [[result.hypotheses[0] for result in translator.translate_batch(batch, **options)] for batch in cut]
+            found = [[result.hypotheses[0] for result in model.translate_batch(batch, **options)] for batch in cut]
             self.seconds.setdefault(way, []).append(time.perf_counter() - start)
         self._keep(way, found)
 
@@ -91,20 +93,20 @@ class Timing:
         lengths = {"max_decoding_length": self._steps or MAXIMUM_OUTPUT, "min_decoding_length": self._steps or 0}
         return {"beam_size": 1, "max_input_length": 0, "use_vmap": way.map is not None, **lengths}
 
-    def _count(self, translator: ctranslate2.Translator, way: Way, cut: list[Batch]) -> float:
+    def _count(self, model: ctranslate2.Translator, way: Way, cut: list[Batch]) -> float:
         """Mean candidates of a batch; those of some batches are compared with the engine's."""
         options = self._options(way) | {"max_decoding_length": 1, "min_decoding_length": 0, "return_logits_vocab": True}
-        engine = [
-            np.array(translator.translate_batch(batch, **options)[0].logits[0][0]).size for batch in cut[:COUNTED]
-        ]
+        engine = [np.array(model.translate_batch(batch, **options)[0].logits[0][0]).size for batch in cut[:COUNTED]]
         if way.map is None:
             return float(np.mean(engine))
         found = _load(way.map)
         ours = [len(found.candidates(batch)) for batch in cut]
-        if engine != ours[:COUNTED]:
-            raise UserError(
-                f"{way.map}: CTranslate2 has {engine[:3]}... candidates in the first batches, the map {ours[:3]}..."
-            )
+        for number, (theirs, own) in enumerate(zip(engine, ours, strict=False), 1):
+            if theirs != own:
+                raise UserError(
+                    f"{way.map}: CTranslate2 has {theirs:,} candidates in batch {number}, the map {own:,}; it does not"
+                    " use this map as it is written, make it again"
+                )
         return float(np.mean(ours))
 
     def _keep(self, way: Way, found: list[Batch]) -> None:

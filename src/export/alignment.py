@@ -11,13 +11,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import sentencepiece
-
 from export.aligners import ALIGNERS, Aligner, Pair
 from export.phrases import LONGEST
 from formats import records
 from formats.errors import command
 from formats.files import whole
+from formats.loading import pieces
 from formats.progress import progress
 
 BATCH = 10_000  # pairs in memory
@@ -26,7 +25,7 @@ BATCH = 10_000  # pairs in memory
 def encoded(corpus: Path, model: Path, shard: records.Shard | None = None) -> Iterator[Pair]:
     """Stream the pairs of a corpus as pieces, without those that cannot be aligned, which are counted on stderr."""
     left_out = 0
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    processor = pieces(model)
     pairs = (record[:2] for record in records.read(corpus, shard))
     while batch := list(itertools.islice(pairs, BATCH)):
         sides = (processor.encode(list(side), out_type=str, num_threads=1) for side in zip(*batch, strict=True))

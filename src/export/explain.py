@@ -6,10 +6,10 @@ from pathlib import Path
 
 import ctranslate2
 import numpy as np
-import sentencepiece
 
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.errors import UserError
+from formats.loading import pieces, translator
 from formats.vocabulary_map import VocabularyMap
 
 
@@ -19,11 +19,11 @@ def explain(folder: Path, sentence: str) -> Iterator[str]:
     if missing := [path for path in needed if not path.exists()]:
         raise UserError(f"{missing[0]}: not there; {folder} is no model folder of CTranslate2 with a vocabulary map")
     found = VocabularyMap.load(needed[1])
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(needed[2]))
+    processor = pieces(needed[2])
     if not (source := processor.encode(sentence, out_type=str)):
         raise UserError("an empty sentence: there is nothing to explain")
-    translator = ctranslate2.Translator(str(folder), device="cpu", intra_threads=1)
-    full, mapped = (_decode(translator, source, use_vmap) for use_vmap in (False, True))
+    model = translator(folder, intra_threads=1)
+    full, mapped = (_decode(model, source, use_vmap) for use_vmap in (False, True))
     allowed, own = found.candidates([source]), full.hypotheses[0]
 
     yield f"source      {' '.join(source)}"
@@ -38,10 +38,10 @@ def explain(folder: Path, sentence: str) -> Iterator[str]:
     yield f"blocked     {' '.join(piece for piece in own if piece not in allowed) or 'nothing'}"
 
 
-def _decode(translator: ctranslate2.Translator, source: list[str], use_vmap: bool) -> ctranslate2.TranslationResult:
+def _decode(model: ctranslate2.Translator, source: list[str], use_vmap: bool) -> ctranslate2.TranslationResult:
     options = {"beam_size": 1, "max_input_length": 0}
     options |= {"min_decoding_length": 0, "max_decoding_length": MAXIMUM_OUTPUT}
-    return translator.translate_batch([source], use_vmap=use_vmap, return_logits_vocab=True, **options)[0]
+    return model.translate_batch([source], use_vmap=use_vmap, return_logits_vocab=True, **options)[0]
 
 
 def _row(ngram: str, words: list[str], own: set[str]) -> Iterator[str]:

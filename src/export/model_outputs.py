@@ -7,12 +7,10 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-import ctranslate2
-import sentencepiece
-
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.errors import command
+from formats.loading import pieces, translator
 from formats.progress import progress
 
 BATCH_TOKENS = 2048
@@ -20,12 +18,11 @@ BATCH_TOKENS = 2048
 
 def outputs(corpus: Path, weights: Path, model: Path, threads: int) -> Iterator[records.Record]:
     """Decode the whole corpus, a test or dev set, with the CTranslate2 model in ``weights``."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    processor = pieces(model)
     sources, references = (
         processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
     )
-    translator = ctranslate2.Translator(str(weights), device="cpu", inter_threads=threads, intra_threads=1)
-    results = translator.translate_iterable(
+    results = translator(weights, inter_threads=threads, intra_threads=1).translate_iterable(
         iter(sources),
         max_batch_size=BATCH_TOKENS,
         batch_type="tokens",
