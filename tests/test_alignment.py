@@ -211,6 +211,17 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
         VocabularyMap.load(tmp_path / "map")
 
 
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=5), max_size=3))
+@settings(deadline=None, max_examples=40)
+def test_a_map_is_loaded_for_some_sentences_only(tmp_path_factory, sources):
+    path = tmp_path_factory.mktemp("some") / "map"
+    ngrams = [ngram for size in range(5) for ngram in itertools.product("abc", repeat=size)]
+    path.write_text("".join(f"{' '.join(ngram)}\t{' '.join(ngram[-1:])} x\n" for ngram in ngrams))
+    whole, some = VocabularyMap.load(path), VocabularyMap.load(path, sources)
+    assert {*some.entries} == {ngram for source in sources for ngram in whole.ngrams(source)}
+    assert [*map(some.candidates, [[s] for s in sources])] == [*map(whole.candidates, [[s] for s in sources])]
+
+
 def test_fast_align_finds_a_word_by_word_translation(tmp_path):
     generator = np.random.default_rng(1)
     words = [[str(word) for word in generator.integers(0, 30, generator.integers(4, 9))] for _ in range(400)]

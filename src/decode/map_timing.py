@@ -70,6 +70,8 @@ class Timing:
         self.tokenizer = Tokenizer(model)
         self.sources = [self.tokenizer.encode(source) for source in sources]
         self._model, self._steps = model, steps
+        # Of a map, which may be large, what the test set looks up; the batch sizes of a map follow one another.
+        self._load = functools.lru_cache(1)(functools.partial(VocabularyMap.load, sources=self.sources))
         self.seconds: dict[Way, list[float]] = {}
         self.candidates: dict[Way, float] = {}
         self.outputs: dict[Way, list[str]] = {}
@@ -99,7 +101,7 @@ class Timing:
         engine = [np.array(model.translate_batch(batch, **options)[0].logits[0][0]).size for batch in cut[:COUNTED]]
         if way.map is None:
             return float(np.mean(engine))
-        found = _load(way.map)
+        found = self._load(way.map)
         ours = [len(found.candidates(batch)) for batch in cut]
         for number, (theirs, own) in enumerate(zip(engine, ours, strict=False), 1):
             if theirs != own:
@@ -116,11 +118,6 @@ class Timing:
                 outputs[place] = self.tokenizer.decode(pieces)
         if self.outputs.setdefault(way, outputs) != outputs:
             raise UserError(f"{way.name}, batches of {way.batch_tokens}: not the same translation in every run")
-
-
-@functools.lru_cache(1)  # the batch sizes of a map follow one another, and a map may be large
-def _load(path: Path) -> VocabularyMap:
-    return VocabularyMap.load(path)
 
 
 def spread(name: str, runs: np.ndarray) -> dict[str, float]:

@@ -18,10 +18,10 @@ def explain(folder: Path, sentence: str) -> Iterator[str]:
     needed = [folder / name for name in ("model.bin", "vmap.txt", "sentencepiece.model")]
     if missing := [path for path in needed if not path.exists()]:
         raise UserError(f"{missing[0]}: not there; {folder} is no model folder of CTranslate2 with a vocabulary map")
-    found = VocabularyMap.load(needed[1])
     processor = pieces(needed[2])
     if not (source := processor.encode(sentence, out_type=str)):
         raise UserError("an empty sentence: there is nothing to explain")
+    found = VocabularyMap.load(needed[1], [source])
     model = translator(folder, intra_threads=1)
     full, mapped = (_decode(model, source, use_vmap) for use_vmap in (False, True))
     allowed, own = found.candidates([source]), full.hypotheses[0]

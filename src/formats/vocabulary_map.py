@@ -44,10 +44,19 @@ class VocabularyMap:
         self.max_ngram = max(map(len, entries), default=0)
 
     @classmethod
-    def load(cls, path: Path) -> "VocabularyMap":
-        """Raises UserError for a broken line, and for an n-gram that stands there twice."""
+    def load(cls, path: Path, sources: Sequence[Sequence[str]] | None = None) -> "VocabularyMap":
+        """The map, or of a large one only what these sentences look up.
+
+        Raises UserError for a broken line, and for an n-gram that stands there twice.
+        """
         entries: dict[tuple[str, ...], list[str]] = {}
+        wanted: dict[int, set[tuple[str, ...]]] = {}  # by length
         for number, ngram, pieces in read(path):
+            if sources is not None:
+                if (size := len(ngram)) not in wanted:
+                    wanted[size] = {tuple(s[i : i + size]) for s in sources for i in range(len(s) - size + 1)}
+                if ngram not in wanted[size]:
+                    continue
             if ngram in entries:
                 raise UserError(f"{path}: line {number}: the n-gram {' '.join(ngram)!r} stands there twice")
             entries[ngram] = pieces
