@@ -21,9 +21,10 @@ from export.alignment import aligned, encoded
 from export.coverage import Sentence
 from export.phrase_table import PhraseTable
 from export.phrases import LONGEST, MAX_NGRAM, MAX_PIECES
-from export.vocabulary_map import Knobs, build, lines, write
+from export.vocabulary_map import Knobs, build, grid, knobs_of, lines, write
 from formats import records
 from formats.errors import UserError
+from formats.files import write_json
 from formats.vocabulary_map import VocabularyMap, check
 
 PIECES = ["a", "b", "c", "x", "y", "z"]
@@ -192,6 +193,25 @@ def test_the_map_has_the_same_bytes_in_every_process(tmp_path):
         subprocess.run([*command, *none_always_on, "--output", output], check=True, env=environment)
         written.append(output.read_bytes())
     assert written[0] == written[1] == b"\t\na\tx\nb\ty\nc\tz\n"
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"max_ngramm": 2}, "max_ngramm is no knob of a map; there are max_ngram, min_frequency"),
+        ({"max_ngram": 0}, "max_ngram 0: the phrase table has n-grams of 1 to 3 pieces"),
+        ({"max_ngram": 4}, "max_ngram 4: "),
+        ({"max_ngram": "3"}, "max_ngram 3: "),
+    ],
+)
+def test_knobs_that_are_none_are_refused(tmp_path, knobs, message):
+    picked = {"max_ngram": 2, "meanings": 7, "own": 99.9, "map": "2-1-7-100-50-phrases"}
+    write_json(tmp_path / "dev.json", {"picked": picked})
+    assert knobs_of(str(tmp_path / "dev.json")) == knobs_of('{"max_ngram": 2, "meanings": 7}') == Knobs(2, meanings=7)
+    with pytest.raises(UserError, match=message):
+        knobs_of(json.dumps(knobs))
+    with pytest.raises(UserError, match=message):
+        list(grid({knob: [value] for knob, value in knobs.items()}))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import numpy as np
 
 from export.explain import explain
 from export.phrase_table import PhraseTable
+from export.phrases import MAX_NGRAM
 from export.runs import Counts
 from formats.errors import UserError, command
 from formats.files import read_json, whole, write_json
@@ -41,18 +42,28 @@ class Knobs(NamedTuple):
 def knobs_of(text: str) -> Knobs:
     """Knobs as JSON, or those that export.coverage picked and wrote into a file."""
     try:
-        values = json.loads(text) if text.startswith("{") else read_json(text)["picked"]
+        if text.startswith("{"):
+            return checked(json.loads(text))
+        picked = read_json(text)["picked"]  # with what was found out about this map
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise UserError(f"{text}: neither knobs as JSON nor a file of export.coverage ({error})") from None
-    return Knobs(**{knob: values[knob] for knob in Knobs._fields if knob in values})
+    return checked({knob: value for knob, value in picked.items() if knob in Knobs._fields})
+
+
+def checked(values: dict[str, Any]) -> Knobs:
+    """The knobs of these values. Raises UserError for what is no knob, and for n-grams that the table does not have."""
+    if strange := [knob for knob in values if knob not in Knobs._fields]:
+        raise UserError(f"{strange[0]} is no knob of a map; there are {', '.join(Knobs._fields)}")
+    knobs = Knobs(**values)
+    if knobs.max_ngram not in range(1, MAX_NGRAM + 1):
+        raise UserError(f"max_ngram {knobs.max_ngram}: the phrase table has n-grams of 1 to {MAX_NGRAM} pieces")
+    return knobs
 
 
 def grid(values: dict[str, list[Any]]) -> Iterator[Knobs]:
-    """All combinations; a knob without values keeps its default. Raises UserError for what is no knob."""
-    if strange := [knob for knob in values if knob not in Knobs._fields]:
-        raise UserError(f"{strange[0]} is no knob of a map; there are {', '.join(Knobs._fields)}")
+    """All combinations; a knob without values keeps its default. Raises UserError as ``checked``."""
     for chosen in itertools.product(*values.values()):
-        yield Knobs(**dict(zip(values, chosen, strict=True)))
+        yield checked(dict(zip(values, chosen, strict=True)))
 
 
 def name(knobs: Knobs) -> str:
