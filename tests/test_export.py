@@ -1,14 +1,17 @@
 """Model folders: complete, movable, and never half there."""
 
 import importlib.metadata
+import io
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import ctranslate2
 import models
@@ -16,6 +19,7 @@ import pytest
 import sentencepiece
 import yaml
 
+from decode.pipeline import MAXIMUM_INPUT
 from decode.translate import Translator
 from export import submission
 from export.model_folder import make
@@ -196,6 +200,28 @@ def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):
     assert run(submitted, "CPU-ST", "throughput", text=b"a \xff b\n").stdout.count(b"\n") == 1
     wrong = run(submitted, "TPU", "latency")
     assert wrong.returncode and b"usage: run.sh CPU-ST|CPU-MT|GPU" in wrong.stderr
+
+
+@pytest.mark.parametrize("task", ["throughput", "latency"])
+def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsysbinary, task):
+    lengths = []
+
+    class Recorder:
+        def __init__(self, *_, **__): ...
+
+        def translate_iterable(self, sources, **_):
+            for source in sources:
+                lengths.append(len(source))
+                yield SimpleNamespace(hypotheses=[source[:1]])
+
+        def translate_batch(self, sources, **_):
+            return [*self.translate_iterable(sources)]
+
+    monkeypatch.setattr(ctranslate2, "Translator", Recorder)
+    monkeypatch.setattr(sys, "argv", ["translate.py", "CPU-ST", task])
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a " * 2000 + b"\na\n")))
+    runpy.run_path(str(submitted / "translate.py"), run_name="__main__")
+    assert lengths[0] == MAXIMUM_INPUT > 10 > lengths[1] and capsysbinary.readouterr().out.count(b"\n") == 2
 
 
 def test_the_sizes_of_a_submission_add_up(submitted):
