@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langid import langid
 
 from distill import config
-from distill.systems import absent_teachers
+from distill.systems import absent_teachers, learned_from
 from formats.errors import UserError
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -387,6 +387,13 @@ def test_teachers_from_elsewhere_are_looked_for(tmp_path):
     }
     found = absent_teachers(config.load(saved(tmp_path, study)))
     assert found == ["b: no m.pt", "b: no a", "b: no b", "b: no codes"]
+
+
+def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():
+    study = config.load(CONFIGS / "multi30k.yaml")
+    assert learned_from(study, "distilled") == ["narrow"] and learned_from(study, "original") == []
+    study["mixtures"]["distilled"]["teacher"] = None
+    assert learned_from(study, "distilled") == ["wide", "narrow"]
 
 
 def test_corpus_entry_alone():

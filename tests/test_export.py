@@ -96,8 +96,8 @@ def model(tmp_path_factory):
 
 
 def test_the_archive_opens_in_ctranslate2_and_its_checksums_hold(model, tmp_path):
-    package(model, RECORDS, CORPORA, tmp_path / "deep-int8.tar.gz")
-    with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
+    package(model, RECORDS, CORPORA, ["teacher"], tmp_path / "new" / "deep-int8.tar.gz")
+    with tarfile.open(tmp_path / "new" / "deep-int8.tar.gz") as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
     folder = tmp_path / "unpacked" / "deep-int8"
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, check=True, capture_output=True)
@@ -110,34 +110,45 @@ def test_the_archive_opens_in_ctranslate2_and_its_checksums_hold(model, tmp_path
 
 
 def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp_path):
-    package(model, RECORDS, CORPORA, tmp_path / "deep-int8.tar.gz")
+    package(model, RECORDS, CORPORA, ["teacher"], tmp_path / "deep-int8.tar.gz")
     with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
-        card = archive.extractfile("deep-int8/README.md").read().decode()
+        files = (archive.extractfile(f"deep-int8/{name}") for name in ("README.md", "LICENSE.md"))
+        card, licence = (file.read().decode() for file in files)
     front = yaml.safe_load(card.split("---")[1])
     assert front["language"] == ["en", "de"] and front["library_name"] == "ctranslate2"
     own = [r for r in RECORDS if (r["system"], r["engine"], r["compute_type"]) == ("deep", "ctranslate2", "int8")]
     assert own and all(f"{record['bleu']:.2f}" in card for record in own)
     assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
     assert "| teacher" in card and own[0]["bleu_signature"] in card
+    assert (front["license"], front["license_name"], front["license_link"]) == ("other", "see-data", "LICENSE.md")
+    assert "| some" in licence and "CC BY 4.0" in licence and "translations by teacher" in licence
+
+
+def test_the_model_card_of_a_control_has_no_teacher(model, tmp_path):
+    package(model, RECORDS, CORPORA, [], tmp_path / "deep-int8.tar.gz")
+    with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
+        card = archive.extractfile("deep-int8/README.md").read().decode()
+    assert "| teacher" not in card and "translations by" not in card
 
 
 def test_equal_models_give_equal_archives(model, tmp_path):
     for number in "12":
         (tmp_path / number).mkdir()
-        package(model, RECORDS, CORPORA, tmp_path / number / "deep.tar.gz")
+        package(model, RECORDS, CORPORA, [], tmp_path / number / "deep.tar.gz")
     assert (tmp_path / "1" / "deep.tar.gz").read_bytes() == (tmp_path / "2" / "deep.tar.gz").read_bytes()
 
 
 def test_a_model_without_measurements_is_not_packaged(model, tmp_path):
+    others = [record for record in RECORDS if record["system"] != "deep"]
     with pytest.raises(UserError, match=r"no measurement of .*'deep'"):
-        package(model, [record for record in RECORDS if record["system"] != "deep"], CORPORA, tmp_path / "x.tar.gz")
+        package(model, others, CORPORA, [], tmp_path / "x.tar.gz")
     with pytest.raises(UserError, match=r"has to end in \.tar\.gz"):
-        package(model, RECORDS, CORPORA, tmp_path / "x.zip")
+        package(model, RECORDS, CORPORA, [], tmp_path / "x.zip")
     assert not list(tmp_path.iterdir())
 
 
 def packed(model, folder):
-    package(model, RECORDS, CORPORA, folder / "x.tar.gz")
+    package(model, RECORDS, CORPORA, [], folder / "x.tar.gz")
 
 
 def submitting(model, folder):

@@ -79,6 +79,14 @@ def weights(config: dict[str, Any], mixture: str) -> dict[str, float]:
     return {name: corpus["weight"] for name, corpus in config["corpora"].items() if corpus["role"] in roles}
 
 
+def learned_from(config: dict[str, Any], mixture: str) -> list[str]:
+    """The teachers whose translations a mixture is made of."""
+    entry = config["mixtures"].get(mixture, {"targets": "original"})
+    if entry["targets"] == "original":
+        return []
+    return [entry["teacher"]] if entry["teacher"] else list(config["teachers"])
+
+
 def absent_teachers(config: dict[str, Any]) -> list[str]:
     """What is missing of the teachers that are not trained here, a line for each file or folder."""
     teachers = config["teachers"] | (

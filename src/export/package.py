@@ -22,6 +22,8 @@ from formats.files import read_json, sha256, whole, write_text
 
 SUFFIX = ".tar.gz"
 SUMS = "SHA256SUMS"
+LICENCE = "LICENSE.md"  # a name that Hugging Face links to
+TERMS = "The model was made of these data; whether and how it may be used follows from their licences."
 CARD = """---
 {front}---
 
@@ -50,9 +52,7 @@ BLEU: {signature}. Words a second are those of the source, with tokenization and
 
 ## Data and licences
 
-{data}
-
-The model was made of these data; whether and how it may be used follows from their licences.
+{terms}
 
 ## Files
 
@@ -73,15 +73,21 @@ def measured(measurements: list[dict[str, Any]], description: dict[str, Any]) ->
     return found
 
 
-def teachers(measurements: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records of the teachers at full precision, with the map off, at their widest beam."""
-    asked = {"role": "teacher", "engine": "ctranslate2", "compute_type": "float32", "vocabulary_map": False}
-    found = [record for record in measurements if asked.items() <= record.items()]
+def taught(measurements: list[dict[str, Any]], teachers: list[str]) -> list[dict[str, Any]]:
+    """The records of these teachers at full precision, with the map off, at their widest beam."""
+    asked = {"engine": "ctranslate2", "compute_type": "float32", "vocabulary_map": False}
+    found = [record for record in measurements if record["system"] in teachers and asked.items() <= record.items()]
     return [record for record in found if record["beam_size"] == max(row["beam_size"] for row in found)]
 
 
+def terms(corpora: list[dict[str, Any]], teachers: list[str]) -> str:
+    """What the model was made of, and what follows for its use."""
+    translated = f"\nIt learned translations by {', '.join(teachers)}, whose own data count, too." if teachers else ""
+    return f"{_table([*map(_corpus, corpora)])}\n\n{TERMS}{translated}"
+
+
 def card(
-    description: dict[str, Any], measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], folder: Path
+    description: dict[str, Any], measurements: list[dict[str, Any]], made_of: str, teachers: list[str], folder: Path
 ) -> str:
     """The README of the package in ``folder``."""
     own = measured(measurements, description)
@@ -89,7 +95,8 @@ def card(
     front = {
         "language": [description["source"], description["target"]],
         "license": "other",
-        "license_name": "that of the data, see below",
+        "license_name": "see-data",
+        "license_link": LICENCE,
         "library_name": description["engine"],
         "pipeline_tag": "translation",
         "tags": ["translation", description["engine"], "nmt-frontier", description["role"]],
@@ -100,11 +107,11 @@ def card(
         "name": folder.name,
         "version": first["engine_version"],
         "sums": SUMS,
-        "scores": _table([*map(_scores, own), *map(_scores, teachers(measurements))]),
+        "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
         "signature": first["bleu_signature"],
         "cores": "one core" if cores == 1 else f"{cores} cores",
         "cpu": first["cpu"],
-        "data": _table([*map(_corpus, corpora)]),
+        "terms": made_of,
         "files": _table([{"file": path.name, "bytes": f"{path.stat().st_size:,}"} for path in _files(folder)]),
     }
     return CARD.format(**description, **values)
@@ -141,15 +148,20 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def package(model: Path, measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], output: Path) -> None:
+def package(
+    model: Path, measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], teachers: list[str], output: Path
+) -> None:
     """Write the archive. Raises UserError for a model that was not measured, is of another engine or damaged."""
     if not output.name.endswith(SUFFIX):
         raise UserError(f"{output}: the archive's name has to end in {SUFFIX}")
     description = checked(model)
+    made_of = terms(corpora, teachers)
+    output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
         folder = Path(temporary) / output.name.removesuffix(SUFFIX)
         shutil.copytree(model, folder, ignore=shutil.ignore_patterns("README.md", ".*"))
-        write_text(folder / "README.md", card(description, measurements, corpora, folder))
+        write_text(folder / LICENCE, f"# Data and licences\n\n{made_of}\n")
+        write_text(folder / "README.md", card(description, measurements, made_of, teachers, folder))
         sums = [f"{sha256(path)}  {path.relative_to(folder)}\n" for path in _files(folder)]
         write_text(folder / SUMS, "".join(sums))
         with (
@@ -175,9 +187,10 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="model folder")
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of the study")
     parser.add_argument("--corpora", type=json.loads, required=True, help="JSON list: name, role, licence, url of each")
+    parser.add_argument("--teachers", nargs="*", default=[], help="whose translations the model learned")
     parser.add_argument("--output", type=Path, required=True, help=f"archive to write, *{SUFFIX}")
     args = parser.parse_args()
-    package(args.model, read_json(args.measurements), args.corpora, args.output)
+    package(args.model, read_json(args.measurements), args.corpora, args.teachers, args.output)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 from distill.config import config_hash, languages, load
 from distill.estimate import estimate
 from distill.fetch import available
-from distill.systems import ORIGINAL, absent_teachers, first_seed, systems, weights
+from distill.systems import ORIGINAL, absent_teachers, first_seed, learned_from, systems, weights
 from formats.errors import UserError
 from snakemake.exceptions import WorkflowError
 
@@ -185,6 +185,18 @@ def description(wildcards):
         "target": config["target"],
     }
     return json.dumps(names)
+
+
+def made_of(wildcards):
+    """The corpora of the mixture that a model learned from, as JSON for its model card."""
+    keys = ("role", "licence", "url")
+    names = weights(config, SYSTEMS[wildcards.system].mixture)
+    return json.dumps([{"name": name, **{key: config["corpora"][name][key] for key in keys}} for name in names])
+
+
+def teachers_option(wildcards):
+    names = learned_from(config, SYSTEMS[wildcards.system].mixture)
+    return ["--teachers", *names] if names else []
 
 
 def test_sets_option(names):

@@ -94,15 +94,11 @@ rule package:
         mem_mb=500,
         runtime=10,
     params:
-        corpora=json.dumps(
-            [
-                {"name": name, **{key: corpus[key] for key in ("role", "licence", "url")}}
-                for name, corpus in config["corpora"].items()
-            ]
-        ),
+        corpora=made_of,
+        teachers=teachers_option,
     shell:
         "python -m export.package --model {input.model} --measurements {input.measurements} --corpora {params.corpora:q}"
-        " --output {output.archive} 2> {log}"
+        " {params.teachers} --output {output.archive} 2> {log}"
 
 
 rule submission:
