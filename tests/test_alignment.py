@@ -403,6 +403,16 @@ def test_a_pair_with_an_endless_side_is_left_out_and_counted(corpus, tmp_path, c
     )
     assert len(list(encoded(tmp_path / "c.tsv.zst", corpus / "sp.model"))) == 2
     assert "2 pairs left out: a side is empty or has more than 1,024 pieces" in capsys.readouterr().err
+    assert [len(list(encoded(tmp_path / "c.tsv.zst", corpus / "sp.model", most=most))) for most in (1, 2)] == [1, 2]
+    assert [line[0] for line in capsys.readouterr().err.splitlines()] == ["0", "1"]
+
+
+def test_training_says_what_it_left_out(corpus, tmp_path):
+    records.write(tmp_path / "c.tsv.zst", [("abc", "ABC"), ("", "A"), *[("abc", "ABC")] * 20])
+    command = ["train", "--corpus", tmp_path / "c.tsv.zst", "--sentencepiece", corpus / "sp.model", "--pairs", 10]
+    command = [sys.executable, "-m", "export.alignment", *map(str, command), "--output", str(tmp_path / "learned")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "1 pairs left out: " in done.stderr
 
 
 def test_the_highest_numbers_of_pieces_are_counted_and_mapped(tmp_path):

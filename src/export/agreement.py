@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, required=True)
     args = parser.parse_args()
 
-    result = compare(list(itertools.islice(encoded(args.corpus, args.sentencepiece), args.pairs)))
+    result = compare(list(encoded(args.corpus, args.sentencepiece, most=args.pairs)))
     write_json(args.json, result)
     write_text(args.markdown, markdown(result))
 

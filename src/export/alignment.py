@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import sentencepiece
+
 from export.aligners import ALIGNERS, Aligner, Pair
 from export.phrases import LONGEST
 from formats import records
@@ -22,19 +24,27 @@ from formats.progress import progress
 BATCH = 10_000  # pairs in memory
 
 
-def encoded(corpus: Path, model: Path, shard: records.Shard | None = None) -> Iterator[Pair]:
-    """Stream the pairs of a corpus as pieces, without those that cannot be aligned, which are counted on stderr."""
-    left_out = 0
-    processor = pieces(model)
-    pairs = (record[:2] for record in records.read(corpus, shard))
-    while batch := list(itertools.islice(pairs, BATCH)):
-        sides = (processor.encode(list(side), out_type=str, num_threads=1) for side in zip(*batch, strict=True))
-        for source, target in zip(*sides, strict=True):
-            if min(len(source), len(target)) > 0 and max(len(source), len(target)) <= LONGEST:
-                yield source, target
-            else:
-                left_out += 1
+def encoded(corpus: Path, model: Path, shard: records.Shard | None = None, most: int | None = None) -> Iterator[Pair]:
+    """Stream the pairs of a corpus as pieces, all or the first ones.
+
+    Those that cannot be aligned are left out, and counted on stderr in the end.
+    """
+    given = left_out = 0
+    for source, target in _in_pieces(records.read(corpus, shard), pieces(model)):
+        if given == most:
+            break
+        if min(len(source), len(target)) > 0 and max(len(source), len(target)) <= LONGEST:
+            given += 1
+            yield source, target
+        else:
+            left_out += 1
     print(f"{left_out:,} pairs left out: a side is empty or has more than {LONGEST:,} pieces", file=sys.stderr)
+
+
+def _in_pieces(pairs: Iterator[records.Record], processor: sentencepiece.SentencePieceProcessor) -> Iterator[Pair]:
+    while batch := [record[:2] for record in itertools.islice(pairs, BATCH)]:
+        sides = (processor.encode(list(side), out_type=str, num_threads=1) for side in zip(*batch, strict=True))
+        yield from zip(*sides, strict=True)
 
 
 def aligned(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[records.Record]:
@@ -46,7 +56,7 @@ def aligned(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[records.Record]
 def train(args: argparse.Namespace) -> None:
     with whole(args.output) as part:
         part.mkdir(parents=True)
-        pairs = itertools.islice(encoded(args.corpus, args.sentencepiece), args.pairs)
+        pairs = encoded(args.corpus, args.sentencepiece, most=args.pairs)
         ALIGNERS[args.aligner].train(progress(pairs, "reading", unit="pair"), part)
 
 
