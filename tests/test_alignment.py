@@ -59,7 +59,7 @@ def aligned_pairs(draw):
 
 
 def consistent(source, target, links):
-    """Och and Ney's definition, word by word."""
+    """Och and Ney's definition, word by word, without the pairs that have unaligned words at an edge."""
     for start in range(len(source)):
         for end in range(start + 1, min(start + MAX_NGRAM, len(source)) + 1):
             inside = [j for i, j in links if start <= i < end]

@@ -1,8 +1,12 @@
 """Phrase pairs of one shard of aligned pairs: which target words each source n-gram brings, and which words are linked.
 
-A phrase pair is consistent if no link leaves it (Och and Ney 2004). For the vocabulary map only the words of the target
-phrase matter, so the keys are (source n-gram, target word), once a phrase pair. An n-gram of at most three pieces and a
-target piece are four 16-bit numbers in one 64-bit key. Piece numbers start at 1; 0 fills the place of a shorter n-gram.
+A phrase pair is consistent if no link leaves it (Och and Ney 2004). Phrases are minimal: the target phrase reaches from
+the first to the last word that is linked to the n-gram, and unaligned words at its edges, which Och and Ney attach in
+further pairs, are left out: of such words the most frequent are 0-grams of the map (export.vocabulary_map).
+
+For the vocabulary map only the words of the target phrase matter, so the keys are (source n-gram, target word), once a
+phrase pair. An n-gram of at most three pieces and a target piece are four 16-bit numbers in one 64-bit key. Piece
+numbers start at 1; 0 fills the place of a shorter n-gram.
 
 Writes a folder of sorted runs (export.runs), which export.phrase_table merges with those of the other shards.
 """
