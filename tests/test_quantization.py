@@ -1,5 +1,7 @@
 """Weights of CTranslate2 models as arrays, and what rounding does to them."""
 
+import struct
+
 import ctranslate2
 import numpy as np
 import pytest
@@ -62,6 +64,28 @@ def test_a_damaged_model_is_named(converted, tmp_path, kept):
     data = (converted["int8"] / "model.bin").read_bytes()
     (tmp_path / "model.bin").write_bytes(data[: kept if isinstance(kept, int) else int(kept * len(data))])
     with pytest.raises(UserError, match=r"model\.bin: not a model of CTranslate2, cut off or damaged"):
+        weights.read(tmp_path)
+
+
+def one_matrix(folder, kind, array):
+    """A file of CTranslate2's format, byte by byte: PyTorch, which makes bfloat16, is no dependency."""
+    spec, name = (struct.pack("H", len(text) + 1) + text + b"\0" for text in (b"Spec", b"w"))
+    shape = struct.pack("=B2IBI", 2, *array.shape, kind, array.nbytes)
+    data = struct.pack("I", weights.VERSION) + spec + struct.pack("II", 1, 1) + name + shape + array.tobytes()
+    (folder / "model.bin").write_bytes(data + struct.pack("I", 0))
+
+
+def test_bfloat16_is_read_in_float32(tmp_path):
+    exact = np.array([[1.5, -2.25, 3], [0.15625, 0, -1024]], np.float32)
+    one_matrix(tmp_path, 5, (exact.view(np.uint32) >> 16).astype(np.uint16))
+    found = weights.read(tmp_path)
+    assert found["w"].dtype == np.float32 and np.array_equal(found["w"], exact)
+    assert quantization.errors({"w": exact}, found) == {"w": 0, "all": 0}
+
+
+def test_a_type_of_the_future_is_named(tmp_path):
+    one_matrix(tmp_path, 6, np.zeros((1, 1), np.float32))
+    with pytest.raises(UserError, match=r"w has type 6, this can read 0, 1, 2, 3, 4, 5"):
         weights.read(tmp_path)
 
 

@@ -9,11 +9,15 @@ import numpy as np
 from formats.errors import UserError
 
 VERSION = 6  # of the binary format; CTranslate2's _serialize in specs/model_spec.py
-TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
+BFLOAT16 = 5  # the upper half of a float32; NumPy has no such type
+TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16, BFLOAT16: np.uint16}
 
 
 def read(folder: Path) -> dict[str, np.ndarray]:
-    """Arrays by the name of the layer; of layers that share their weights only the first is there. Raises UserError."""
+    """Arrays by the name of the layer; of layers that share their weights only the first is there. Raises UserError.
+
+    What is stored in bfloat16 comes in float32.
+    """
     path = folder / "model.bin"
     data = memoryview(path.read_bytes())
     try:
@@ -37,8 +41,9 @@ def _variables(path: Path, data: memoryview) -> Iterator[tuple[str, np.ndarray]]
         kind, size = struct.unpack_from("=BI", data, place)
         place += 5
         if kind not in TYPES:
-            raise UserError(f"{path}: {name} has a type of number that NumPy lacks (bfloat16)")
-        yield name, np.frombuffer(data[place : place + size], TYPES[kind]).reshape(shape)
+            raise UserError(f"{path}: {name} has type {kind}, this can read {', '.join(map(str, TYPES))}")
+        array = np.frombuffer(data[place : place + size], TYPES[kind]).reshape(shape)
+        yield name, (array.astype(np.uint32) << 16).view(np.float32) if kind == BFLOAT16 else array
         place += size
     (aliases,) = struct.unpack_from("I", data, place)
     place += 4
