@@ -242,12 +242,15 @@ def test_a_map_is_loaded_for_some_sentences_only(tmp_path_factory, sources):
     assert [*map(some.candidates, [[s] for s in sources])] == [*map(whole.candidates, [[s] for s in sources])]
 
 
-def test_fast_align_finds_a_word_by_word_translation(tmp_path):
+@pytest.mark.parametrize("name", ALIGNERS)
+def test_an_aligner_finds_a_word_by_word_translation(tmp_path, name):
+    if name == "eflomal" and not importlib.util.find_spec("eflomal"):
+        pytest.skip("eflomal is not installed: it is no dependency, as it needs a C compiler")
     generator = np.random.default_rng(1)
     words = [[str(word) for word in generator.integers(0, 30, generator.integers(4, 9))] for _ in range(400)]
     pairs = [(sentence, [f"t{word}" for word in sentence]) for sentence in words]
-    FastAlign.train(iter(pairs), tmp_path)
-    found = aligned(iter(pairs), FastAlign(tmp_path))
+    ALIGNERS[name].train(iter(pairs), tmp_path)
+    found = aligned(iter(pairs), ALIGNERS[name](tmp_path))
     links = [link.split("-") for record in found for link in record[2].split()]
     assert len(links) > 2000 and sum(i == j for i, j in links) / len(links) > 0.95
 
