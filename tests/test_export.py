@@ -82,7 +82,13 @@ def test_a_good_folder_is_never_replaced_by_a_bad_one(weights, tmp_path):
 RECORDS = read_json(Path(__file__).parent / "data" / "measurements.json")
 CORPORA = [
     {"name": "some", "role": "train", "licence": "CC BY 4.0", "url": ["https://example.org/some.en.gz"]},
-    {"name": "val", "role": "dev", "licence": "unknown", "url": None},
+    {
+        "name": "parts",
+        "role": "monolingual",
+        "licence": "unknown",
+        "url": [["https://example.org/1", "https://example.org/2"]],
+    },
+    {"name": "file", "role": "train", "licence": "unknown", "url": None},
 ]
 
 
@@ -119,6 +125,7 @@ def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp
     own = [r for r in RECORDS if (r["system"], r["engine"], r["compute_type"]) == ("deep", "ctranslate2", "int8")]
     assert own and all(f"{record['bleu']:.2f}" in card for record in own)
     assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
+    assert "https://example.org/1 https://example.org/2" in card
     assert "| teacher" in card and own[0]["bleu_signature"] in card
     assert (front["license"], front["license_name"], front["license_link"]) == ("other", "see-data", "LICENSE.md")
     assert "| some" in licence and "CC BY 4.0" in licence and "translations by teacher" in licence

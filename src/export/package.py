@@ -135,7 +135,7 @@ def _scores(record: dict[str, Any]) -> dict[str, str]:
 
 
 def _corpus(corpus: dict[str, Any]) -> dict[str, str]:
-    addresses = [corpus["url"]] if isinstance(corpus["url"], str) else corpus["url"] or []
+    addresses = [part for url in corpus["url"] or [] for part in ([url] if isinstance(url, str) else url)]
     return {
         "corpus": corpus["name"],
         "used for": corpus["role"],
