@@ -1,20 +1,29 @@
 """From lines to translated lines in order, with bounded memory and a clock on every stage.
 
-As in the WNGT 2020 submission: read a window of 8N tokens, sort it by length, cut it into batches of N tokens,
-decode, put the translations back in order. The batches of a window are spread over workers.
+As in the WNGT 2020 submission: read a window of 8N tokens, sort it by length, cut it into batches of N tokens, decode,
+put the translations back in order. And as in FastSeq (Yan et al. 2021) all stages overlap: while the workers decode the
+batches of one window, the next one is read and tokenized, and the one before is detokenized and written.
 """
 
+import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from decode.engines import Batch
+from formats.errors import UserError
 
 WINDOW_BATCHES = 8  # for each worker
+AHEAD = 1  # windows that are tokenized before the one that is decoded has been collected
 MAXIMUM_INPUT = 1000  # pieces; attention grows with the square, so one endless line would take all memory
 
+MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
+MARKS = (*".!?;:,", "。", "！", "？", "，")  # behind which a long sentence may be split
+
+LongLines = Literal["cut", "split"]
 Result = TypeVar("Result")
 
 
@@ -23,73 +32,179 @@ class Tokenizer(Protocol):
     def decode(self, pieces: list[str]) -> str: ...
 
 
-def windows(sentences: Iterable[list[str]], tokens: int) -> Iterator[Batch]:
-    """Group sentences in order; a window is full when it holds ``tokens`` pieces or lines."""
-    window: Batch = []
-    size = 0
-    for sentence in sentences:
-        window.append(sentence)
-        size += max(len(sentence), 1)  # a line without pieces takes memory, too
-        if size >= tokens:
+class Line(NamedTuple):
+    """A line to decode: its parts, and whether it was cut, or split into several."""
+
+    parts: Batch
+    long: bool = False
+
+
+@dataclass
+class Window:
+    """Lines on their way: the parts of all of them, how many parts each line has, and how many lines were long."""
+
+    parts: Batch = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    long: int = 0
+
+
+Weigh = Callable[[list[str]], int]  # what a sentence counts for in windows and batches: its pieces, or 1
+
+
+def one(sentence: list[str]) -> int:
+    """The weight of a sentence where batches are cut in sentences."""
+    return 1
+
+
+def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Window]:
+    """Group lines in order; a window is full when parts or lines weigh ``full``."""
+    window, size = Window(), 0
+    for parts, long in lines:
+        window.parts.extend(parts)
+        window.sizes.append(len(parts))
+        window.long += long
+        size += max(sum(map(weigh, parts)), 1)  # a line without pieces takes memory, too
+        if size >= full:
             yield window
-            window, size = [], 0
-    if window:
+            window, size = Window(), 0
+    if window.sizes:
         yield window
 
 
-def batches(window: Batch, tokens: int) -> Iterator[list[int]]:
-    """Cut a window into batches of at most ``tokens`` pieces, padding included: yield places in the window.
+def batches(window: Batch, most: int, sorting: bool = True, weigh: Weigh = len) -> Iterator[list[int]]:
+    """Cut a window into batches that weigh at most ``most``, padding included: yield places in the window.
 
-    The longest sentences come first. Lines without pieces are left out; a longer sentence is a batch of its own.
+    The longest sentences come first, or all in their order. Lines without pieces are left out; a sentence that weighs
+    more is a batch of its own.
     """
-    order = sorted((place for place, sentence in enumerate(window) if sentence), key=lambda place: -len(window[place]))
+    order = [place for place, sentence in enumerate(window) if sentence]
+    if sorting:
+        order.sort(key=lambda place: -len(window[place]))
     start = 0
     while start < len(order):
-        size = max(tokens // len(window[order[start]]), 1)
-        yield order[start : start + size]
-        start += size
+        longest, end = weigh(window[order[start]]), start + 1
+        while end < len(order) and max(longest, weigh(window[order[end]])) * (end + 1 - start) <= most:
+            longest, end = max(longest, weigh(window[order[end]])), end + 1
+        yield order[start:end]
+        start = end
+
+
+def chunks(line: str) -> Iterator[str]:
+    """A line in pieces of text of at most MAXIMUM_CHARACTERS, at white space where there is any."""
+    while len(line) > MAXIMUM_CHARACTERS:
+        end = line.rfind(" ", MAXIMUM_CHARACTERS // 2, MAXIMUM_CHARACTERS)
+        end = MAXIMUM_CHARACTERS if end < 0 else end
+        yield line[:end]
+        line = line[end:]
+    yield line
+
+
+def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
+    """A sentence in parts of at most ``limit`` pieces, behind the last mark of the second half where there is one."""
+    while len(pieces) > limit:
+        ends = (k for k in range(limit, limit // 2, -1) if pieces[k - 1].strip("▁")[-1:] in MARKS)
+        end = next(ends, limit)
+        yield pieces[:end]
+        pieces = pieces[end:]
+    if pieces:
+        yield pieces
+
+
+def divided(encoded: Iterable[list[str]]) -> Line:
+    """The chunks of a line as parts of at most MAXIMUM_INPUT pieces."""
+    parts = [part for pieces in encoded for part in split(pieces, MAXIMUM_INPUT)] or [[]]
+    return Line(parts, long=len(parts) > 1)
+
+
+def cut(encoded: Iterable[list[str]]) -> Line:
+    """The first MAXIMUM_INPUT pieces of a line, given in chunks; what comes after is not even tokenized."""
+    kept: list[str] = []
+    for pieces in encoded:
+        kept += pieces
+        if len(kept) > MAXIMUM_INPUT:
+            break
+    return Line([kept[:MAXIMUM_INPUT]], long=len(kept) > MAXIMUM_INPUT)
 
 
 class Pipeline:
     """Translates lines with a tokenizer and the ``translate`` of an engine.
 
-    seconds: wall time by stage (tokenization, decode, detokenization); counts: source and target pieces without
-    control tokens, and lines cut at MAXIMUM_INPUT pieces. Both grow with every line translated.
+    seconds: by stage. tokenization and detokenization are the time of the one thread that reads and writes; decode is
+    the time in which the workers were busy, divided by their number. counts: source and target pieces without control
+    tokens, lines cut or split at MAXIMUM_INPUT pieces, of the windows that were given. Both grow with every window.
+    Without ``overlap`` each stage waits for the one before; without ``sorting`` batches are of sentences as they come.
+    With ``batch_sentences`` windows and batches are cut by the number of sentences, whatever their length, and
+    ``batch_tokens`` is not used.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, translate: Callable[[Batch], Batch], batch_tokens: int = 512, workers: int = 1
+        self,
+        tokenizer: Tokenizer,
+        translate: Callable[[Batch], Batch],
+        batch_tokens: int = 512,
+        workers: int = 1,
+        long_lines: LongLines = "cut",
+        overlap: bool = True,
+        sorting: bool = True,
+        batch_sentences: int | None = None,
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
         self.counts: Counter[str] = Counter()
-        self._tokenizer, self._translate, self._batch_tokens = tokenizer, translate, batch_tokens
-        self._window_tokens = WINDOW_BATCHES * batch_tokens * workers
-        self._map = ThreadPoolExecutor(workers).map if workers > 1 else map
+        self.batch_tokens = batch_tokens
+        self._tokenizer, self._translate = tokenizer, translate
+        self._batch, self._weigh = (batch_sentences, one) if batch_sentences else (batch_tokens, len)
+        self._window = WINDOW_BATCHES * self._batch * workers
+        self._workers = ThreadPoolExecutor(workers)
+        self._busy, self._count = threading.Lock(), workers
+        self.long_lines, self._ahead, self._sorting = long_lines, AHEAD if overlap else 0, sorting
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of one window after the other, a line for each line read."""
-        for window in windows(map(self._encode, lines), self._window_tokens):
-            pieces = self._timed("decode", self._decode, window)
-            yield self._timed("detokenization", lambda pieces: [*map(self._tokenizer.decode, pieces)], pieces)
+        running: deque[tuple[Window, list[list[int]], list[Future[Batch]]]] = deque()
+        for window in windows(map(self._encode, lines), self._window, self._weigh):
+            places = [*batches(window.parts, self._batch, self._sorting, self._weigh)]
+            futures = [self._workers.submit(self._decode, [window.parts[place] for place in batch]) for batch in places]
+            running.append((window, places, futures))
+            if len(running) > self._ahead:
+                yield self._finish(*running.popleft())
+        while running:
+            yield self._finish(*running.popleft())
 
-    def _timed(self, stage: str, function: Callable[..., Result], *arguments) -> Result:
+    def _encode(self, text: str) -> Line:
         start = time.perf_counter()
-        result = function(*arguments)
-        self.seconds[stage] += time.perf_counter() - start
-        return result
+        encoded = map(self._tokenizer.encode, chunks(text))
+        line = divided(encoded) if self.long_lines == "split" else cut(encoded)
+        self.seconds["tokenization"] += time.perf_counter() - start
+        return line
 
-    def _encode(self, line: str) -> list[str]:
-        pieces = self._timed("tokenization", self._tokenizer.encode, line)
-        self.counts["lines_cut"] += len(pieces) > MAXIMUM_INPUT
-        self.counts["source_tokens"] += len(pieces)
-        return pieces[:MAXIMUM_INPUT]
+    def close(self) -> None:
+        """Forget the batches that wait for a worker, so that the process can end without decoding them."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
 
-    def _decode(self, window: Batch) -> Batch:
-        outputs: Batch = [[] for _ in window]
-        cut = [*batches(window, self._batch_tokens)]
-        translated = self._map(self._translate, [[window[place] for place in batch] for batch in cut])
-        for places, results in zip(cut, translated, strict=True):
-            for place, output in zip(places, results, strict=True):
-                outputs[place] = output
-                self.counts["target_tokens"] += len(output)
+    def _decode(self, batch: Batch) -> Batch:
+        """In a worker."""
+        start = time.perf_counter()
+        try:
+            outputs = self._translate(batch)
+        except (RuntimeError, MemoryError) as error:
+            size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch))} pieces"
+            advice = "with less memory than it needs, lower --workers or --batch-tokens"
+            raise UserError(f"the engine failed at {size}: {str(error) or 'no memory left'}; {advice}") from error
+        with self._busy:
+            self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs
+
+    def _finish(self, window: Window, batches: list[list[int]], futures: list[Future[Batch]]) -> list[str]:
+        """Wait for the batches of a window, given as places in it; its lines as text."""
+        outputs: Batch = [[] for _ in window.parts]
+        for places, future in zip(batches, futures, strict=True):
+            for place, output in zip(places, future.result(), strict=True):
+                outputs[place] = output
+        start = time.perf_counter()
+        texts = map(self._tokenizer.decode, outputs)
+        lines = [" ".join(filter(None, (next(texts) for _ in range(size)))) for size in window.sizes]
+        self.seconds["detokenization"] += time.perf_counter() - start
+        for name, parts in (("source_tokens", window.parts), ("target_tokens", outputs)):
+            self.counts[name] += sum(map(len, parts))
+        self.counts[f"lines_{self.long_lines}"] += window.long
+        return lines
