@@ -11,6 +11,7 @@ from decode import engines
 from decode.engines import Search
 from decode.tokenizer import Tokenizer
 from formats.errors import UserError
+from formats.files import sha256
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_a_folder_without_description(tmp_path):
         ("{}", "lacks engine, quantization, vocabulary_map"),
         (
             json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_map": False}),
-            "unknown engine 'marian-1'; this version knows ctranslate2, opennmt-tf",
+            "unknown engine 'marian-1'; this version knows ctranslate2, marian, opennmt-tf",
         ),
     ],
 )
@@ -121,6 +122,19 @@ def test_a_missing_map(broken):
     (folder / "vmap.txt").unlink()
     with pytest.raises(UserError, match=r"vmap\.txt is missing; decode with --no-vocabulary-map"):
         engines.load(folder, Search(vocabulary_map=True))
+
+
+@pytest.mark.parametrize("name", ["sentencepiece.model", "vmap.txt"])
+def test_a_tokenizer_or_map_of_another_model(broken, name):
+    folder = broken("int8")
+    description = json.loads((folder / "model.json").read_text())
+    description["sha256"] = {name: sha256(folder / name)}
+    (folder / "model.json").write_text(json.dumps(description))
+    engines.load(folder, Search())
+    with open(folder / name, "ab") as file:
+        file.write(b"x\tx\n")
+    with pytest.raises(UserError, match=f"{name}: not the one this model was exported with; export the model again"):
+        engines.load(folder, Search())
 
 
 def test_the_baseline_has_no_map(models):

@@ -1,15 +1,20 @@
 """CTranslate2 and SentencePiece models from the disk: one that is missing or damaged is an error of one line."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import ctranslate2
 import sentencepiece
 
 from formats.errors import UserError
 
+if TYPE_CHECKING:
+    import ctranslate2
 
-def translator(folder: Path, **options) -> ctranslate2.Translator:
+
+def translator(folder: Path, **options) -> "ctranslate2.Translator":
     """The model in a folder; on the CPU and in the type of its weights, unless the options say otherwise."""
+    import ctranslate2  # not above: a process loads no engine but the one it decodes with, and that on the clock
+
     try:
         return ctranslate2.Translator(str(folder), **options)
     except (RuntimeError, ValueError, MemoryError) as error:

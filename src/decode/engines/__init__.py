@@ -9,13 +9,15 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from formats.decoding import MAXIMUM_OUTPUT
 from formats.errors import UserError
-from formats.files import read_json
+from formats.files import read_json, sha256
 
 ENGINES = {  # name in model.json: module and class
     "ctranslate2": ("decode.engines.ctranslate2", "CTranslate2"),
+    "marian": ("decode.engines.marian", "Marian"),
     "opennmt-tf": ("decode.engines.opennmt_tf", "OpenNMTTF"),
 }
 
@@ -27,14 +29,23 @@ class Search:
     """How an engine searches. Batches are cut by the caller; an engine decodes each as it comes.
 
     A finished hypothesis is scored by its log probability, divided by its length where ``length_penalty`` is 1, each
-    engine in its own formula: CTranslate2 divides by length^penalty, OpenNMT-tf by ((5 + length) / 6)^penalty (Wu et
-    al. 2016). Without it beam search likes short hypotheses: 3 BLEU were lost to brevity in the demo (measured).
+    engine in its own formula: CTranslate2 and Marian divide by length^penalty, OpenNMT-tf by
+    ((5 + length) / 6)^penalty (Wu et al. 2016). Without it beam search likes short hypotheses: 3 BLEU were lost to
+    brevity in the demo (measured).
     """
 
     beam_size: int = 1  # 1 is greedy search
     length_penalty: float = 1.0
     vocabulary_map: bool = False  # score only the target pieces that the source may bring
-    workers: int = 1  # batches decoded at a time, each on one thread, with one copy of the weights
+    workers: int = 1  # batches decoded at a time, with one copy of the weights
+    threads: int = 1  # that share the work of one batch, in each worker
+    device: Literal["cpu", "cuda"] = "cpu"
+    steps: int | None = None  # pieces of every translation, whatever the model says: to time models that say nothing
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The least and the most pieces of a translation."""
+        return (self.steps, self.steps) if self.steps else (0, MAXIMUM_OUTPUT)
 
 
 class Engine(ABC):
@@ -72,7 +83,12 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def load(folder: Path, search: Search) -> Engine:
-    """Load the model with the engine its folder names."""
+    """Load the model with the engine its folder names. Raises UserError for a tokenizer or map of another model."""
     description = describe(folder)
+    if search.device != "cpu" and description["engine"] != "ctranslate2":
+        raise UserError(f"{folder}: {description['engine']} decodes on the CPU here; leave out --device")
+    for name, checksum in description.get("sha256", {}).items():
+        if (folder / name).exists() and sha256(folder / name) != checksum:
+            raise UserError(f"{folder / name}: not the one this model was exported with; export the model again")
     module, name = ENGINES[description["engine"]]
     return getattr(importlib.import_module(module), name)(folder, description, search)

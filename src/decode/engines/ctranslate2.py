@@ -1,4 +1,4 @@
-"""CTranslate2 on the CPU: workers of one thread each that share the weights."""
+"""CTranslate2: workers that share the weights, on the CPU of one thread each unless told otherwise."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import ctranslate2
 
 from decode.engines import Batch, Engine, Search
-from formats.decoding import MAXIMUM_OUTPUT, compute_type
+from formats.decoding import compute_type
 from formats.errors import UserError
 from formats.loading import translator
 
@@ -16,22 +16,30 @@ class CTranslate2(Engine):
     version = ctranslate2.__version__
 
     def __init__(self, folder: Path, description: dict[str, Any], search: Search):
-        asked = compute_type(description["quantization"])
-        supported = ctranslate2.get_supported_compute_types("cpu")
+        if search.device == "cuda" and not ctranslate2.get_cuda_device_count():
+            raise UserError("--device cuda: CTranslate2 finds no GPU here")
+        asked = compute_type(description["quantization"], search.device)
+        supported = ctranslate2.get_supported_compute_types(search.device)
         if asked not in {*supported, "default"}:  # asked first, as CTranslate2 may take another type silently
             known = ", ".join(sorted(supported))
-            raise UserError(f"{folder}: this CPU does not compute in {asked}; it supports {known}")
+            raise UserError(f"{folder}: this {search.device} does not compute in {asked}; it supports {known}")
         if search.vocabulary_map and not (folder / "vmap.txt").exists():
             raise UserError(f"{folder}: its vocabulary map vmap.txt is missing; decode with --no-vocabulary-map")
-        self._translator = translator(folder, compute_type=asked, inter_threads=search.workers, intra_threads=1)
+        self._translator = translator(
+            folder,
+            device=search.device,
+            compute_type=asked,
+            inter_threads=search.workers,
+            intra_threads=search.threads,
+        )
         self.effective_compute_type = self._translator.compute_type
         self._options = {
             "beam_size": search.beam_size,
             "use_vmap": search.vocabulary_map,
             "length_penalty": search.length_penalty,
             "max_input_length": 0,
-            "min_decoding_length": 0,
-            "max_decoding_length": MAXIMUM_OUTPUT,
+            "min_decoding_length": search.lengths[0],
+            "max_decoding_length": search.lengths[1],
         }
 
     def translate(self, batch: Batch) -> Batch:

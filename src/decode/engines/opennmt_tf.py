@@ -17,7 +17,6 @@ import tensorflow as tf
 from opennmt.utils.checkpoint import Checkpoint
 
 from decode.engines import Batch, Engine, Search
-from formats.decoding import MAXIMUM_OUTPUT
 from formats.errors import UserError
 
 tf.get_logger().setLevel("ERROR")
@@ -39,7 +38,8 @@ class OpenNMTTF(Engine):
                 params={
                     "beam_width": search.beam_size,
                     "length_penalty": search.length_penalty,
-                    "maximum_decoding_length": MAXIMUM_OUTPUT,
+                    "minimum_decoding_length": search.lengths[0],
+                    "maximum_decoding_length": search.lengths[1],
                 },
             )
             checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)

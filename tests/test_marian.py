@@ -1,0 +1,219 @@
+"""Marian decodes as CTranslate2 does, with the same weights, and says what is wrong."""
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sentencepiece
+from ctranslate2.converters.marian import load_vocab
+from models import sentencepiece_model, sentences
+
+from decode import engines
+from decode.engines import Search
+from decode.tokenizer import Tokenizer
+from distill.vocabulary import entries
+from export import marian as export
+from formats import marian
+from formats.errors import UserError
+from formats.files import write_text
+
+needs_marian = pytest.mark.skipif(
+    importlib.util.find_spec("_pymarian") is None, reason="pymarian: pip install -r requirements-marian.lock"
+)
+SHAPE = dict(encoder_layers=1, decoder_layers=1, units=64, ffn_units=64, heads=2, share_embeddings=True)
+DESCRIPTION = {"study": "test", "system": "tiny", "role": "student", "source": "en", "target": "de"}
+
+
+def module(*arguments):
+    subprocess.run([sys.executable, "-m", *map(str, arguments)], check=True)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Model folders by name, of a model that has learned for seconds to say what it reads."""
+    root = tmp_path_factory.mktemp("marian")
+    (root / "sentencepiece.model").write_bytes(model := sentencepiece_model())
+    write_text(root / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries(model)))
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    lines = [" ".join(processor.encode(line, out_type=str)) for line in sentences(100)]
+    write_text(root / "text", "".join(f"{line}\n" for line in lines))
+    training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
+    training += ["--shape", json.dumps(SHAPE), "--output", root / "trained"]
+    training += ["--updates", 150, "--batch-tokens", 300, "--warmup", 30]
+    module("distill.marian", *training)
+
+    pieces = load_vocab(root / "trained" / "vocab.yml")[2:]
+    write_text(root / "lex.txt", "".join(f"{pieces[-1 - n]} {piece} 0.5\n" for n, piece in enumerate(pieces[::3])))
+    call = ["--model", root / "trained" / "model.npz", "--vocabulary", root / "trained" / "vocab.yml"]
+    call += ["--sentencepiece", root / "sentencepiece.model", "--shortlist", root / "lex.txt"]
+    call += ["--types", *marian.TYPES, "--description", json.dumps(DESCRIPTION), "--output", root]
+    module("export.marian", *call)
+    return root
+
+
+@pytest.fixture(scope="module")
+def batch(root):
+    tokenizer = Tokenizer(root / "float32")
+    return [tokenizer.encode(line) for line in sentences(40)]
+
+
+@needs_marian
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_both_engines_translate_alike(root, batch, beam_size, mapped):
+    search = Search(beam_size=beam_size, vocabulary_map=mapped)
+    ours, theirs = (engines.load(root / name, search) for name in ("float32", "marian-float32"))
+    outputs = theirs.translate(batch)
+    assert theirs.version[0].isdigit() and theirs.effective_compute_type == "float32"
+    equal = sum(map(list.__eq__, outputs, ours.translate(batch)))
+    # Two best words may be one rounding apart; and beams end differently.
+    assert equal >= (len(batch) - 1 if beam_size == 1 else len(batch) / 2)
+    assert len(set(map(tuple, outputs))) > 10 and 3 < np.mean([*map(len, outputs)]) < 100
+
+
+@needs_marian
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+def test_rounded_weights(root, batch, kind):
+    exact, rounded = (engines.load(root / f"marian-{name}", Search()) for name in ("float32", kind))
+    assert rounded.effective_compute_type == kind
+    sizes = [(root / f"marian-{name}" / "model.bin").stat().st_size for name in (kind, "float32")]
+    assert sizes[0] < 0.8 * sizes[1]
+    equal = sum(map(list.__eq__, exact.translate(batch), rounded.translate(batch)))
+    assert equal > len(batch) * (0.5 if kind == "int16" else 0.1)
+
+
+@needs_marian
+def test_workers_are_processes_that_end_with_the_engine(root, batch):
+    engine = engines.load(root / "marian-float32", Search(workers=2))
+    workers = [engine._idle.get() for _ in range(2)]
+    processes = [worker._process for worker in workers]
+    assert [process.poll() for process in processes] == [None] * 2
+    del engine, workers
+    assert [process.wait(10) for process in processes] == [-signal.SIGKILL] * 2
+
+
+@needs_marian
+def test_a_batch_is_as_long_as_the_limit_allows(root, monkeypatch, batch):
+    monkeypatch.setattr(engines, "MAXIMUM_OUTPUT", 3)
+    outputs = engines.load(root / "marian-float32", Search()).translate([*batch, ["▁a"] * 1000])
+    assert max(map(len, outputs)) == 3 and len(outputs) == len(batch) + 1
+
+
+@needs_marian
+def test_a_worker_killed(root, batch):
+    engine = engines.load(root / "marian-float32", Search())
+    engine._idle.put(worker := engine._idle.get())
+    os.kill(worker._process.pid, signal.SIGKILL)
+    for _ in range(2):  # the next batch does not wait for ever
+        with pytest.raises(UserError, match="marian-float32: Marian stopped: killed by signal 9"):
+            engine.translate(batch)
+
+
+@needs_marian
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: (folder / "model.bin").write_bytes(b"weights" * 9), "Marian cannot load this model, a file"),
+        (lambda folder: (folder / "model.bin").unlink(), "a file is damaged: Model file does not exist"),
+        (lambda folder: (folder / "vocab.yml").write_text('"</s>": 0\n'), "vocab.yml: not the one this model was exp"),
+        (lambda folder: (folder / "vocab.yml").unlink(), "a file is damaged: Vocabulary"),
+        (lambda folder: (folder / "shortlist.bin").write_bytes(b"list"), "shortlist.bin: not the one this model was"),
+        (lambda folder: (folder / "shortlist.bin").unlink(), r"shortlist.bin is missing; decode with --no-voc"),
+    ],
+)
+def test_a_damaged_folder(root, tmp_path, damage, message):
+    folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
+    damage(folder)
+    with pytest.raises(UserError, match=message):
+        engines.load(folder, Search(vocabulary_map=True))
+
+
+@needs_marian
+def test_what_marian_cannot_do(root, tmp_path):
+    with pytest.raises(UserError, match="Marian knows no least length of a translation; decode without --steps"):
+        engines.load(root / "marian-int8", Search(steps=5))
+    folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
+    path = folder / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"quantization": "float16"}))
+    with pytest.raises(UserError, match="Marian does not compute in float16; it supports float32, int16, int8"):
+        engines.load(folder, Search())
+
+
+@needs_marian
+def test_a_training_that_fails_says_why(tmp_path):
+    with pytest.raises(UserError, match=r"Marian's train failed: .*absent"):
+        marian.run("train", "--train-sets", tmp_path / "absent", tmp_path / "absent", log=tmp_path / "log")
+
+
+def test_without_pymarian(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    description = {"engine": "marian", "quantization": "int8", "vocabulary_map": False}
+    (tmp_path / "model.json").write_text(json.dumps(description))
+    with pytest.raises(UserError, match=r"pymarian, which is not installed: pip install -r requirements-marian\.lock"):
+        engines.load(tmp_path, Search())
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "message"),
+    [
+        (b"[now] Error: no memory\n[now] Error: Aborted from f\n", -6, "no memory"),
+        (b"\xff\n", -9, "killed by signal 9"),
+        (b"", 1, "ended with status 1"),
+    ],
+)
+def test_why_marian_ended(log, status, message):
+    assert marian.complaint(log, status) == message
+
+
+def test_the_vocabulary_is_read_alike_by_ctranslate2(tmp_path):
+    pieces = ["▁a", '"', "'", "\\", ":", "#", "? ", "-", "null", "1", "▁\u00e4"]
+    write_text(tmp_path / "vocabulary.txt", "\n".join([*marian.CONTROL, *pieces, ""]))
+    marian.write_vocabulary(marian.entries(tmp_path / "vocabulary.txt"), tmp_path / "vocab.yml")
+    assert load_vocab(tmp_path / "vocab.yml") == ["</s>", "<unk>", *pieces]
+    with pytest.raises(UserError, match=r"begins with <blank>, <s>, </s>"):
+        marian.entries(tmp_path / "vocab.yml")
+
+
+def test_the_map_has_the_candidates_of_the_shortlist(tmp_path):
+    pieces = [f"p{number}" for number in range(300)]
+    lines = [f"p{target} p7 0.{target:03}\n" for target in range(200)]
+    write_text(tmp_path / "lex.txt", "".join([*lines, "p250 p8 0.5\n"]))
+    found = export.candidates(tmp_path / "lex.txt", pieces)
+    assert found["p7"] == {"p7", *pieces[100:200]} and found["p8"] == {"p8", "p250"} and found["p9"] == {"p9"}
+    assert export.vocabulary_map(tmp_path / "lex.txt", pieces).startswith("\t" + " ".join(pieces[:100]) + "\np0\tp0\n")
+
+
+@pytest.mark.parametrize("line", ["p1 p2", "p1 p2 x", "p1 absent 0.5", "absent p1 0.5"])
+def test_a_shortlist_of_another_model(tmp_path, line):
+    write_text(tmp_path / "lex.txt", f"p1 p2 0.5\n{line}\n")
+    with pytest.raises(UserError, match=r"lex\.txt: line 2 is not `target source probability` with pieces of"):
+        export.candidates(tmp_path / "lex.txt", ["p1", "p2"])
+
+
+def test_the_waves_of_the_positions_are_marians():
+    table = export.positions(8)
+    assert table.shape == (export.POSITIONS, 8)
+    assert table[5] == pytest.approx([f(5 / 10_000 ** (k / 3)) for f in (np.sin, np.cos) for k in range(4)], abs=1e-6)
+
+
+@pytest.mark.parametrize("content", [None, b"PK\3\4", b"weights"])
+def test_a_model_that_is_none(tmp_path, content):
+    if content:
+        (tmp_path / "model.npz").write_bytes(content)
+    with pytest.raises(UserError, match=r"model\.npz: not a model\.npz of Marian's, or damaged"):
+        export.load(tmp_path / "model.npz")
+
+
+@needs_marian
+def test_a_vocabulary_of_another_model(root, tmp_path):
+    marian.write_vocabulary(["</s>", "<unk>", "a"], tmp_path / "vocab.yml")
+    asked = {"model": root / "trained" / "model.npz", "vocabulary": tmp_path / "vocab.yml"}
+    with pytest.raises(UserError, match=r"vocab\.yml: not the vocabulary of .*model\.npz"):
+        export.export(SimpleNamespace(**asked))
