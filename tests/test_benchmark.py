@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from models import folders, sentences
 
-from decode import benchmark, machine, measure, summary
+from decode import benchmark, machine, measure, measurements, runs, summary
 from decode.translate import Translator
 from formats import records
 from formats.errors import UserError
@@ -39,11 +40,12 @@ def study(tmp_path_factory):
     return folder
 
 
-def run(folder):
+def run(folder, noise=1):
+    """Whatever else runs on this machine, no run is made again, unless less noise is allowed."""
     sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
     sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
     sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--usd-per-hour", "0.102"]
-    sys.argv += ["--batch-tokens", "64", "--study", "s"]
+    sys.argv += ["--batch-tokens", "64", "--study", "s", "--noise", str(noise)]
     sys.argv += ["--translations", str(folder / "decoding/tiny"), "--output", str(folder / "decoding/tiny.json")]
     benchmark.main()
     return json.loads((folder / "decoding/tiny.json").read_text())
@@ -99,6 +101,48 @@ def calls(monkeypatch):
     return made
 
 
+@pytest.fixture
+def disturbed(monkeypatch):
+    """Shares of others that the next measurements will find; 0 after these."""
+    shares = []
+    subprocess_run = subprocess.run
+
+    def measured(command, **options):
+        done = subprocess_run(command, **options)
+        if "decode.measure" in command:
+            path = Path(command[command.index("--output") + 1])
+            run = json.loads(path.read_text())
+            share = shares.pop(0) if shares else 0.0
+            for row in run["test_sets"].values():
+                row["others"] = share
+            path.write_text(json.dumps(run))
+        return done
+
+    monkeypatch.setattr(subprocess, "run", measured)
+    return shares
+
+
+def test_a_disturbed_run_is_made_again_and_else_is_no_result(study, disturbed, calls, tmp_path, capsys):
+    shutil.copytree(study, tmp_path / "copy")
+    found = run(tmp_path / "copy", noise=0.1)
+    assert not any(record["noisy"] for record in found)
+    made = len(calls)
+    shutil.rmtree(tmp_path / "copy/decoding")
+    disturbed += [0.5, 0.3]  # the first configuration: the third measurement is quiet
+    found = run(tmp_path / "copy", noise=0.1)
+    assert len(calls) == 2 * made + 2 and found[0]["others"] == 0 and not any(record["noisy"] for record in found)
+    shutil.rmtree(tmp_path / "copy/decoding")
+    disturbed += [0.5, 0.3, 0.4, 0.6]
+    found = run(tmp_path / "copy", noise=0.1)
+    assert found[0]["noisy"] and found[0]["others"] == 0.3 and not found[2]["noisy"]
+    assert "others used 30% of the cores" in capsys.readouterr().err
+    made = len(calls)
+    again = run(tmp_path / "copy", noise=0.1)  # what was disturbed is not kept
+    assert len(calls) == made + 1 and not any(record["noisy"] for record in again)
+    scored = [record | {"bleu": 20.0} for record in found]
+    assert measurements.drawn(scored) == [record for record in scored if not record["noisy"]]
+
+
 def test_finished_runs_are_used_again(study, calls):
     before = (study / "decoding/tiny.json").read_bytes()
     run(study)
@@ -142,16 +186,17 @@ def test_the_baseline_has_its_own_beams():
     assert [configuration.name for configuration in found] == [
         "opennmt-tf.beam4", "int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map",
     ]  # fmt: skip
-    with pytest.raises(UserError, match="two folders of one name"):
-        benchmark.configurations([folders()["int8"]] * 2, [1], [1])
+    with pytest.raises(UserError, match="two configurations of one name"):
+        runs.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1]), None)
 
 
 def one_run(decode_seconds, output="x", load_seconds=0.5):
     row = {"sentences": 1, "source_words": 100, "source_tokens": 150, "target_tokens": 200, "output_sha256": output}
     row |= {"tokenization_seconds": 0.1, "decode_seconds": decode_seconds, "detokenization_seconds": 0.1}
+    row |= {"text_seconds": decode_seconds + 0.2, "cpu_seconds": 2 * decode_seconds, "joules": None, "others": 0.01}
     return {
         "load_seconds": load_seconds, "warmup_seconds": 0.2, "peak_rss_bytes": int(decode_seconds), "load_average": 1.0,
-        "test_sets": {"t": row},
+        "measured_at": "2026-01-01T00:00:00+00:00", "test_sets": {"t": row},
     }  # fmt: skip
 
 
@@ -161,7 +206,8 @@ def test_medians_and_extremes():
     assert [figures[f"target_tokens_per_second{end}"] for end in ("_min", "", "_max")] == [20, 50, 100]
     assert figures["total_seconds"] == pytest.approx(0.7 + 4.2)
     assert figures["source_words_per_second"] == pytest.approx(100 / 4.2)  # with tokenization, without loading
-    assert figures["peak_rss_bytes"] == 10
+    assert figures["peak_rss_bytes"] == 10 and figures["cpu_seconds"] == 8.0
+    assert figures["joules"] is None and figures["others"] == 0.01
     assert figures["output_identical"]
 
 
@@ -198,7 +244,7 @@ def test_machine(tmp_path, monkeypatch, flags, isa):
 
 def test_peak_memory_is_that_of_this_process():
     held = bytearray(b"x") * 200_000_000  # Linux counts it in the ru_maxrss of the processes started from here
-    program = "from decode.machine import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
+    program = "from decode.watch import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
     peaks = [
         int(subprocess.run([sys.executable, "-c", program.format(size)], capture_output=True, check=True).stdout)
         for size in (0, 100_000_000)

@@ -1,4 +1,4 @@
-"""The benchmark of the data stage: an honest load, and rivals that keep the same pairs."""
+"""Benchmarks: honest loads, rivals that do the same work, ratios of runs made in turn."""
 
 import importlib
 import sys
@@ -9,6 +9,8 @@ from langid import langid
 
 from export import phrase_table, phrases
 from formats import records
+from formats.errors import UserError
+from formats.files import write_json
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 PAIRS = [
@@ -23,6 +25,15 @@ def corpora():
     module = importlib.import_module("corpora")
     module.BLOCK = 100  # duplicates come from blocks before
     return module
+
+
+def test_the_load_of_lines_is_the_same_every_time_and_as_long_as_asked_for(corpora, tmp_path):
+    stream = importlib.import_module("stream")
+    words = [stream.load(["a b", "c", "d e f"], 8, tmp_path / name) for name in "xy"]
+    first, second = ((tmp_path / name).read_text() for name in "xy")
+    lines = first.splitlines()
+    assert first == second and len(lines) == 8 and words[0] == len(first.split())
+    assert sorted(lines[:3]) == sorted(lines[3:6]) == ["a b", "c", "d e f"]
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +85,72 @@ def test_the_plain_extractor_counts_the_same_phrases(vmap, tmp_path):
     table = phrase_table.PhraseTable.load(tmp_path / "table")
     plain = vmap.plain(pairs)
     assert len(plain) == len(table.phrases.keys) and sum(plain.values()) == table.phrases.counts.sum()
+
+
+DESCRIBED = {"format": 1, "quantization": "int8", "vocabulary_map": True}
+
+
+@pytest.fixture(scope="module")
+def marian(corpora):
+    return importlib.import_module("marian")
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """Folders as of export.marian, and one of OpenNMT-tf, with nothing but their descriptions."""
+    for name, engine in (("int8", "ctranslate2"), ("marian-int8", "marian"), ("toolkit", "opennmt-tf")):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "model.json", DESCRIBED | {"engine": engine, "shape": "1:1"})
+    return tmp_path
+
+
+def test_all_three_engines_are_measured_in_one_run(marian, exported, monkeypatch):
+    monkeypatch.setattr(marian.machine, "widest", lambda: "AVX512")
+    found = marian.configurations(exported, exported / "toolkit", (0, 1))
+    assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
+    plain = [("marian-int8", None), ("int8", None), ("int8", "AVX512")]
+    assert [(c.model.name, c.isa) for c in found[2:]] == plain * 2
+    assert [c.vocabulary_map for c in found[2:]] == [False] * 3 + [True] * 3
+    assert {c.cores for c in found} == {(0, 1)} and {c.workers for c in found[2:]} == {2}
+    marian.check(exported, exported / "toolkit")
+
+
+def test_what_cannot_be_compared_with_marian(marian, exported, tmp_path):
+    with pytest.raises(UserError, match="no model folders in it"):
+        marian.check(tmp_path / "toolkit", exported / "toolkit")
+    with pytest.raises(UserError, match="int8: is for ctranslate2; --baseline is a model folder of opennmt-tf"):
+        marian.check(exported, exported / "int8")
+    write_json(exported / "toolkit" / "model.json", DESCRIBED | {"engine": "opennmt-tf", "shape": "6:6"})
+    with pytest.raises(UserError, match=r"toolkit: its shape is 6:6, that of .*int8 1:1"):
+        marian.check(exported, exported / "toolkit")
+
+
+def peer(engine, seconds, beam=1, **more):
+    """A record of two runs."""
+    rate = {"source_words_per_second": 60 / seconds[0], "source_words_per_second_min": 60 / max(seconds)}
+    rate |= {"source_words_per_second_max": 60 / min(seconds), "text_seconds_runs": seconds, "runs": 2}
+    where = {"test_set": "t", "sentences": 6, "cpu": "a CPU", "isa": "avx2", "shape": "1:1", "cores": [0]}
+    how = {"engine": engine, "compute_type": "int8", "beam_size": beam, "vocabulary_map": engine != "opennmt-tf"}
+    return rate | where | how | {"forced_isa": None, "others": 0.0, "noise": 0.1, "bleu": 30.0} | more
+
+
+def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(marian):
+    toolkit = [peer("opennmt-tf", [40.0, 80.0], 4), peer("opennmt-tf", [20.0, 20.0])]
+    theirs, ours = peer("marian", [2.0, 8.0]), peer("ctranslate2", [1.0, 2.0])
+    wide, both = ours | {"forced_isa": "AVX512", "others": 0.5}, ours | {"cores": [0, 1]}
+    measured = [*toolkit, theirs, ours, wide, both, ours | {"test_set": "untimed"}]
+    rows = marian.ratios(measured)
+    names = ["CTranslate2, int8, map", "CTranslate2, int8, map, AVX512"]
+    assert [row["way"] for row in rows[2:5]] == ["Marian, int8, shortlist", *names] and len(rows) == 6
+    assert rows[3]["times_faster"]["Marian"] == {"middle": 3.0, "low": 2.0, "high": 4.0, "mark": ""}
+    assert rows[3]["times_faster"]["OpenNMT-tf, beam 4"]["middle"] == 40.0
+    assert rows[5]["times_faster"] == {} and "Marian" not in rows[2]["times_faster"]  # nothing else on two cores
+    assert marian.cells(rows[3])["× Marian"] == "3.00 (2.00 to 4.00)"
+    assert marian.cells(rows[4])["× Marian"] == "3.00 (2.00 to 4.00)~"
+
+    picture = importlib.import_module("marian_plot").draw({"ratios": rows[:5], "records": measured})
+    (axes,) = picture.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [row["way"] for row in rows[:5]]
+    assert [text.get_text() for text in axes.texts][3:] == ["60   ×40.0", "60~   ×40.0~"]
+    below = " ".join(picture.get_supxlabel().split())
+    assert "others, of the same shape (1:1)" in below and "~: other processes used the cores" in below

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Annotation, Text
 
-from decode import figure, front_plot, funnel_plot, labels, learning_plot, measurements
+from decode import figure, front_plot, funnel_plot, labels, learning_plot, measurements, published_plot
 from formats.errors import UserError
 from formats.files import write_json
 
@@ -117,8 +117,43 @@ def test_equal_input_gives_equal_bytes(timed, tmp_path):
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
+@pytest.mark.parametrize("scale", ["log", "linear"])
+def test_published_systems_stand_beside_ours_on_a_front_of_their_own(timed, scale):
+    axes = published_plot.draw(timed, scale).axes[0]
+    systems = [s for s in published_plot.published() if scale == "log" or s.bleu >= published_plot.ABOVE]
+    grey = [line for line in axes.lines if line.get_color() == published_plot.GREY]
+    assert sorted(tuple(line.get_xydata()[0]) for line in grey[:-1]) == sorted(system.place for system in systems)
+    steps = grey[-1].get_xydata()
+    assert (steps[1:, 0] >= steps[:-1, 0]).all() and (steps[1:, 1] <= steps[:-1, 1]).all()
+    with pytest.raises(UserError, match="both BLEU and a cost"):
+        published_plot.draw([record | {"bleu": None} for record in timed], scale)
+
+
+def test_the_linear_figure_has_a_panel_of_what_was_published(timed):
+    cheap = max(system.tokens_per_usd for system in published_plot.published() if system.bleu >= published_plot.ABOVE)
+    records = [record | {COST: record[COST] * 50 * cheap / max(r[COST] for r in timed)} for record in timed]
+    left, right = published_plot.draw(records, "linear").axes
+    best = max(record[COST] for record in front_plot.around_the_best(records))
+    assert cheap < left.get_xlim()[1] < 1.1 * cheap < best <= right.get_xlim()[1]
+    assert any(text.get_text().startswith("(") for text in names(left))  # the numbers of the paper
+    assert {text.get_text() for text in names(right)} <= {record["system"] for record in timed}
+    picture = published_plot.draw(records, "linear")
+    picture.draw_without_rendering()
+    for axes in picture.axes:
+        assert all(axes.get_xlim()[0] <= text.xy[0] <= axes.get_xlim()[1] for text in names(axes))
+    assert len(published_plot.draw(records, "log").axes) == 1
+
+
+def test_pictures_of_cost_name_the_price(timed):
+    for draw in (lambda **price: front_plot.draw(timed, COST, "log", **price),
+                 lambda **price: published_plot.draw(timed, "log", **price)):  # fmt: skip
+        text = draw(price="m5.large-2018").get_supxlabel()
+        assert f"at the price of m5.large-2018, {timed[0]['usd_per_hour']} USD an hour, whatever machine" in text
+    assert "USD" not in front_plot.draw(timed, SPEED, "log").get_supxlabel()
+
+
 def test_front_command_line(tmp_path):
-    common = ["--measurements", FIXTURE, "--x", COST, "--scale", "linear"]
+    common = ["--measurements", FIXTURE, "--x", COST, "--scale", "linear", "--price", "m5.large-2018"]
     done = run("front_plot", *common, "--test-set", TIMED, "--output", tmp_path / "front.svg")
     assert done.returncode == 0 and done.stderr == ""
     assert (tmp_path / "front.svg").read_text().startswith("<?xml")

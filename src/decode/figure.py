@@ -1,6 +1,7 @@
 """How all pictures look, and how they are saved."""
 
 import itertools
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ STYLE = {
 }
 FORMATS = {".svg": {"Date": None}, ".png": {}}  # metadata
 DPI = 160
+FOOTNOTE = {"fontsize": 7, "color": "#555555", "x": 0.01, "ha": "left"}
+CHARACTERS = 17  # of a footnote, an inch
 
 styled = matplotlib.rc_context(STYLE)  # decorates what draws
 
@@ -58,6 +61,12 @@ def styles(roles: dict[str, str]) -> dict[str, Style]:
     students = itertools.cycle(STUDENTS)
     fixed = {"teacher": TEACHER, "control": CONTROL}
     return {system: fixed.get(role) or next(students) for system, role in roles.items()}
+
+
+def footnote(picture: Figure, text: str) -> None:
+    """What the numbers are, small, below everything else."""
+    lines = textwrap.wrap(text, int(CHARACTERS * picture.get_figwidth()))
+    picture.supxlabel("\n".join(lines), **FOOTNOTE)
 
 
 @styled

@@ -141,18 +141,21 @@ def legend(styles: dict[str, Style]) -> list[Line2D]:
     ]
 
 
-def footnote(record: Record, axis: str) -> str:
-    """What the numbers are: test set, signature, machine, runs and price."""
+def footnote(record: Record, axis: str, price: str | None = None) -> str:
+    """What the numbers are: test set, signature, machine, runs, and whose price it is, which may be another machine."""
     cores = ", ".join(map(str, record.get("cores", "?")))
     text = f"Study {record['study']}, test set {record['test_set']}. BLEU {record.get('bleu_signature')}.\n"
     runs = record.get("runs", 1)
     text += f"Medians of {runs} runs, bars from the slowest to the fastest" if runs > 1 else "A single run"
     text += f"; core {cores} of {record.get('cpu')}"
-    return text + (f"; {record['usd_per_hour']} USD an hour." if axis == "source_words_per_usd" else ".")
+    if axis != "source_words_per_usd":
+        return text + "."
+    whose = f"the price of {price}" if price else "a price"
+    return f"{text};\nat {whose}, {record['usd_per_hour']} USD an hour, whatever machine this is."
 
 
 @figure.styled
-def draw(records: list[Record], axis: str, scale: str) -> Figure:
+def draw(records: list[Record], axis: str, scale: str, price: str | None = None) -> Figure:
     """The figure of the records of one test set. Raises UserError where none has both a score and a speed."""
     if not (records := [record for record in measurements.drawn(records) if record.get(axis)]):
         raise UserError(f"no measurement has both BLEU and {axis}")
@@ -169,7 +172,7 @@ def draw(records: list[Record], axis: str, scale: str) -> Figure:
         panels[system] = picture.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
         plot.panel(panels[system], near(records, system))
     picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=len(systems) + 2)
-    picture.supxlabel(footnote(records[0], axis), fontsize=7, color="#555555", x=0.01, ha="left")
+    picture.supxlabel(footnote(records[0], axis, price), **figure.FOOTNOTE)
 
     picture.draw_without_rendering()
     picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
@@ -186,10 +189,11 @@ def main() -> None:
     parser.add_argument("--test-set", required=True)
     parser.add_argument("--x", choices=AXES, default="source_words_per_second")
     parser.add_argument("--scale", choices=["log", "linear"], default="log")
+    parser.add_argument("--price", help="whose price the cost was reckoned with")
     parser.add_argument("--output", type=Path, required=True, help="picture to write, .svg or .png")
     args = parser.parse_args()
     records = measurements.of_test_set(measurements.read(args.measurements), args.test_set)
-    figure.save(draw(records, args.x, args.scale), args.output)
+    figure.save(draw(records, args.x, args.scale, args.price), args.output)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 CPUINFO = Path("/proc/cpuinfo")
-STATUS = Path("/proc/self/status")
 # The widest instructions for matrix products first; all flags of a row are needed.
 INSTRUCTION_SETS = {
     "avx512-vnni": {"avx512f", "avx512bw", "avx512_vnni"},
@@ -28,18 +27,25 @@ def describe() -> dict[str, Any]:
     }
 
 
+def cores() -> tuple[int, ...]:
+    """The numbers of the cores that this process may use."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def widest() -> str | None:
+    """What CTranslate2 has to be told to use the widest instructions of this CPU; None where it does so by itself."""
+    return "AVX512" if describe()["isa"].startswith("avx512") else None
+
+
 def load_average() -> float:
     """Processes that want a core, over the last minute: shows a busy machine."""
     return round(os.getloadavg()[0], 2)
 
 
-def peak_rss_bytes() -> int:
-    """Largest resident set of this process so far.
-
-    Not ``ru_maxrss``: Linux lets a new process inherit that from the one which started it.
-    """
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024
+def governor(core: int) -> str | None:
+    """What chooses the core's frequency; None where the system does not say, as in most virtual machines."""
+    path = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor")
+    return path.read_text().strip() if path.exists() else None
 
 
 def _cpuinfo() -> dict[str, str]:

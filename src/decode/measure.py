@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from decode.machine import peak_rss_bytes
 from decode.pipeline import Pipeline
-from decode.translate import Translator, decoding_options
+from decode.translate import Translator, decoding_options, positive
+from decode.watch import peak_rss_bytes, watch
 from formats import records
 from formats.errors import UserError, command
 from formats.files import write_json, write_text
@@ -44,11 +44,14 @@ def sources(path: Path) -> list[str]:
     return lines
 
 
-def decode(translator: Pipeline, lines: list[str]) -> tuple[list[str], dict[str, Any]]:
-    """Translate a test set; return the translation and what it took."""
+def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], dict[str, Any]]:
+    """Translate a test set on these cores; return the translation and what it took."""
     seconds, counts = dict(translator.seconds), translator.counts.copy()
-    outputs = [output for window in translator.windows(lines) for output in window]
-    figures = {f"{stage}_seconds": value - seconds[stage] for stage, value in translator.seconds.items()}
+    with watch(cores) as usage:
+        outputs = [output for window in translator.windows(lines) for output in window]
+    figures = {"text_seconds": usage.seconds, "cpu_seconds": usage.cpu_seconds, "joules": usage.joules}
+    figures |= {"others": usage.others}
+    figures |= {f"{stage}_seconds": value - seconds[stage] for stage, value in translator.seconds.items()}
     figures |= {
         "sentences": len(lines),
         "source_words": sum(len(line.split()) for line in lines),
@@ -66,6 +69,12 @@ def text(outputs: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     decoding_options(parser)
+    parser.add_argument("--no-overlap", dest="overlap", action="store_false", help="one stage after the other")
+    parser.add_argument("--no-sorting", dest="sorting", action="store_false", help="batches as the sentences come")
+    parser.add_argument("--threads", type=positive, default=1, help="that share a batch, in each worker")
+    parser.add_argument("--steps", type=positive, help="pieces of every translation, whatever the model says")
+    parser.add_argument("--sentences", type=positive, help="the first of each test set (default: all)")
+    parser.add_argument("--batch-sentences", type=positive, help="largest batch in sentences, in place of its tokens")
     parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
@@ -73,9 +82,15 @@ def main() -> None:
     args = parser.parse_args()
 
     pin(args.cores)
-    test_sets = {name: sources(path) for name, path in args.test_sets}
+    test_sets = {name: sources(path)[: args.sentences] for name, path in args.test_sets}
     start = time.perf_counter()
-    translator = Translator(args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens)
+    switches = {
+        name: getattr(args, name)
+        for name in ("long_lines", "overlap", "sorting", "threads", "steps", "batch_sentences")
+    }
+    translator = Translator(
+        args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens, **switches
+    )
     load_seconds = time.perf_counter() - start
     start = time.perf_counter()
     list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))
@@ -83,7 +98,7 @@ def main() -> None:
 
     results = {}
     for name, lines in test_sets.items():
-        outputs, results[name] = decode(translator, lines)
+        outputs, results[name] = decode(translator, lines, args.cores)
         if args.translations:
             write_text(f"{args.translations}.{name}.txt", text(outputs))
     engine = translator.engine

@@ -2,8 +2,9 @@
 
 import itertools
 import json
+import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from decode.front import pareto
 from formats.errors import UserError
@@ -16,9 +17,14 @@ NEEDED = {
     *("test_set", "bleu", "source_words_per_second"),
 }
 BASELINE = "opennmt-tf"
-ENGINES = {"opennmt-tf": "OpenNMT-tf", "ctranslate2": "CTranslate2"}
-ROLES = ["teacher", "student", "control"]
+ENGINES = {"opennmt-tf": "OpenNMT-tf", "ctranslate2": "CTranslate2", "marian": "Marian"}
+UNTRAINED = "untrained"  # random weights: speed only
+ROLES = ["teacher", "student", "control", UNTRAINED]
 BEAM = 4  # of the baseline and of the reference of quality, as in the papers
+MARKS = {
+    "~": "other processes used the cores meanwhile; such a speed is no result",
+    "?": "too short to tell whether others used the cores",
+}
 TOLERANCE = 0.5  # BLEU a faster configuration may lose against full precision
 
 
@@ -97,9 +103,45 @@ def speed_up(records: list[Record], record: Record) -> float | None:
     return speed(record) / speed(base) if base else None
 
 
+class Spread(NamedTuple):
+    """Of several runs the median, the lowest and the highest value."""
+
+    middle: float
+    low: float
+    high: float
+
+    def __format__(self, form: str) -> str:
+        return f"{self.middle:{form}} ({self.low:{form}} to {self.high:{form}})"
+
+
+def mark(*rows: Record, limit: float = 1.0) -> str:
+    """One of MARKS for a number made of these measurements, or nothing. limit: where a row does not have its own."""
+    shares = [(row.get("others", 0.0), row.get("noise", limit)) for row in rows]
+    if any(share is not None and share > most for share, most in shares):
+        return "~"
+    return "?" if any(share is None for share, _ in shares) else ""
+
+
+def marks(rows: list[Record], limit: float = 1.0) -> str:
+    """What the marks of these measurements mean."""
+    found = sorted({mark(row, limit=limit) for row in rows} - {""}, reverse=True)
+    return " ".join(f"{sign}: {MARKS[sign]}." for sign in found)
+
+
+def times_faster(record: Record, other: Record, seconds: str = "text_seconds") -> Spread:
+    """How many times faster a record is than another one: run k against run k, which were made in turn.
+
+    Where runs of an earlier measurement were used again, ``measured_at`` of the records tells.
+    """
+    pairs = zip(record[f"{seconds}_runs"], other[f"{seconds}_runs"], strict=True)
+    ratios = [theirs / own for own, theirs in pairs]
+    return Spread(statistics.median(ratios), min(ratios), max(ratios))
+
+
 def drawn(records: list[Record]) -> list[Record]:
-    """The records that have both a quality and a speed."""
-    return [record for record in records if record["bleu"] is not None and speed(record)]
+    """The records that have both a quality and a speed; without those that others disturbed, if any was not."""
+    found = [record for record in records if record["bleu"] is not None and speed(record)]
+    return [record for record in found if not record.get("noisy")] or found
 
 
 def on_front(records: list[Record]) -> list[Record]:

@@ -42,6 +42,8 @@ def data_uri(path: Path) -> str:
 
 def caption(path: Path) -> str:
     """From the name that the picture has in a study."""
+    if path.stem.startswith("published"):
+        return f"BLEU against words per USD among the systems of Junczys-Dowmunt et al. 2018 (grey), {path.stem[10:]}."
     cost = "words per USD" if "cost" in path.stem else "source words per second"
     scale = "linear, around and above the best student" if "linear" in path.stem else "logarithmic"
     return f"BLEU against {cost}, {scale}."

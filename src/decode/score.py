@@ -4,7 +4,8 @@ BLEU and chrF are sacreBLEU's, on detokenised, cased text. The significance of a
 paired bootstrap (Koehn 2004, centred as in Moses): each record against the teacher at full precision (CTranslate2,
 float32, beam 4, no map), and a distilled student against its control decoded in the same way.
 
-Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence.
+Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence. What was
+measured for its speed only has no scores.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from formats.files import read_json, write_json
 from formats.progress import progress
 
 SEED = 12345  # sacreBLEU's own
+SCORES = ("bleu", "bleu_signature", "chrf", "chrf_signature")
 SETTINGS = ("engine", "compute_type", "beam_size", "vocabulary_map")
 
 
@@ -109,8 +111,8 @@ class TestSet:
 
 
 def compare(name: str, record: Record, other: Record | None, resamples: dict[str, np.ndarray]) -> Record:
-    """Difference in BLEU to another record and its p-value; None where there is no other."""
-    if other is None:
+    """Difference in BLEU to another record and its p-value; None where there is no other, or no score."""
+    if other is None or record["bleu"] is None:
         return {f"bleu_delta_{name}": None, f"bleu_p_{name}": None}
     difference = record["bleu"] - other["bleu"]
     p = p_value(resamples[record["output"]], resamples[other["output"]], difference)
@@ -152,7 +154,9 @@ def main() -> None:
             raise UserError(f"{path}: test set {record['test_set']} is not among --test-sets")
         output = path.parent / record["output"]
         place = os.path.relpath(output, args.output.parent)
-        scores, resamples[place] = test_sets[record["test_set"]].score(output)
+        scores = dict.fromkeys(SCORES)
+        if not record.get("speed_only"):
+            scores, resamples[place] = test_sets[record["test_set"]].score(output)
         measured.append(record | scores | {"output": place, "config_hash": args.config_hash})
     write_json(args.output, [record | comparisons(record, measured, resamples, args.teacher) for record in measured])
 

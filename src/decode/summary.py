@@ -4,10 +4,12 @@ import statistics
 from typing import Any
 
 from decode.cost import usd_per_million_words, words_per_usd
+from decode.measurements import UNTRAINED
 
 COPIED = ("study", "system", "role", "student", "mixture", "seed", "shape", "parameters", "engine")  # from model.json
 COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens")
 STAGES = ("tokenization", "decode", "detokenization")
+BY_RUN = ("text_seconds", "total_seconds")  # all values, in the order of the runs, to compare two records run by run
 RATES = ("target_tokens_per_second", "source_words_per_second")
 
 Run = dict[str, Any]
@@ -16,31 +18,39 @@ Run = dict[str, Any]
 def timed(run: Run, test_set: str) -> dict[str, Any]:
     """One run on one test set: seconds by stage and in total, and rates.
 
-    A target token is a piece without </s>, over the engine's time alone; a source word is a whitespace token, over
-    tokenization, decoding and detokenization, as loading is paid once for any amount of text.
+    A target token is a piece without </s>, over the engine's time alone; a source word is a whitespace token, over the
+    time from text to text, in which the stages overlap; loading is paid once for any amount of text.
     """
     row = run["test_sets"][test_set]
-    text_seconds = sum(row[f"{stage}_seconds"] for stage in STAGES)
     return {
         **row,
         "load_seconds": run["load_seconds"],
-        "total_seconds": run["load_seconds"] + text_seconds,
+        "total_seconds": run["load_seconds"] + row["text_seconds"],
         "target_tokens_per_second": row["target_tokens"] / row["decode_seconds"],
-        "source_words_per_second": row["source_words"] / text_seconds,
+        "source_words_per_second": row["source_words"] / row["text_seconds"],
     }
 
 
 def figures(runs: list[Run], test_set: str) -> dict[str, Any]:
-    """Medians of times and rates with ``_min`` and ``_max`` beside each; the peak of the peaks of memory."""
+    """Medians of times and rates with ``_min`` and ``_max`` beside each; the peak of the peaks of memory.
+
+    The times of BY_RUN are there for each run, too, as ``_runs``.
+    """
     rows = [timed(run, test_set) for run in runs]
     result = {name: rows[0][name] for name in COUNTED}
-    for name in ["load_seconds", *(f"{stage}_seconds" for stage in STAGES), "total_seconds", *RATES]:
+    for name in ["load_seconds", *(f"{stage}_seconds" for stage in STAGES), "text_seconds", "total_seconds", *RATES]:
         values = [row[name] for row in rows]
         result |= {name: statistics.median(values), f"{name}_min": min(values), f"{name}_max": max(values)}
+    result |= {f"{name}_runs": [row[name] for row in rows] for name in BY_RUN}
+    energy = [row["joules"] for row in rows if row["joules"] is not None]
     return result | {
+        "cpu_seconds": statistics.median(row["cpu_seconds"] for row in rows),
+        "joules": statistics.median(energy) if energy else None,
+        "others": max((row["others"] for row in rows if row["others"] is not None), default=None),
         "warmup_seconds": statistics.median(run["warmup_seconds"] for run in runs),
         "peak_rss_bytes": max(run["peak_rss_bytes"] for run in runs),
         "load_average": max(run["load_average"] for run in runs),
+        "measured_at": sorted(run["measured_at"] for run in runs),
         "output_identical": len({row["output_sha256"] for row in rows}) == 1,
     }
 
@@ -53,12 +63,15 @@ def signature(record: dict[str, Any]) -> str:
         "type": record["compute_type"],
         "beam": record["beam_size"],
         "lp": f"{record['length_penalty']:g}",
-        "batch": f"{record['batch_tokens']}t",
+        "batch": f"{sentences}s" if (sentences := record.get("batch_sentences")) else f"{record['batch_tokens']}t",
         "map": "yes" if record["vocabulary_map"] else "no",
         "workers": record["workers"],
+        "threads": threads if (threads := record.get("threads", 1)) > 1 else "",
         "cores": len(record["cores"]),
         "isa": record["isa"],
         "forced": (record["forced_isa"] or "").lower(),
+        **{name: "no" for name in ("sorting", "overlap", "packed") if not record.get(name, True)},
+        "steps": record.get("steps") or "",
         "runs": record["runs"],
     }
     return "|".join(f"{name}:{value}" for name, value in facts.items() if value != "")
@@ -86,6 +99,8 @@ def record(
         "usd_per_million_words": usd_per_million_words(numbers["source_words_per_second"], price),
         "source_words_per_usd": words_per_usd(numbers["source_words_per_second"], price),
         **conditions,
-        "speed_only": False,
+        "speed_only": settings["steps"] is not None or description.get("role") == UNTRAINED,
+        "forced_isa": settings["isa"] or conditions["forced_isa"],
     }
+    result["noisy"] = (result["others"] or 0.0) > conditions["noise"]
     return result | {"signature": signature(result)}

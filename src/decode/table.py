@@ -21,10 +21,10 @@ SIGNIFICANT = 0.05
 NONE = "–"
 LEFT = {"", "system", "role", "engine", "type", "decoding", "map"}
 NOTES = """
-Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time of tokenization, \
-decoding and detokenization. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
+Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
+in which the stages overlap. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
 Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to the control \
-decoded in the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.
+decoded in the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
 """
 RULE = "the fastest student whose BLEU is within {tolerance} of its own with float32, beam {beam}, no map"
 
@@ -60,7 +60,7 @@ def row(record: Record, records: list[Record]) -> dict[str, str]:
         "to teacher": difference(record, "teacher"),
         "to control": difference(record, "control"),
         "target tokens/s": number(record.get("target_tokens_per_second")),
-        "source words/s": number(measurements.speed(record)),
+        "source words/s": number(measurements.speed(record)) + measurements.mark(record),
         "×": number(measurements.speed_up(records, record), 1),
         "load s": number(record.get("load_seconds"), 2),
         "peak RSS MB": megabytes(record.get("peak_rss_bytes")),
@@ -91,6 +91,7 @@ def notes(records: list[Record]) -> str:
         significant=SIGNIFICANT,
         bleu=records[0].get("bleu_signature"),
         chrf=records[0].get("chrf_signature"),
+        marks=f" {marks}" if (marks := measurements.marks(records)) else "",
     )
 
 
