@@ -1,5 +1,6 @@
 """Models with random weights: the right size, and CTranslate2 opens them."""
 
+import json
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 
 from export import untrained
 from formats.errors import UserError
+from formats.files import read_json
 from formats.shape import shape
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
@@ -27,6 +29,31 @@ def test_the_parameters_are_those_of_the_shape(vocabulary, tmp_path):
     translator = ctranslate2.Translator(str(tmp_path / "int8"))
     (result,) = translator.translate_batch([["a", "b"]], min_decoding_length=7, max_decoding_length=7, beam_size=1)
     assert len(result.hypotheses[0]) == 7
+
+
+def weights(checkpoint):
+    """The bytes of every variable, without the names that a process gives to its second model."""
+    import tensorflow as tf
+
+    reader = tf.train.load_checkpoint(str(checkpoint))
+    names = [name for name in reader.get_variable_to_shape_map() if name.endswith("VARIABLE_VALUE")]
+    return {name: reader.get_tensor(name).tobytes() for name in names}
+
+
+def test_equal_seeds_give_equal_weights(vocabulary, tmp_path):
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        untrained.make(SHAPE, vocabulary, seed, tmp_path / name)
+    one, same, other = (weights(tmp_path / name) for name in ("one", "same", "other"))
+    assert len(one) > 20 and one == same and all(one[name] != other[name] for name in one if "kernel" in name)
+
+
+def test_what_a_training_would_have_said_is_there(vocabulary, tmp_path, monkeypatch):
+    command = ["untrained", "--shape", json.dumps(SHAPE), "--vocabulary", str(vocabulary)]
+    command += ["--output", str(tmp_path / "c"), "--learning", str(tmp_path / "learning.json")]
+    monkeypatch.setattr("sys.argv", command)
+    untrained.main()
+    learning = read_json(tmp_path / "learning.json")
+    assert learning == {"shape": "2:1 d16 ff32 h2 shared", "parameters": shape(SHAPE).parameters(10), "steps": 0}
 
 
 def test_a_shape_without_sense_is_said(vocabulary, tmp_path):

@@ -1,7 +1,7 @@
 """A model of the right shape with random weights, for what does not depend on them: its size and its speed.
 
-Writes a checkpoint folder as distill.train does. What the model says means nothing: whatever is measured with it has to
-be marked ``speed only``.
+Writes a checkpoint folder as distill.train does, and the same bytes for the same seed. What the model says means
+nothing: whatever is measured with it has to be marked ``speed only``.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from typing import Any
 
 from formats import shape
 from formats.errors import UserError, command
-from formats.files import whole, write_text
+from formats.files import whole, write_json, write_text
 
 
 def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path) -> int:
@@ -20,7 +20,7 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path) -> i
     import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint
 
-    tf.random.set_seed(seed)
+    tf.keras.utils.set_random_seed(seed)  # Keras draws the seeds of its initializers with Python's generator
     with whole(output) as part:
         part.mkdir(parents=True)
         try:
@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--vocabulary", type=Path, required=True, help="as OpenNMT-tf reads it, an entry a line")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True, help="checkpoint folder to write")
+    parser.add_argument("--learning", type=Path, help="JSON to write, what export.model_folder reads of a training")
     args = parser.parse_args()
 
     known = shape.registry()
@@ -52,7 +53,10 @@ def main() -> None:
         values = known.get(args.shape) or json.loads(args.shape)
     except json.JSONDecodeError as error:
         raise UserError(f"--shape: not valid JSON: {error}") from None
-    print(f"{make(values, args.vocabulary, args.seed, args.output):,} parameters")
+    parameters = make(values, args.vocabulary, args.seed, args.output)
+    if args.learning:
+        write_json(args.learning, {"shape": str(shape.shape(values)), "parameters": parameters, "steps": 0})
+    print(f"{parameters:,} parameters")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""The rungs of decode.ladder as bars: target tokens a second, times faster than the baseline, and BLEU."""
+
+import argparse
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from decode import figure, slow_baseline, speed
+from decode.ladder import BEAM
+from decode.ladder_table import PAPER
+from decode.measurements import BASELINE, Record, mark
+from decode.slow_baseline import times_faster
+from formats.errors import command
+from formats.files import read_json
+
+TOOLKIT, EVERYWHERE = "OpenNMT-tf", "all cores"
+PAPERS, BEYOND = "switches of table 5 of WNGT 2020", "switches beyond it"
+COLORS = {TOOLKIT: "#999999", PAPERS: "#0072b2", BEYOND: "#009e73", EVERYWHERE: "#cc79a7"}
+WIDTH, BAR, AROUND = 9.0, 0.34, 1.5  # inches: the picture, a bar, what is above and below
+APART = 0.5  # bars between those on one core and those on all
+
+
+def kind(record: Record) -> str:
+    if len(record["cores"]) > 1:
+        return EVERYWHERE
+    return TOOLKIT if record["engine"] == BASELINE else PAPERS if record["rung"] in PAPER else BEYOND
+
+
+def places(records: list[Record]) -> list[float]:
+    """From the top; what is not on one core stands apart."""
+    return [place + APART * (kind(record) == EVERYWHERE) for place, record in enumerate(records)]
+
+
+def bars(axes: Axes, records: list[Record]) -> None:
+    """The first rung on top; whiskers from the slowest run to the fastest."""
+    baseline = next(record for record in records if record["rung"] == BEAM)
+    for place, record in zip(places(records), records, strict=True):
+        rate = speed.tokens_per_second(record)
+        whiskers = [[rate.middle - rate.low], [rate.high - rate.middle]]
+        axes.barh(place, rate.middle, 0.66, color=COLORS[kind(record)], xerr=whiskers, error_kw={"elinewidth": 0.9})
+        times = f"×{times_faster(record, baseline).middle:.1f}{mark(record, baseline)}"
+        text = f"{rate.middle:,.0f}{mark(record)}   {times}"
+        axes.annotate(text, (rate.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
+        if not record["speed_only"]:
+            axes.text(1.01, place, speed.bleu(record), transform=axes.get_yaxis_transform(), va="center", fontsize=8)
+    if not baseline["speed_only"]:
+        axes.text(1.01, -0.85, "BLEU", transform=axes.get_yaxis_transform(), va="center", fontsize=8, weight="bold")
+
+
+@figure.styled
+def draw(records: list[Record]) -> Figure:
+    picture = Figure(figsize=(WIDTH, AROUND + BAR * len(records)), layout="constrained")
+    axes = picture.add_subplot()
+    bars(axes, records)
+    axes.set_yticks(places(records), [record["rung"] for record in records])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.margins(x=0.16)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core")
+    shown = {kind(record) for record in records}
+    speed.heading(picture, records, {name: color for name, color in COLORS.items() if name in shown})
+    figure.footnote(picture, slow_baseline.conditions(records))
+    return picture
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=Path, required=True, help="of decode.ladder, with scores")
+    parser.add_argument("--output", type=Path, required=True, help="picture to write, .svg or .png")
+    args = parser.parse_args()
+    figure.save(draw(read_json(args.records)), args.output)
+
+
+if __name__ == "__main__":
+    command(main)

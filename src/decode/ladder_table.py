@@ -1,0 +1,91 @@
+"""The rungs of decode.ladder as a table, beside those of the paper."""
+
+import argparse
+from pathlib import Path
+
+from decode import slow_baseline, speed
+from decode.ladder import BEAM, GREEDY
+from decode.measurements import Record, mark
+from decode.slow_baseline import times_faster
+from formats.errors import command
+from formats.files import read_json, write_text
+
+PAPER = {  # table 5 of WNGT 2020: target tokens/s and BLEU of Base on one core of 2020
+    GREEDY: (214.0, 26.00),
+    "CTranslate2": (242.5, 26.00),
+    "8 bits": (845.2, 25.88),
+    "sorted batches": (1054.0, 25.88),
+    "packed matrices": (1167.4, 25.84),
+    "vocabulary map": (1687.1, 25.42),
+}
+NOTE = """
+A row has the switches of all rows above it but for what it names; all but the first search greedily. Target tokens
+over the time from text to text, the median with the slowest and the fastest run. ×: times faster, run by run, the
+median with the lowest and the highest. "paper": × greedy in table 5 of WNGT 2020, and its BLEU, where Base was decoded
+on a test set that is not public: compare what a row loses, not BLEU itself. The last row was chosen after it was
+measured, by its median: {tried} target tokens/s with batches of so many tokens.
+{conditions}
+"""
+APART = """
+## On all cores
+
+{table}
+
+The last row of above with a worker on every core and batches of {batch_tokens} tokens; × beam 4 and × greedy are over
+OpenNMT-tf on one core.
+"""
+
+
+def times(record: Record, other: Record, digits: int) -> str:
+    return f"{times_faster(record, other):.{digits}f}{mark(record, other)}"
+
+
+def row(record: Record, before: Record | None, rungs: dict[str, Record]) -> dict[str, str]:
+    """One rung; ``before`` is the one above it."""
+    name = record["rung"]
+    return {
+        "": name,
+        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}",
+        "× the row above": times(record, before, 2) if before else "",
+        "× beam 4": times(record, rungs[BEAM], 1),
+        "× greedy": times(record, rungs[GREEDY], 1),
+        "paper": f"{PAPER[name][0] / PAPER[GREEDY][0]:.2f}" if name in PAPER else "",
+        "BLEU": speed.bleu(record),
+        "paper's BLEU": f"{PAPER[name][1]:.2f}" if name in PAPER else "",
+        "CPU s": f"{record['cpu_seconds']:.1f}",
+        "memory, MB": f"{record['peak_rss_bytes'] / 1e6:,.0f}",
+        "on disk, MB": f"{record['model_bytes'] / 1e6:,.1f}",
+    }
+
+
+def markdown(records: list[Record]) -> str:
+    rungs = {record["rung"]: record for record in records}
+    ladder = [record for record in records if len(record["cores"]) == 1]
+    rows = [row(record, before, rungs) for before, record in zip([None, *ladder], ladder, strict=False)]
+    title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
+    tried = ", ".join(f"{rate:,.0f} ({int(size):,})" for size, rate in ladder[-1]["tried"].items())
+    note = NOTE.format(tried=tried, conditions=slow_baseline.conditions(records))
+    everywhere = [apart(record, ladder[-1], rungs) for record in records[len(ladder) :]]
+    return "\n".join([title, speed.layout(rows), note, *everywhere])
+
+
+def apart(record: Record, best: Record, rungs: dict[str, Record]) -> str:
+    """What is not on one core, in a table of its own."""
+    cells = {
+        name.replace("the row above", "one core"): cell
+        for name, cell in row(record, best, rungs).items()
+        if not name.startswith("paper")
+    }
+    return APART.format(table=speed.layout([cells]), batch_tokens=record["batch_tokens"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=Path, required=True, help="of decode.ladder, with scores")
+    parser.add_argument("--output", type=Path, required=True, help="Markdown to write")
+    args = parser.parse_args()
+    write_text(args.output, markdown(read_json(args.records)))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,47 @@
+"""Workers against threads (decode.scaling) as a table."""
+
+import argparse
+from pathlib import Path
+
+from decode import speed
+from decode.measurements import Record, mark, times_faster
+from formats.errors import command
+from formats.files import read_json, write_text
+
+NOTE = """
+Workers decode a batch each on one thread; threads share the work of one batch. The weights are in memory once. ×:
+times faster than one worker with one thread, run by run, the median with the lowest and the highest, from text to
+text without loading. Memory is the peak of the whole process. {batch_tokens} tokens a batch. {conditions}
+"""
+
+
+def row(record: Record, one: Record) -> dict[str, str]:
+    memory, base = record["peak_rss_bytes"] / 1e6, one["peak_rss_bytes"] / 1e6
+    return {
+        "cores": f"{len(record['cores'])}",
+        "workers": f"{record['workers']}",
+        "threads": f"{record['threads']}",
+        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}",
+        "×": f"{times_faster(record, one):.2f}{mark(record, one)}",
+        "CPU s": f"{record['cpu_seconds']:.1f}",
+        "memory, MB": f"{memory:,.0f}",
+        "more memory, MB": f"{memory - base:+,.0f}",
+    }
+
+
+def markdown(records: list[Record]) -> str:
+    rows = [row(record, records[0]) for record in records]
+    note = NOTE.format(batch_tokens=records[0]["batch_tokens"], conditions=speed.conditions(records))
+    return "\n".join([f"# Workers and threads: {speed.title(records[0])}\n", speed.layout(rows, left=0), note])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=Path, required=True, help="of decode.scaling, with scores")
+    parser.add_argument("--output", type=Path, required=True, help="Markdown to write")
+    args = parser.parse_args()
+    write_text(args.output, markdown(read_json(args.records)))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,59 @@
+"""What the tables and pictures of the speed benchmarks (ladder, end_to_end, scaling) share: cells and notes."""
+
+import textwrap
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from tabulate import tabulate
+
+from decode.measurements import Record, Spread, marks
+
+SPEED_ONLY = "speed only"
+
+
+def tokens_per_second(record: Record) -> Spread:
+    """Target tokens over the time from text to text, so that what the stages around the engine cost is seen."""
+    slow, fast = (record["target_tokens"] / record[f"text_seconds_{end}"] for end in ("max", "min"))
+    return Spread(record["target_tokens"] / record["text_seconds"], slow, fast)
+
+
+def bleu(record: Record) -> str:
+    return SPEED_ONLY if record["speed_only"] else f"{record['bleu']:.2f}"
+
+
+def title(record: Record) -> str:
+    """The system, its shape and whether what it says means anything."""
+    text = f"{record['system']}, {record['shape']}, {record['parameters']:,} parameters"
+    return f"{text}, {SPEED_ONLY}" if record["speed_only"] else text
+
+
+def conditions(records: list[Record]) -> str:
+    """What the numbers were made with: test set, machine, runs, scores, and what they are not."""
+    first = records[0]
+    runs = f"{first['runs']} interleaved runs" if first["runs"] > 1 else "a single run"
+    text = f"{first['sentences']:,} sentences of {first['test_set']}, {runs}, {first['cpu']} ({first['isa']})."
+    if untrained := next((record for record in records if record["speed_only"]), None):
+        text += f" Untrained weights are for {SPEED_ONLY}: {untrained['sentences']:,} sentences, every translation of"
+        text += f" {untrained['steps']} pieces, there is no BLEU."
+    if signature := next((record["bleu_signature"] for record in records if record["bleu_signature"]), None):
+        text += f" BLEU: {signature}."
+    return f"{text} {marks(records)}".rstrip()
+
+
+def heading(picture: Figure, records: list[Record], colors: dict[str, str]) -> None:
+    """The title, and below it what the colours stand for."""
+    handles = [Patch(color=color, label=name) for name, color in colors.items()]
+    style = {"alignment": "left", "ncols": len(handles), "fontsize": 8, "title_fontsize": 10}
+    picture.legend(handles=handles, title=title(records[0]), loc="outside upper left", **style)
+
+
+def footnote(picture: Figure, records: list[Record]) -> None:
+    """The conditions, small, below everything else."""
+    text = textwrap.fill(conditions(records), 150)
+    picture.supxlabel(text, fontsize=7, color="#555555", x=0.01, ha="left")
+
+
+def layout(rows: list[dict[str, str]], left: int = 1) -> str:
+    """A Markdown table; the first ``left`` columns are words, all others numbers."""
+    sides = ["left"] * left + ["right"] * (len(rows[0]) - left)
+    return tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True, colalign=sides)

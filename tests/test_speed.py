@@ -1,0 +1,306 @@
+"""The speed tables: one switch a rung, ratios run by run, workers against threads. The measurements are made up."""
+
+import itertools
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from models import folders, sentences
+
+from decode import (
+    end_to_end,
+    end_to_end_plot,
+    end_to_end_table,
+    ladder,
+    ladder_plot,
+    ladder_table,
+    machine,
+    scaling,
+    scaling_plot,
+    scaling_table,
+    score,
+    speed,
+)
+from decode.engines import Search, load
+from decode.translate import Translator
+from formats import records
+from formats.errors import UserError
+from formats.files import read_json, write_json
+
+SOURCES = sentences(6, seed=4)
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: (0, 1))
+    monkeypatch.setattr(machine, "widest", lambda: "AVX512")
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Measurements in place of those of decode.measure; returns their commands.
+
+    The first run takes 1 s and the second one 2 s on one core, divided by workers and, half as well, by threads; with
+    batches of 1,024 tokens a fifth less. The baseline takes ten and twenty times as long, and each of them has to be
+    loaded for 1 s.
+    """
+    calls = []
+    real = subprocess.run
+
+    def option(call, name, default="1"):
+        return call[call.index(name) + 1] if name in call else default
+
+    def measured(call, **options):
+        if "decode.measure" not in call:
+            return real(call, **options)
+        calls.append(call)
+        output = Path(option(call, "--output"))
+        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in option(call, "--model")
+        seconds = number * (10 * number if baseline else 1) / int(option(call, "--workers"))
+        seconds /= (1 + int(option(call, "--threads"))) / 2
+        seconds *= 0.8 if option(call, "--batch-tokens") == "1024" else 1
+        path = Path(f"{option(call, '--translations', 'none')}.test.txt")
+        if "--translations" in call:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{line}\n" for line in SOURCES), encoding="utf-8")
+        row = dict.fromkeys(("tokenization_seconds", "decode_seconds", "detokenization_seconds"), seconds)
+        row |= {"text_seconds": seconds, "cpu_seconds": seconds, "joules": None, "others": 0.0, "sentences": 6}
+        row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
+        write_json(output, {
+            "engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row},
+            "load_seconds": 1.0, "warmup_seconds": 0.1,
+            "peak_rss_bytes": 50_000_000 * int(option(call, "--workers")),
+        })  # fmt: skip
+        return subprocess.CompletedProcess(call, 0)
+
+    monkeypatch.setattr(subprocess, "run", measured)
+    return calls
+
+
+@pytest.fixture
+def untrained(tmp_path):
+    """Links to the tiny models, which say of themselves that they are untrained."""
+    for name, folder in folders().items():
+        (tmp_path / "x-untrained" / name).mkdir(parents=True)
+        for file in folder.iterdir():
+            (tmp_path / "x-untrained" / name / file.name).symlink_to(file)
+        description = tmp_path / "x-untrained" / name / "model.json"
+        described = read_json(description)
+        description.unlink()
+        write_json(description, described | {"role": "untrained", "system": "x-untrained"})
+    return {name: tmp_path / "x-untrained" / name for name in folders()}
+
+
+def run(module, folder, *options):
+    """Records of a benchmark, with scores, two runs of each."""
+    records.write(folder / "test.tsv.zst", zip(SOURCES, SOURCES, strict=True))
+    test_sets = ["--test-sets", f"test={folder}/test.tsv.zst"]
+    common = [*test_sets, "--runs", "2", "--usd-per-hour", "0.1", "--translations", folder / "x", "--steps", "7"]
+    common += ["--sentences", "9"]
+    sys.argv = list(map(str, [module.__name__, *options, *common, "--output", folder / "x.json"]))
+    module.main()
+    sys.argv = ["score", "--records", str(folder / "x.json"), *test_sets, "--target-language", "de"]
+    sys.argv += ["--samples", "2", "--output", str(folder / "scored.json")]
+    score.main()
+    return read_json(folder / "scored.json")
+
+
+def models(of):
+    return ["--baseline", of["opennmt-tf"], "--exact", of["float32"], "--rounded", of["int8"]]
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+# Table 5
+
+
+def differences(configurations):
+    switches = [asdict(configuration) for configuration in configurations]
+    return [{name for name in one if one[name] != other[name]} for one, other in itertools.pairwise(switches)]
+
+
+def test_every_rung_has_one_switch_more(two_cores):
+    found = ladder.rungs(*folders().values())
+    engine = {"model", "baseline", "packed", "isa"}
+    one_each = ["model", "sorting", "packed", "vocabulary_map", "isa", "overlap"]
+    assert differences(found.values()) == [{"beam_size"}, engine, *({name} for name in one_each)]
+    assert set(ladder_table.PAPER) < set(found)
+    last = found[ladder.OVERLAPPING]
+    assert last.isa == "AVX512" and last.overlap and last.packed and last.cores == (0,)
+    tried = ladder.tries(last)
+    assert {size: one.batch_tokens for size, one in tried.items()} == {n: n for n in (256, 512, 1024, 2048)}
+    assert tried[512] == last and differences([last, tried[256]]) == [{"batch_tokens", "label"}]
+    everywhere = ladder.everywhere(last)
+    assert differences([last, *everywhere.values()]) == [{"workers", "cores", "batch_tokens", "label"}]
+    assert list(everywhere) == ["2 workers on 2 cores"]
+
+
+def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: (3,))
+    monkeypatch.setattr(machine, "widest", lambda: None)
+    found = ladder.rungs(*folders().values())
+    assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
+    assert {configuration.isa for configuration in found.values()} == {None}
+    assert ladder.everywhere(found["overlapping stages"]) == {}
+
+
+def rows_of(text):
+    """Lines of Markdown tables by their first cell."""
+    return {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
+
+
+def test_ladder(two_cores, made_up, tmp_path):
+    found = run(ladder, tmp_path, *models(folders()))
+    assert len(made_up) == 2 * 13 and not any("--steps" in call for call in made_up)
+    assert all(record["bleu"] == pytest.approx(100) and record["bleu_signature"] for record in found)
+    text = ladder_table.markdown(found)
+    rows = rows_of(text)
+    # Ratios are 10 and 20 in the two runs, while the ratio of the medians is 25 / 1.5.
+    assert "| 15.0 (10.0 to 20.0) |" in rows["CTranslate2"] and " 1.13 |" in rows["CTranslate2"]
+    assert "80 (60 to 120)" in rows["8 bits"] and "100.00" in rows["8 bits"] and "2 interleaved runs" in text
+    assert rows["vocabulary map"].count(" 25.42 |") == 1  # the paper's BLEU
+    picture = ladder_plot.draw(found)
+    (axes,) = picture.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(rows)[1:]
+    assert "80   ×15.0" in texts(axes) and texts(axes).count("100.00") == 11
+    widths = [bar.get_width() for bar in axes.patches]
+    assert widths == [speed.tokens_per_second(record).middle for record in found]
+
+
+def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up, tmp_path):
+    found = run(ladder, tmp_path, *models(folders()))
+    *_, last, everywhere = found
+    assert last["rung"] == "best of 4 sizes of batches: 1,024 tokens" and last["batch_tokens"] == 1024
+    assert last["tried"] == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
+    assert everywhere["rung"] == "2 workers on 2 cores" and len(everywhere["cores"]) == 2
+    one_core, all_cores = ladder_table.markdown(found).split("## On all cores")
+    assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[last["rung"]] and everywhere["rung"] not in one_core
+    assert "worth on one core" in one_core and "100 (1,024)" in one_core
+    assert "1.60 (1.60 to 1.60)" in rows_of(all_cores)[everywhere["rung"]] and "× one core" in all_cores
+    picture = ladder_plot.draw(found)
+    below = [bar.get_y() for bar in picture.axes[0].patches][-3:]
+    assert below[2] - below[1] == pytest.approx(1.5) and below[1] - below[0] == pytest.approx(1)
+    names = [text.get_text() for text in picture.legends[0].get_texts()]
+    assert names == ["OpenNMT-tf", "switches of table 5 of WNGT 2020", "switches beyond it", "all cores"]
+
+
+def test_what_is_untrained_has_its_steps_and_no_bleu(two_cores, made_up, untrained, tmp_path):
+    found = run(ladder, tmp_path, *models(untrained))
+    for option, value in (("--steps", "7"), ("--sentences", "9")):
+        assert all(call[call.index(option) + 1] == value for call in made_up)
+    assert all(record["speed_only"] and record["bleu"] is record["bleu_signature"] is None for record in found)
+    text = ladder_table.markdown(found)
+    assert (
+        "6 sentences, every translation of 7 pieces" in text
+        and "100.00" not in text
+        and text.count("| speed only |") == 11
+    )
+    picture = ladder_plot.draw(found)
+    assert "parameters, speed only" in picture.legends[0].get_title().get_text() and "BLEU" not in texts(
+        picture.axes[0]
+    )
+
+
+def test_an_untrained_baseline_runs_once_and_every_run_is_held_against_it(two_cores, made_up, untrained, tmp_path):
+    found = run(ladder, tmp_path, *models(untrained))
+    assert [record["runs"] for record in found] == [1, 1, *[2] * 9] and len(made_up) == 2 + 2 * 11
+    text = ladder_table.markdown(found)
+    assert "| 7.5 (5.0 to 10.0) |" in rows_of(text)["CTranslate2"]  # its runs of 1 and 2 s against the one of 10 s
+    assert "2 interleaved runs" in text and "OpenNMT-tf with untrained weights ran once" in text
+    assert "ran once" in ladder_plot.draw(found).get_supxlabel().replace("\n", " ")
+    trained = run(ladder, tmp_path, *models(folders()))
+    assert "ran once" not in ladder_table.markdown(trained)
+
+
+def test_a_ladder_needs_a_map(made_up, tmp_path):
+    without = tmp_path / "int8"
+    shutil.copytree(folders()["int8"], without, ignore=shutil.ignore_patterns("vmap.txt"))
+    with pytest.raises(UserError, match="int8: is to be decoded with a vocabulary map, and has none"):
+        run(ladder, tmp_path, *models(folders() | {"int8": without}))
+
+
+# Table 6
+
+
+def test_end_to_end(two_cores, made_up, untrained, tmp_path):
+    pairs = [[of[name] for of in (folders(), untrained)] for name in ("opennmt-tf", "int8")]
+    found = run(end_to_end, tmp_path, "--baselines", *pairs[0], "--rounded", *pairs[1])
+    outputs = [call[call.index("--output") + 1] for call in made_up]
+    assert len(outputs) == len(set(outputs)) == 2 * 2 * (2 + 2) - 2  # runs, cores, ways; untrained baselines once
+    assert all(output.endswith(".1.json") for output in outputs[:8])  # all systems, then all again
+    one, two, *speed_only = end_to_end_table.pairs(found)
+    assert [len(pair.optimized["cores"]) for pair in (one, two)] == [1, 2] and two.optimized["workers"] == 2
+    assert one.baseline["beam_size"] == 4 and one.optimized["vocabulary_map"] and one.optimized["bleu"] is not None
+    assert one.times_faster == pytest.approx(((11 / 2 + 41 / 3) / 2, 11 / 2, 41 / 3))  # loading is in it
+    assert [pair.optimized["bleu"] for pair in speed_only] == [None, None]
+    text = end_to_end_table.markdown(found)
+    assert text.count("| x-untrained ") == 2 and f"{one.times_faster:.1f}" in text
+    assert speed_only[0].times_faster == pytest.approx(((11 / 2 + 11 / 3) / 2, 11 / 3, 11 / 2)) and "ran once" in text
+    (axes,) = end_to_end_plot.draw(found).axes
+    names = ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert f"×{one.times_faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
+
+
+def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
+    def best():
+        return end_to_end.configurations(folders()["opennmt-tf"], folders()["int8"], "x")[1::2]
+
+    assert [(c.isa, c.batch_tokens, c.workers) for c in best()] == [("AVX512", 512, 1), ("AVX512", 256, 2)]
+    monkeypatch.setattr(end_to_end.tune, "known", lambda _: {"isa": None, "batch_tokens": 128})
+    assert [(c.isa, c.batch_tokens) for c in best()] == [(None, 512), (None, 128)]
+
+
+def test_a_system_without_its_baseline(tmp_path):
+    with pytest.raises(UserError, match="2 --baselines and 1 --rounded; a system needs both"):
+        run(end_to_end, tmp_path, "--baselines", "a", "b", "--rounded", "c")
+
+
+# Figure 2
+
+
+@pytest.mark.parametrize(("cores", "counts"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (16, [1, 2, 4, 8, 16])])
+def test_cores_double(cores, counts):
+    assert scaling.counts(cores) == counts
+
+
+def test_scaling(two_cores, made_up, tmp_path):
+    found = run(scaling, tmp_path, "--model", folders()["int8"])
+    ways = [(len(record["cores"]), record["workers"], record["threads"]) for record in found]
+    assert ways == [(1, 1, 1), (2, 2, 1), (2, 1, 2)]
+    assert len({record["batch_tokens"] for record in found}) == 1 and all(r["vocabulary_map"] for r in found)
+    assert ["--threads" in call for call in made_up] == [False, False, True] * 2
+    assert "|workers:1|threads:2|cores:2|" in found[2]["signature"] and "threads" not in found[0]["signature"]
+    text = scaling_table.markdown(found)
+    assert "2.00 (2.00 to 2.00)" in text and "1.50 (1.50 to 1.50)" in text and "+50" in text
+    left, right = scaling_plot.draw(found).axes
+    assert texts(left) == ["1.00", "1.50", "1.00", "2.00"] and texts(right) == ["50", "50", "50", "100"]
+
+
+def test_threads_change_nothing_but_time():
+    model = folders()["float32"]
+    batch = [list(line.replace(" ", "")) for line in SOURCES]
+    assert load(model, Search(threads=2)).translate(batch) == load(model, Search()).translate(batch)
+    assert Translator(model, threads=2).search.threads == 2
+
+
+def test_pictures_are_written(two_cores, made_up, tmp_path):
+    write_json(tmp_path / "records.json", run(scaling, tmp_path, "--model", folders()["int8"]))
+    for suffix in ("svg", "png"):
+        sys.argv = ["x", "--records", f"{tmp_path}/records.json", "--output", f"{tmp_path}/x.{suffix}"]
+        scaling_plot.main()
+        assert (tmp_path / f"x.{suffix}").stat().st_size > 5000
+
+
+def test_a_disturbed_measurement_is_marked(two_cores, made_up, tmp_path):
+    found = run(scaling, tmp_path, "--model", folders()["int8"])
+    assert "~" not in scaling_table.markdown(found)
+    text = scaling_table.markdown([found[0], *(record | {"others": 0.5} for record in found[1:])])
+    assert text.count(")~ |") == 2 * 2 and "such a speed is no result" in text
+    text = scaling_table.markdown([found[0] | {"others": None}, *found[1:]])  # the one that all ratios are of
+    assert text.count(")? |") == 1 + 3 and "too short to tell" in text
