@@ -37,6 +37,7 @@ reference:
 	sed 's#$(CURDIR)/##g' "$$(ls -t .snakemake/log/*.snakemake.log | head -n 1)" > results/reference/$(STUDY)/run.log
 
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
+UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 lock:
-	uv pip compile --quiet --python-version 3.11 --override requirements.override --generate-hashes \
-	--no-emit-index-url --custom-compile-command "make lock" requirements.in -o requirements.lock
+	$(UV_COMPILE) --override requirements.override requirements.in -o requirements.lock
+	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock

@@ -22,6 +22,8 @@ include: "workflow/rules/decoding.smk"  #      decode, time and score every syst
 include: "workflow/rules/gap.smk"  #           what separates students from their teacher
 include: "workflow/rules/report.smk"  #        tables, plots, samples, one page
 include: "workflow/rules/maps.smk"  #          vocabulary maps of many knobs
+include: "workflow/rules/speed.smk"  #         what each optimisation is worth, end to end, workers against threads
+include: "workflow/rules/search.smk"  #        beams, batches, components, the pipeline: figures of the papers
 
 
 rule all:
@@ -36,6 +38,6 @@ rule all:
         rules.quantization.output if "float32" in TYPES and ROUNDED and MAP_SYSTEM else [],
         expand(
             f"{REPORT}/{{picture}}.{{format}}",
-            picture=[*FRONTS, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],
+            picture=[*FRONTS, *PUBLISHED, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],
             format=["svg", "png"],
         ),

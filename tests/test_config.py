@@ -151,7 +151,12 @@ FILES = {"file": "x/{lang}.gz", "sha256": {"en": ZEROS, "de": ZEROS}}
 WHEEL = {"name": "a", "version": "1", "sha256": ZEROS, "member": "a.db"}
 SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}
 
+SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bse", "wnmt2018-rnn-tiny"]}
+
 WRONG = [
+    ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
+    ("speed", SPEED, "speed.untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
+    ("speed", SPEED, "speed.untrained.2: wnmt2018-rnn-tiny is recurrent, and CTranslate2 has no such models"),
     ("decoding.beam_sizes", "four", "decoding.beam_sizes: 'four' is not of type 'array'"),
     ("decoding.beam_sizes", [1, "four"], "decoding.beam_sizes.1: 'four' is not of type 'integer'"),
     ("decoding.beam_sizes", [0], "decoding.beam_sizes.0: 0 is less than the minimum of 1"),
@@ -242,6 +247,7 @@ WRONG = [
     ("student_training.then", [{"accumulate": 16}], "student_training.then.0: needs either steps or epochs"),
     ("students.tiny.shape", "marian-smal", "unknown shape 'marian-smal'; did you mean marian-small?"),
     ("students.tiny.shape", {"like": "marian-small", "cell": "gru"}, "students.tiny.shape: ffn_units, heads: not of a"),
+    ("prices", {"machine": "abacus"}, "prices.machine: 'abacus' is none of m5.large-2018,"),
     ("teachers", DELETED, "mixtures.distilled.targets: best needs teachers; without any all targets are original"),
     ("teachers", {}, "mixtures.distilled.targets: best needs teachers; without any all targets are original"),
     (
@@ -323,6 +329,34 @@ def test_all_problems_are_told_at_once(tmp_path):
     with pytest.raises(UserError) as error:
         config.load(saved(tmp_path, study))
     assert len(str(error.value).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "machine", "price"),
+    [
+        ({}, "m5.large-2018", 0.102),
+        ({"machine": "m7i.large"}, "m7i.large", 0.1008),
+        ({"usd_per_hour": 0.2}, "the study's own machine", 0.2),
+        ({"machine": "abacus", "usd_per_hour": 0.2}, "abacus", 0.2),
+    ],
+)
+def test_a_price_has_the_name_of_its_machine(tmp_path, asked, machine, price):
+    study = config.load(saved(tmp_path, edited("prices", asked)))
+    assert study["prices"] == {"machine": machine, "usd_per_hour": price}
+
+
+def test_speed_needs_systems_that_ctranslate2_has_in_both_types(tmp_path):
+    study = edited("speed", {"systems": ["rnn"], "untrained": ["wngt2020-base"]})
+    study["students"] |= {"rnn": {"shape": "wnmt2018-rnn-tiny"}, "wngt2020-base-untrained": {"shape": "wngt2020-4-3"}}
+    study["decoding"]["compute_types"] = ["int8"]
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    _, *problems = str(error.value).replace(f"{tmp_path}/x.yaml: ", "\n").split("\n")
+    assert [problem for problem in problems if problem] == [
+        "students: two systems have the name wngt2020-base-untrained",
+        "decoding.compute_types: speed needs float32",
+        "speed.systems.0: rnn is recurrent, and CTranslate2 has no such models",
+    ]
 
 
 def test_a_type_this_cpu_lacks(monkeypatch):

@@ -41,3 +41,8 @@ def test_seeds_are_trained_and_not_timed():
 def test_every_teacher_translates():
     one = edited(lambda study: study["teachers"].pop("narrow"))
     assert core_minutes(MULTI30K, "distillation") > 1.2 * core_minutes(one, "distillation")
+
+
+def test_it_says_which_targets_it_is_not_about():
+    assert "what only maps, speed and search make is not counted" in estimate(MULTI30K, 2)
+    assert estimate(MULTI30K, 2) == estimate(edited(lambda study: study["speed"].update(systems=[])), 2)

@@ -25,7 +25,7 @@ from export import submission
 from export.model_folder import make
 from export.package import package
 from formats.errors import UserError
-from formats.files import read_json, write_json
+from formats.files import read_json, sha256, write_json
 
 DESCRIPTION = {
     "engine": "ctranslate2", "study": "s", "system": "tiny", "role": "student", "source": "en", "target": "de",
@@ -50,7 +50,8 @@ def test_folder_holds_everything_and_says_what_it_is(weights, tmp_path):
     assert {path.name for path in folder.iterdir()} == {
         "model.bin", "shared_vocabulary.json", "sentencepiece.model", "vmap.txt", "model.json", "README.md",
     }  # fmt: skip
-    assert json.loads((folder / "model.json").read_text()) == DESCRIPTION
+    checksums = {name: sha256(folder / name) for name in ("sentencepiece.model", "vmap.txt")}
+    assert json.loads((folder / "model.json").read_text()) == {**DESCRIPTION, "sha256": checksums}
     readme = (folder / "README.md").read_text()
     assert "1,234,567 parameters" in readme and "sequence-level distillation" in readme and "`vmap.txt`" in readme
 

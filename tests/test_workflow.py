@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,6 +42,38 @@ def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
     run = succeeded(snakemake("-n", "--configfile", study, cwd=tmp_path))
     assert "Estimate for the study" in run.stderr and "minutes" in run.stderr and "GB of disk" in run.stderr
     assert "train_student" in run.stdout + run.stderr
+
+
+def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
+    study = tmp_path / "study.yaml"
+    study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: tiny}}\n")
+    plan = succeeded(snakemake("-n", "search", "--configfile", study, cwd=tmp_path))
+    assert "models/tiny/int8" in plan.stdout and "search-components.svg" in plan.stdout
+    study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: big}}\n")
+    run = snakemake("-n", "search", "--configfile", study, cwd=tmp_path)
+    assert run.returncode != 0 and "search.system: big is no Transformer" in run.stdout + run.stderr
+
+
+def options(text):
+    return set(re.findall(r"--[a-z-]+", text))
+
+
+def required(usage):
+    """The options outside of all brackets."""
+    while usage != (outside := re.sub(r"\[[^\[\]]*\]", "", usage)):
+        usage = outside
+    return options(usage)
+
+
+def test_the_programs_of_search_know_the_options_that_they_are_given(tmp_path):
+    """Even on the tiny study they take minutes, so they are not run here."""
+    plan = succeeded(snakemake("-n", "-p", "search", "--configfile", TINY, cwd=tmp_path)).stdout
+    calls = dict(re.findall(r"python -m (decode\.\w+) (.*?) 2> ", plan))
+    assert len(calls) == 7
+    for module, given in calls.items():
+        call = [sys.executable, "-m", module, "--help"]
+        text = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+        assert required(text.split("\n\n")[0]) <= options(given) <= options(text), module
 
 
 def test_lint(tmp_path):
@@ -191,8 +224,10 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
 
 def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_path):
     study = tmp_path / "results/test-tiny-given"
-    made = [f"results/test-tiny-given/{name}" for name in ("packages/deep-int8.tar.gz", "submissions/deep-int8")]
-    succeeded(snakemake("all", "maps", *made, "--configfile", TINY_GIVEN, cwd=tmp_path, timeout=600))
+    names = ("packages/deep-int8.tar.gz", "submissions/deep-int8", "report/end_to_end.md", "report/end_to_end.svg")
+    names += ("report/ladder.deep.md", "report/ladder.deep.svg", "report/scaling.wngt2020-4-3-untrained.md")
+    made = [f"results/test-tiny-given/{name}" for name in names]
+    succeeded(snakemake("all", "maps", *made, "--configfile", TINY_GIVEN, cwd=tmp_path, timeout=1200))
     measurements = json.loads((study / "measurements.json").read_text())
     assert {m["system"] for m in measurements} == {"deep"}
     assert all(m["bleu_delta_teacher"] is None and m["teacher"] is None for m in measurements)
@@ -214,6 +249,50 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
     assert (study / "models/deep/int8/vmap.txt").read_bytes() == (study / "alignment/vmap.txt").read_bytes()
     assert all((tmp_path / path).exists() for path in made)
     assert (tmp_path / made[1] / "SIZES.md").read_text().count("model/") >= 4
+
+    ends = json.loads((study / "report/end_to_end.json").read_text())
+    found = {
+        (r["system"], r["engine"], len(r["cores"])): (r["steps"], r["speed_only"], r["bleu"] is None) for r in ends
+    }
+    systems = {"deep": (None, False, False), "wngt2020-4-3-untrained": (3, True, True)}
+    ways = [(engine, cores) for engine in ("opennmt-tf", "ctranslate2") for cores in {1, len(os.sched_getaffinity(0))}]
+    assert found == {(system, *way): kind for system, kind in systems.items() for way in ways}
+    rungs = [record["rung"] for record in json.loads((study / "report/ladder.deep.json").read_text())]
+    assert rungs[:2] == ["OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"] and any("best of 4" in rung for rung in rungs)
+    scaling = json.loads((study / "report/scaling.wngt2020-4-3-untrained.json").read_text())
+    assert (scaling[0]["workers"], scaling[0]["threads"], scaling[0]["steps"]) == (1, 1, 3)
+    forced = [r for r in ends if r["speed_only"]]
+    assert all(r["target_tokens"] == 3 * r["sentences"] for r in forced)
+    assert (study / "models/wngt2020-4-3-untrained/int8/README.md").read_text().count("means nothing") == 1
+
+
+def planned(run):
+    """How many jobs of each rule a dry run plans."""
+    lines = succeeded(run).stdout.split("Job stats:")[1].split("total")[0].splitlines()[3:]
+    return {name: int(count) for name, count in map(str.split, filter(None, lines))}
+
+
+def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
+    run = snakemake("-n", "-p", "speed", "--configfile", TINY_GIVEN, cwd=tmp_path)
+    jobs = planned(run)
+    calls = re.findall(r"python -m (decode\.\w+) (.*)", run.stdout)
+    assert "decode.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
+    assert {name: jobs[name] for name in ("untrained", "ladder", "scaling", "end_to_end", "speed_table")} == {
+        "untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "speed_table": 5,
+    }  # fmt: skip
+    run = snakemake("-n", "speed", "--configfile", TINY, cwd=tmp_path)
+    assert run.returncode != 0 and "test-tiny times nothing: give it speed.systems" in run.stdout + run.stderr
+
+
+def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):
+    study = ROOT / "configs/paper-sizes.yaml"
+    if missing := available(config.load(study)).missing:
+        pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
+    jobs = planned(snakemake("-n", "speed", "--configfile", study, cwd=tmp_path))
+    assert {name: jobs[name] for name in ("untrained", "ladder", "scaling", "end_to_end", "vocabulary_map")} == {
+        "untrained": 4, "ladder": 1, "scaling": 1, "end_to_end": 1, "vocabulary_map": 1,
+    }  # fmt: skip
+    assert not {"train_student", "train_teacher", "model_outputs"} & set(jobs)
 
 
 def test_a_cut_of_multi30k(tmp_path):

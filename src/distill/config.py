@@ -20,15 +20,17 @@ import langcodes
 import yaml
 
 from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
-from distill.systems import ORIGINAL, systems
+from distill.systems import ORIGINAL, systems, untrained
 from formats.decoding import HALF_TYPES
 from formats.errors import UserError, command
+from formats.prices import prices
 from formats.shape import registry, shape
 
 SCHEMA = Path(__file__).parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 EXPORTED_TYPES = ("float32", "int16", "int8")
 ROLES_NEEDED = ("train", "dev", "test")
 RESERVED_STUDY = "reference"  # results/reference is in git
+OWN_MACHINE = "the study's own machine"  # that has usd_per_hour, and no name
 
 Config = dict[str, Any]
 
@@ -53,10 +55,19 @@ def load(path: str | Path) -> Config:
     problems = list(_schema_problems(config, _schema()))
     if not problems:
         config = _filled(_with_own_training(_with_own_cleaning(_with_named_shapes(config))), _schema())
+        config["prices"] = _with_price(config["prices"])
         problems = list(_study_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config
+
+
+def _with_price(asked: Config) -> Config:
+    """The price of the machine; or the study's own, which is not that of a machine in the list."""
+    listed = prices().get(asked["machine"])
+    if asked["usd_per_hour"] in (None, listed):
+        return asked | {"usd_per_hour": listed}
+    return asked | ({"machine": OWN_MACHINE} if listed else {})
 
 
 def corpus(entry: Any) -> Config:
@@ -247,9 +258,13 @@ def _study_problems(config: Config) -> Iterator[str]:
         yield f"study: {RESERVED_STUDY!r} is taken, results/{RESERVED_STUDY} is part of the repository"
     if config["source"] == config["target"]:
         yield f"target: {config['target']!r} is the source language too"
+    if config["prices"]["usd_per_hour"] is None:
+        known = ", ".join(prices())
+        yield f"prices.machine: {config['prices']['machine']!r} is none of {known}; name one or give usd_per_hour"
     yield from _system_problems(config)
     yield from _corpora_problems(config)
     yield from _compute_type_problems(config)
+    yield from _speed_problems(config)
     if config["vocabulary_map"]["grid"] is not None and all(
         entry["shape"]["cell"] for entry in config["students"].values()
     ):
@@ -269,7 +284,7 @@ def _system_problems(config: Config) -> Iterator[str]:
             yield "reverse_teacher.shape: is not trained here; give checkpoint, ctranslate2 or converted"
     yield from _training_problems("student_training", config["student_training"])
     taken = ["reverse"] * bool(config["reverse_teacher"]) + ["ensemble"] * (len(config["teachers"]) > 1)
-    names = [system.name for system in systems(config)] + taken
+    names = [system.name for system in (*systems(config), *untrained(config))] + taken
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
     yield from _distillation_problems(config)
 
@@ -314,14 +329,18 @@ def _training_problems(path: str, training: Config) -> Iterator[str]:
 
 def _shape_problems(path: str, values: Config) -> Iterator[str]:
     if (like := values["like"]) is not None:
-        near = difflib.get_close_matches(like, registry(), n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(registry())}"
-        yield f"{path}: unknown shape {like!r}{hint}"
+        yield _unknown_shape(path, like)
         return
     try:
         shape(values)
     except ValueError as error:
         yield f"{path}: {error}"
+
+
+def _unknown_shape(path: str, name: str) -> str:
+    near = difflib.get_close_matches(name, registry(), n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(registry())}"
+    return f"{path}: unknown shape {name!r}{hint}"
 
 
 def _distillation_problems(config: Config) -> Iterator[str]:
@@ -463,6 +482,26 @@ def _compute_type_problems(config: Config) -> Iterator[str]:
             yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
         elif name not in supported:
             yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
+
+
+def _speed_problems(config: Config) -> Iterator[str]:
+    asked = config["speed"]["systems"] or config["speed"]["untrained"]
+    for name in ("float32", "int8") if asked else ():
+        if name not in config["decoding"]["compute_types"]:
+            yield f"decoding.compute_types: speed needs {name}"
+    trained = {system.name: system for system in systems(config) if system.shape}
+    recurrent = "is recurrent, and CTranslate2 has no such models"
+    for number, name in enumerate(config["speed"]["systems"]):
+        if name not in trained:
+            yield f"speed.systems.{number}: {name!r} is not one of the systems {', '.join(trained)}"
+        elif trained[name].shape["cell"]:
+            yield f"speed.systems.{number}: {name} {recurrent}"
+    for number, system in enumerate(untrained(config)):
+        path = f"speed.untrained.{number}"
+        if system.shape is None:
+            yield _unknown_shape(path, system.student)
+        elif "cell" in system.shape:
+            yield f"{path}: {system.student} {recurrent}"
 
 
 def main() -> None:

@@ -24,10 +24,11 @@ COPIES = 6
 CANDIDATE_BYTES = 20  # a translation in an n-best list: alike as they are, they compress well
 CHECKPOINT_BYTES = 12  # a parameter: the weights and Adam's two moments in float32
 MODEL_BYTES = 4 + 4 + 2 + 1  # a parameter: OpenNMT-tf, float32, int16, int8
+SCOPE = "of the target all; what only maps, speed and search make is not counted"
 
 
 def estimate(config: dict[str, Any], cores: int) -> str:
-    """A table of core-minutes by stage, the time on ``cores`` cores and the disk, as text.
+    """A table of core-minutes by stage of the target all, the time on ``cores`` cores and the disk, as text.
 
     Corpora of unknown numbers of lines and models of unknown size count as nothing, and the text says so.
     """
@@ -64,7 +65,7 @@ def estimate(config: dict[str, Any], cores: int) -> str:
     )
     rows = [f"  {stage:<45}{value / 60:>10,.1f} core-minutes" for stage, value in seconds.items()]
     total = f"about {duration(wall)} on {cores} cores, {disk / 1e9:,.1f} GB of disk"
-    note = f"\n  not counted, size unknown: {', '.join(unknown)}" if unknown else ""
+    note = f"\n  {SCOPE}" + (f"\n  not counted, size unknown: {', '.join(unknown)}" if unknown else "")
     return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows]) + note
 
 

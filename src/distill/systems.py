@@ -4,18 +4,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formats.shape import registry
+
 PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")  # of CTranslate2's converters
 
 
 class System(NamedTuple):
     """A model of the study.
 
-    student: its name in the configuration, the same for all mixtures and seeds. mixture: what it is trained on. shape,
-    training: values of the configuration. All but the names are None for a teacher that is not trained here.
+    student: its name in the configuration, the same for all mixtures and seeds. mixture: what it is trained on.
+    shape, training: values of the configuration. All but the names are None for a teacher that is not trained here.
+    What is untrained has neither mixture nor training; its student is the name of its shape.
     """
 
     name: str
-    role: str  # teacher, student or control
+    role: str  # teacher, student, control or untrained
     student: str
     mixture: str | None
     seed: int | None
@@ -62,6 +65,14 @@ def students(config: dict[str, Any]) -> list[System]:
 def systems(config: dict[str, Any]) -> list[System]:
     """Teachers, then students."""
     return [*teachers(config), *students(config)]
+
+
+def untrained(config: dict[str, Any]) -> list[System]:
+    """Models of named shapes with random weights, for their speed only; an unknown name has no shape."""
+    return [
+        System(f"{name}-untrained", "untrained", name, None, config["seed"], registry().get(name), None)
+        for name in config["speed"]["untrained"]
+    ]
 
 
 def first_seed(config: dict[str, Any], system: System) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from formats.errors import UserError, command
-from formats.files import read_json, whole, write_json, write_text
+from formats.files import read_json, sha256, whole, write_json, write_text
 from formats.loading import pieces, translator
 from formats.vocabulary_map import check
 
@@ -27,10 +27,14 @@ ROLES = {
     "teacher": "The teacher: trained on the original data.",
     "student": "A student: trained on the teacher's translations (sequence-level distillation).",
     "control": "A control: the same shape as a student, trained on the original data.",
+    "untrained": "Untrained: its weights are random and what it says means nothing. It is there to be timed.",
 }
+SHARED = ("sentencepiece.model", "vmap.txt", "vocab.yml", "shortlist.bin")  # files that fit one vocabulary only
 ROWS = {
-    "model.bin": "weights, CTranslate2",
+    "model.bin": "weights, as the engine reads them",
     "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
+    "vocab.yml": "the pieces that Marian knows",
+    "shortlist.bin": "lexical shortlist: the target pieces that a source piece may bring",
     "model_description.py": "the shape, as OpenNMT-tf reads it; `checkpoint` and `ckpt-*` are its weights",
 }
 
@@ -49,6 +53,8 @@ def make(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: 
         shutil.copy(sentencepiece, part / "sentencepiece.model")
         if vocabulary_map:
             shutil.copy(vocabulary_map, part / "vmap.txt")
+        checksums = {name: sha256(part / name) for name in SHARED if (part / name).exists()}
+        description = {**description, "sha256": checksums}  # of what a stranger's copy would do harm without a word
         write_json(part / "model.json", description)
         rows = "".join(f"| `{name}` | {what} |\n" for name, what in ROWS.items() if (part / name).exists())
         values = {**description, "role_sentence": ROLES[description["role"]], "rows": rows}

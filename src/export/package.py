@@ -159,7 +159,7 @@ def package(
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
         folder = Path(temporary) / output.name.removesuffix(SUFFIX)
-        shutil.copytree(model, folder, ignore=shutil.ignore_patterns("README.md", ".*"))
+        shutil.copytree(model, folder, ignore=shutil.ignore_patterns("README.md", "tuned.json", ".*"))
         write_text(folder / LICENCE, f"# Data and licences\n\n{made_of}\n")
         write_text(folder / "README.md", card(description, measurements, made_of, teachers, folder))
         sums = [f"{sha256(path)}  {path.relative_to(folder)}\n" for path in _files(folder)]

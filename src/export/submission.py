@@ -26,7 +26,7 @@ def make(model: Path, output: Path) -> None:
     checked(model)
     requirements = " ".join(f"{name}=={importlib.metadata.version(name)}" for name in LIBRARIES)
     with whole(output) as part:
-        shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns("README.md", ".*"))
+        shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns("README.md", "tuned.json", ".*"))
         for file in FILES.iterdir():
             shutil.copy(file, part)
         write_text(part / "Dockerfile", (FILES / "Dockerfile").read_text().format(requirements=requirements))

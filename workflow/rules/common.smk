@@ -8,7 +8,15 @@ from pathlib import Path
 from distill.config import config_hash, languages, load
 from distill.estimate import estimate
 from distill.fetch import available
-from distill.systems import ORIGINAL, absent_teachers, first_seed, learned_from, systems, weights
+from distill.systems import (
+    ORIGINAL,
+    absent_teachers,
+    first_seed,
+    learned_from,
+    systems,
+    untrained,
+    weights,
+)
 from formats.errors import UserError
 from snakemake.exceptions import WorkflowError
 
@@ -44,6 +52,8 @@ STUDENTS = [name for name in SYSTEMS if name not in TEACHERS]
 TRAINED = [name for name, system in SYSTEMS.items() if system.shape]
 # Of several seeds the first one is timed.
 MEASURED = [name for name in TRAINED if SYSTEMS[name].seed in (None, first_seed(config, SYSTEMS[name]))]
+UNTRAINED = [system.name for system in untrained(config)]
+SYSTEMS |= {system.name: system for system in untrained(config)}
 REPORT = f"{STUDY}/report"
 IMPORTED = {name: teacher for name, teacher in config["teachers"].items() if not teacher["shape"]}
 IMPORTED |= {"reverse": config["reverse_teacher"]} if config["reverse_teacher"] else {}
@@ -60,6 +70,7 @@ FORMATS = ["opennmt-tf", *TYPES]
 GPU = 1 if config["distillation"]["device"] == "cuda" else 0
 # CTranslate2 has no recurrent models; the map is fitted to the first student that it has.
 MAP_SYSTEM = next((name for name in MEASURED if name in STUDENTS and not SYSTEMS[name].shape["cell"]), None)
+SEARCHED = config["search"]["system"] or MAP_SYSTEM
 MAP_TYPE = "int8" if "int8" in TYPES else TYPES[0]
 # The map is made of what the students learn from, the teachers' translations if there are any.
 MAPPED = next((name for name, mixture in config["mixtures"].items() if mixture["targets"] != "original"), ORIGINAL)
@@ -130,7 +141,7 @@ def duplicates_options(wildcards):
 
 def formats(system):
     """The exports of a system: CTranslate2 has no recurrent models."""
-    return ["opennmt-tf"] if SYSTEMS[system].shape["cell"] else FORMATS
+    return ["opennmt-tf"] if SYSTEMS[system].shape.get("cell") else FORMATS
 
 
 def about(system):
@@ -201,6 +212,20 @@ def teachers_option(wildcards):
 
 def test_sets_option(names):
     return [f"{name}={STUDY}/corpora/clean/{name}.tsv.zst" for name in names]
+
+
+def of_timed(tables):
+    """The speed tables, if the study says of what."""
+    if not SPEED_SYSTEMS:
+        raise WorkflowError(f"the study {config['study']} times nothing: give it speed.systems or speed.untrained")
+    return tables
+
+
+def of_searched(pages):
+    """The pages on search, if the system they are about can be measured."""
+    if SEARCHED not in MEASURED or SYSTEMS[SEARCHED].shape["cell"]:
+        raise WorkflowError(f"search.system: {SEARCHED} is no Transformer that is trained and timed in this study")
+    return pages
 
 
 def note(wildcards):

@@ -12,10 +12,12 @@ FRONTS = {
     "front_cost": ("source_words_per_usd", "log"),
     "front_cost_linear": ("source_words_per_usd", "linear"),
 }
+PUBLISHED = ["published_log", "published_linear"]
 
 
 wildcard_constraints:
     front="|".join(FRONTS),
+    scale="log|linear",
     picture="svg|png",
 
 
@@ -65,9 +67,39 @@ rule front:
         x=lambda w: FRONTS[w.front][0],
         scale=lambda w: FRONTS[w.front][1],
         test_set=TIMED,
+        price=config["prices"]["machine"],
     shell:
         "python -m decode.front_plot --measurements {input.measurements} --test-set {params.test_set} --x {params.x}"
-        " --scale {params.scale} --output {output.picture} 2> {log}"
+        " --scale {params.scale} --price {params.price:q} --output {output.picture} 2> {log}"
+
+
+rule published:
+    """Figures 1 and 2 of Junczys-Dowmunt et al. 2018: our systems among those that were published then."""
+    input:
+        measurements=rules.score.output.measurements,
+    output:
+        picture=report(
+            f"{REPORT}/published_{{scale}}.{{picture}}",
+            caption="../report/published.rst",
+            category="Fronts",
+            labels={"front": "published, {scale}", "format": "{picture}"},
+        ),
+    log:
+        f"{STUDY}/logs/published_{{scale}}_{{picture}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/published_{{scale}}_{{picture}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        test_set=TIMED,
+        price=config["prices"]["machine"],
+    shell:
+        "python -m decode.published_plot --measurements {input.measurements} --test-set {params.test_set}"
+        " --scale {wildcards.scale} --price {params.price:q} --output {output.picture} 2> {log}"
 
 
 rule learning_curves:
@@ -233,7 +265,7 @@ rule page:
     """One page about the study that needs no other file."""
     input:
         measurements=rules.score.output.measurements,
-        fronts=expand(f"{REPORT}/{{front}}.svg", front=FRONTS),
+        fronts=expand(f"{REPORT}/{{front}}.svg", front=[*FRONTS, *PUBLISHED]),
         learning=f"{REPORT}/learning.svg",
         gap=f"{REPORT}/gap.svg" if IMITATED else [],
         funnel=f"{REPORT}/funnel.svg",
