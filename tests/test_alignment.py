@@ -80,7 +80,7 @@ def named(counts: runs.Counts) -> dict[tuple[str, ...], int]:
 
 
 @given(st.lists(aligned_pairs(), min_size=1, max_size=6), st.integers(1, 3))
-@settings(deadline=None, max_examples=60)  # the first example compiles
+@settings(max_examples=60)
 def test_phrase_table_equals_the_definition(tmp_path_factory, pairs, shards):
     expected: Counter = Counter()
     linked: Counter = Counter()
@@ -100,7 +100,7 @@ def test_phrase_table_equals_the_definition(tmp_path_factory, pairs, shards):
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), max_size=30), max_size=6))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_merged_runs_count_every_key(tmp_path_factory, key_lists):
     folder = tmp_path_factory.mktemp("runs")
     written = runs.Runs(folder / "runs")
@@ -154,7 +154,7 @@ def test_map_leaves_out_what_shorter_ngrams_bring_and_rare_words(tmp_path):
 
 
 @given(st.lists(aligned_pairs(), min_size=1, max_size=8), st.integers(1, 3), st.integers(1, 2), st.integers(1, 3))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_map_equals_the_definition(tmp_path_factory, pairs, max_ngram, min_frequency, meanings):
     table = counted(tmp_path_factory.mktemp("map"), pairs)
     words: dict[tuple[str, ...], list[tuple[int, str]]] = {}
@@ -232,7 +232,7 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=5), max_size=3))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_a_map_is_loaded_for_some_sentences_only(tmp_path_factory, sources):
     path = tmp_path_factory.mktemp("some") / "map"
     ngrams = [ngram for size in range(5) for ngram in itertools.product("abc", repeat=size)]
@@ -317,7 +317,7 @@ def test_coverage_of_a_map_is_counted_sentence_by_sentence():
 
 
 @given(st.lists(aligned_pairs(), min_size=1, max_size=8), st.integers(1, 3))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_coverage_needs_only_what_the_sentences_look_up(tmp_path_factory, pairs, max_ngram):
     folder = tmp_path_factory.mktemp("coverage")
     table, knobs = counted(folder, pairs), Knobs(max_ngram, 1, 3, 1, 1)

@@ -142,7 +142,6 @@ def test_no_sentence_of_a_test_set_is_in_training_data(tmp_path):
 # Duplicates
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 20), max_size=80), st.integers(1, 9), st.integers(1, 30))
 def test_repeated_keys_are_found_with_any_memory(folder, values, piece, bucket):
     keys = np.array(values, np.uint64)
@@ -170,7 +169,7 @@ def test_duplicates_and_near_duplicates_are_dropped_across_shards(folder):
 # The whole chain
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(PAIRS, PAIRS, st.integers(1, 4), st.booleans())
 def test_every_line_is_kept_or_dropped_once(folder, lines, test_set, shards, near):
     held_out = corpus(folder / "test.tsv.zst", test_set)
@@ -186,7 +185,7 @@ def test_every_line_is_kept_or_dropped_once(folder, lines, test_set, shards, nea
     assert sum(counts["lengths"]["target"]["out"]) == len(kept)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(PAIRS)
 def test_the_number_of_shards_changes_nothing(folder, lines):
     lines = [*lines, ("zzz", "zzz")] * 3

@@ -394,7 +394,7 @@ def mappings(value, path=()):
             yield from mappings(item, (*path, key))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(mappings(DEMO))), st.data())
 def test_a_slip_of_the_key_is_understood(tmp_path, path, data):
     study = copy.deepcopy(DEMO)

@@ -9,7 +9,7 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from distill import config, download, fetch
@@ -185,7 +185,6 @@ def test_an_empty_text(tmp_path):
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1))
 def test_any_text_comes_out_as_records(tmp_path_factory, pairs):
     """U+2028, lone carriage returns and their like stay inside a sentence, so that sides do not shift."""

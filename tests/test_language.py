@@ -51,13 +51,12 @@ def scores(reference, text):
     return reference.norm_probs(reference.nb_classprobs(reference.instance2fv(text)))
 
 
-@settings(deadline=None, max_examples=300)  # the first call compiles
+@settings(max_examples=300)  # the first call compiles
 @given(st.lists(BYTES, max_size=8))
 def test_labels_are_those_of_langid(texts):
     assert labels(ALL, texts) == [REFERENCE.classify(text)[0] for text in texts]
 
 
-@settings(deadline=None)
 @given(st.lists(BYTES, min_size=1, max_size=4))
 def test_log_probabilities_are_those_of_langid(texts):
     found = ALL.log_probabilities(*packed(texts))
@@ -65,7 +64,6 @@ def test_log_probabilities_are_those_of_langid(texts):
     np.testing.assert_allclose(found, [scores(REFERENCE, text) for text in texts], rtol=1e-11, atol=1e-11)
 
 
-@settings(deadline=None)
 @given(st.lists(BYTES, min_size=1, max_size=4))
 def test_probabilities_are_those_of_langid_normalised(texts):
     found = ALL.probabilities(*packed(texts))
@@ -73,7 +71,7 @@ def test_probabilities_are_those_of_langid_normalised(texts):
     np.testing.assert_allclose(found, [scores(NORMALISED, text) for text in texts], rtol=1e-7, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=12)  # loading the model takes most of the time
+@settings(max_examples=12)  # loading the model takes most of the time
 @given(LANGUAGES, st.lists(BYTES, max_size=10))
 def test_a_restricted_set_chooses_as_set_languages_does(languages, texts):
     RESTRICTED.set_languages(languages)  # after the one of the example before

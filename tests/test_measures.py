@@ -6,7 +6,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from distill.characters import characters
@@ -36,7 +36,6 @@ def folded(side):
     return "".join("0" if unicodedata.category(c).startswith("N") else c.casefold() for c in word) or ("text", side)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.tuples(SIDE, SIDE), min_size=1))
 def test_numbers_of_a_side(folder, corpus):
     for column, side in enumerate(measured(folder, corpus).sides):
@@ -50,7 +49,6 @@ def test_numbers_of_a_side(folder, corpus):
         assert side.control.tolist() == [bool(regex.search(r"[\p{Cc}\p{Co}\p{Cn}\uFFFD]", text)) for text in texts]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.tuples(SIDE, SIDE), min_size=2))
 def test_hashes_are_equal_where_texts_are(folder, corpus):
     numbers = measured(folder, corpus)
@@ -93,7 +91,6 @@ def repeats(text):
     return most
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.tuples(WORDS.map(records.sentence), SIDE), min_size=1))
 def test_repeats(folder, corpus):
     found = measured(folder, corpus).repeats(np.arange(len(corpus)))

@@ -183,7 +183,7 @@ def test_more_students_than_styles():
 # Labels
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=6, unique=True))
 def test_names_of_points_that_are_not_crowded_cover_neither_points_nor_names(places):
     points = 200 + np.array(places, float) * 10

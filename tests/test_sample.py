@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from distill import permutation, sample
@@ -46,7 +46,6 @@ def epoch(folder, corpora, weights, pairs, seed, number=1):
     return list(records.read(folder / "epoch.tsv.zst")), read_json(folder / "epoch.json")
 
 
-@settings(deadline=None)
 @given(st.integers(1, 5000), st.integers())
 def test_a_permutation_has_every_number_once(size, seed):
     found = permutation.places(np.arange(size), size, permutation.keys(seed, "x"))
@@ -64,7 +63,6 @@ def test_a_permutation_puts_every_number_anywhere(size):
     assert abs(neighbours - 0.5) < 5 * 0.5 / times**0.5
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 200), SEEDS)
 def test_an_epoch_is_what_its_json_says(folder, shapes, pairs, seed):
     corpora = [corpus(folder, f"c{number}", size) for number, (size, _) in enumerate(shapes)]
@@ -81,7 +79,6 @@ def test_an_epoch_is_what_its_json_says(folder, shapes, pairs, seed):
         assert max(often) - min(often) <= 1 or shares[number] < size
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 25), st.integers(1, 8), SEEDS)
 def test_no_pair_comes_again_before_all_others_have_come(folder, size, share, epochs, seed):
     path = corpus(folder, "a", size)

@@ -12,7 +12,7 @@ import ctranslate2
 import numpy as np
 import pytest
 import sacrebleu
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from models import folders, sentences
 
@@ -306,7 +306,6 @@ def by_definition(pieces, n):
     return {pieces[end] for end in ends if pieces[end - n + 1 : end] == last}
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 9).flatmap(lambda n: st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1)),
        st.integers(2, 4))  # fmt: skip
 def test_all_algorithms_ban_what_the_definition_bans(sequences, n):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from distill import config, download, fetch
@@ -239,7 +239,6 @@ def test_the_longest_line_that_is_taken(tmp_path):
 
 
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 9))
-@settings(deadline=None)
 def test_however_chunks_are_cut(rows, size):
     rows = [row.replace(b"\n", b"") for row in rows]
     data = b"".join(row + b"\n" for row in rows)
