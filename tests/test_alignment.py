@@ -21,7 +21,7 @@ from export.alignment import aligned, encoded
 from export.coverage import Sentence
 from export.phrase_table import PhraseTable
 from export.phrases import LONGEST, MAX_NGRAM, MAX_PIECES
-from export.vocabulary_map import Knobs, build, grid, knobs_of, lines, write
+from export.vocabulary_map import Knobs, always, build, grid, knobs_of, lines, write
 from formats import records
 from formats.errors import UserError
 from formats.files import write_json
@@ -37,7 +37,7 @@ def counted(folder: Path, pairs, shards: int = 1) -> PhraseTable:
     folders = [folder / f"{k}" for k in range(1, shards + 1)]
     for k, output in enumerate(folders, 1):
         phrases.count(folder / "aligned.tsv.zst", PIECES, output, (k, shards))
-    phrase_table.merge(folders, folder / "vocabulary.txt", folder / "table")
+    phrase_table.merge(folders, folder / "vocabulary.txt", None, folder / "table")
     return PhraseTable.load(folder / "table")
 
 
@@ -139,7 +139,18 @@ def test_shards_of_another_vocabulary_are_refused(tmp_path):
     counted(tmp_path, [("a", "x", "0-0")])
     (tmp_path / "other.txt").write_text("a\nx\n")
     with pytest.raises(UserError, match=r"a vocabulary of 6 pieces.*has 2"):
-        phrase_table.merge([tmp_path / "1"], tmp_path / "other.txt", tmp_path / "table")
+        phrase_table.merge([tmp_path / "1"], tmp_path / "other.txt", None, tmp_path / "table")
+
+
+def test_an_epoch_says_what_is_always_on(tmp_path):
+    pairs = [("a", "x", "0-0"), ("a", "x", "0-0"), ("b", "y", "0-0")]
+    assert always(counted(tmp_path, pairs), Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("x") + 1]
+    (tmp_path / "epoch").write_text("y y outside\n\ny x\n")
+    phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", tmp_path / "epoch", tmp_path / "taught")
+    table = PhraseTable.load(tmp_path / "taught")
+    assert table.words.frequency.tolist() == [1, 0, 0, 0, 1, 3, 0]
+    assert always(table, Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("y") + 1]
+    assert entries(table) == {("a",): ["x"], ("b",): ["y"]}
 
 
 def test_map_leaves_out_what_shorter_ngrams_bring_and_rare_words(tmp_path):
@@ -427,7 +438,7 @@ def test_the_highest_numbers_of_pieces_are_counted_and_mapped(tmp_path):
     )
     (tmp_path / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces))
     phrases.count(tmp_path / "a.tsv.zst", pieces, tmp_path / "1")
-    phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", tmp_path / "table")
+    phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", None, tmp_path / "table")
     table = PhraseTable.load(tmp_path / "table")
     keys = table.phrases.keys.tolist()
     assert keys == sorted(keys) and keys[-1] == 2**64 - 1 and len(keys) == 1 + 3 + 3 + 3

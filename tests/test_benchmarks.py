@@ -81,7 +81,7 @@ def test_the_plain_extractor_counts_the_same_phrases(vmap, tmp_path):
     ]
     phrases.count(tmp_path / "aligned.tsv.zst", pieces, tmp_path / "1")
     (tmp_path / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces))
-    phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", tmp_path / "table")
+    phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", None, tmp_path / "table")
     table = phrase_table.PhraseTable.load(tmp_path / "table")
     plain = vmap.plain(pairs)
     assert len(plain) == len(table.phrases.keys) and sum(plain.values()) == table.phrases.counts.sum()

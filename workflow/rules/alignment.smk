@@ -103,6 +103,7 @@ rule phrase_table:
     input:
         shards=gather.alignment(f"{STUDY}/alignment/counts/{{scatteritem}}"),
         vocabulary=rules.vocabulary.output.vocabulary,
+        epoch=f"{STUDY}/training/{MAPPED}.1.target",
     output:
         table=directory(f"{STUDY}/alignment/phrase_table"),
     log:
@@ -116,8 +117,8 @@ rule phrase_table:
         mem_mb=1000,
         runtime=60,
     shell:
-        "python -m export.phrase_table --shards {input.shards} --vocabulary {input.vocabulary} --output {output.table}"
-        " 2> {log}"
+        "python -m export.phrase_table --shards {input.shards} --vocabulary {input.vocabulary} --epoch {input.epoch}"
+        " --output {output.table} 2> {log}"
 
 
 rule model_outputs:
