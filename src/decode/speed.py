@@ -1,11 +1,10 @@
 """What the tables and pictures of the speed benchmarks (ladder, end_to_end, scaling) share: cells and notes."""
 
-import textwrap
-
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from tabulate import tabulate
 
+from decode import figure
 from decode.measurements import Record, Spread, marks
 
 SPEED_ONLY = "speed only"
@@ -49,8 +48,7 @@ def heading(picture: Figure, records: list[Record], colors: dict[str, str]) -> N
 
 def footnote(picture: Figure, records: list[Record]) -> None:
     """The conditions, small, below everything else."""
-    text = textwrap.fill(conditions(records), 150)
-    picture.supxlabel(text, fontsize=7, color="#555555", x=0.01, ha="left")
+    figure.footnote(picture, conditions(records))
 
 
 def layout(rows: list[dict[str, str]], left: int = 1) -> str:
