@@ -336,16 +336,13 @@ def started(model, folder, *options, feed=False):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_translation_goes_on_to_the_same_bytes(model, whole, tmp_path, number):
-    text = (whole / "in").read_bytes()
+    text, written = (whole / "in").read_bytes(), 0
     for share in (3, 2):
         process = started(model, tmp_path, feed=True)
         process.stdin.write(text[: len(text) // share])  # and no more: it waits for the rest
         process.stdin.flush()
-        deadline = time.monotonic() + 60
-        before = (tmp_path / "killed").stat().st_size if (tmp_path / "killed").exists() else 0
-        while not (tmp_path / "killed.progress").exists() or (tmp_path / "killed").stat().st_size <= before:
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_for(tmp_path / "killed", process, size=written + 1)
+        written = (tmp_path / "killed").stat().st_size
         process.send_signal(number)
         process.wait()
         process.stdin.close()
@@ -362,7 +359,7 @@ def test_what_was_killed_before_its_first_window_goes_on(model, whole, tmp_path)
     process = started(model, tmp_path, feed=True)
     process.stdin.write(b"abc\n")  # far less than a window
     process.stdin.flush()
-    wait_for(tmp_path / "killed", process)
+    wait_for(tmp_path / "killed", process, size=0)
     process.kill()
     process.wait()
     process.stdin.close()
@@ -371,9 +368,10 @@ def test_what_was_killed_before_its_first_window_goes_on(model, whole, tmp_path)
     assert (tmp_path / "killed").read_bytes() == (whole / "out").read_bytes()
 
 
-def wait_for(path, process):
+def wait_for(path, process, size=1):
+    """Until the file has so many bytes; that it is there says nothing yet of lines in it."""
     deadline = time.monotonic() + 60
-    while not path.exists():
+    while not path.exists() or path.stat().st_size < size:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -384,8 +382,6 @@ def test_another_input_is_not_gone_on_with(model, whole, tmp_path):
     process.stdin.write(text[: len(text) // 2])
     process.stdin.flush()
     wait_for(tmp_path / "killed", process)
-    while not (tmp_path / "killed").stat().st_size:
-        time.sleep(0.02)
     process.terminate()
     process.wait()
     process.stdin.close()
