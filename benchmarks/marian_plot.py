@@ -7,6 +7,7 @@ from typing import Any
 from marian import BEAMS, RATE
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from decode import figure
 from decode.measurements import marks
@@ -33,6 +34,7 @@ def panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.margins(x=0.25)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("source words per second")
     axes.set_title(f"{rows[0]['cores']} core{'s' if rows[0]['cores'] > 1 else ''}")

@@ -101,6 +101,8 @@ def exported(tmp_path):
     for name, engine in (("int8", "ctranslate2"), ("marian-int8", "marian"), ("toolkit", "opennmt-tf")):
         (tmp_path / name).mkdir()
         write_json(tmp_path / name / "model.json", DESCRIBED | {"engine": engine, "shape": "1:1"})
+    for path in ("int8/vmap.txt", "marian-int8/shortlist.bin"):
+        (tmp_path / path).touch()
     return tmp_path
 
 
@@ -113,6 +115,7 @@ def test_all_three_engines_are_measured_in_one_run(marian, exported, monkeypatch
     assert [c.vocabulary_map for c in found[2:]] == [False] * 3 + [True] * 3
     assert {c.cores for c in found} == {(0, 1)} and {c.workers for c in found[2:]} == {2}
     marian.check(exported, exported / "toolkit")
+    marian.runs.check(found)  # both have their candidates, each in a file of its own
 
 
 def test_what_cannot_be_compared_with_marian(marian, exported, tmp_path):

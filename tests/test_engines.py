@@ -1,7 +1,10 @@
 """Every engine gives the same translations, and says what is wrong with a folder."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import ctranslate2
 import pytest
@@ -71,6 +74,24 @@ def test_the_vocabulary_map_restricts_the_output(models, batch):
 def test_workers_share_an_engine(models, batch):
     engine = engines.load(models["float32"], Search(workers=2))
     assert engine.translate(batch) == engines.load(models["float32"], Search()).translate(batch)
+
+
+THREADS = """
+import os, sys
+from pathlib import Path
+from formats.loading import translator
+model = translator(Path(sys.argv[1]), intra_threads=1)
+model.translate_batch([["a"] * 100] * 64, max_decoding_length=5)
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+def test_the_threads_of_a_worker_are_not_those_of_the_environment(models):
+    """Snakemake sets MKL_NUM_THREADS to those of the job, and oneMKL took as many in every worker."""
+    told = [{"MKL_NUM_THREADS": "1"}, {"MKL_NUM_THREADS": "3"}]
+    call = [sys.executable, "-c", THREADS, str(models["float32"])]
+    found = [subprocess.check_output(call, env=os.environ | more, text=True) for more in told]
+    assert found[0] == found[1]
 
 
 def test_a_folder_without_description(tmp_path):

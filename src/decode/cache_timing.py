@@ -32,6 +32,7 @@ from decode.measure import pin
 from decode.shared_attention import copied, copies, reordered, shared
 from decode.translate import positive
 from decode.watch import Usage, forget_peak, peak_rss_bytes, watch
+from formats import loading
 from formats.decoding import compute_type
 from formats.errors import UserError, command
 from formats.files import write_json
@@ -63,7 +64,7 @@ def batch_of(sentences: Batch, count: int, length: int) -> Batch:
 def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> tuple[Usage, int]:
     """In a process of its own: what a batch took, and the bytes that decoding it adds to those of the loaded model."""
     pin([core])
-    translator = ctranslate2.Translator(folder, device="cpu", compute_type=kind, intra_threads=1)
+    translator = loading.translator(Path(folder), device="cpu", compute_type=kind, intra_threads=1)
     options = {"min_decoding_length": STEPS, "max_decoding_length": STEPS, "beam_size": beam_size, "use_vmap": True}
     translator.translate_batch([batch[0][:1]], **options)
     forget_peak()

@@ -36,6 +36,7 @@ from decode.engines import Batch
 from decode.measure import pin
 from decode.pipeline import batches
 from decode.translate import ONE_CORE, positive
+from formats import loading
 from formats.decoding import compute_type
 from formats.errors import UserError, command
 from formats.files import write_json, write_text
@@ -62,14 +63,14 @@ class Engines:
         kind = compute_type(turns.of_ctranslate2(model)["quantization"])
         settings = {"device": "cpu", "compute_type": kind, "intra_threads": 1}
 
-        def made(operation: str, vmap: Path | None = None) -> str:
-            return str(stack.enter_context(surgery.folder(model, VARIANTS[operation], vmap)))
+        def made(operation: str, vmap: Path | None = None) -> Path:
+            return stack.enter_context(surgery.folder(model, VARIANTS[operation], vmap))
 
-        self.encoder = ctranslate2.Encoder(made("encoder"), **settings)
-        self.whole = ctranslate2.Translator(made("whole"), **settings)
-        self.deaf = ctranslate2.Translator(made("deaf"), **settings)
-        self.few = ctranslate2.Translator(made("whole", few), **settings)
-        self.bare = ctranslate2.Translator(made("deaf", few), **settings)
+        self.encoder = loading.encoder(made("encoder"), **settings)
+        self.whole = loading.translator(made("whole"), **settings)
+        self.deaf = loading.translator(made("deaf"), **settings)
+        self.few = loading.translator(made("whole", few), **settings)
+        self.bare = loading.translator(made("deaf", few), **settings)
 
 
 def few_candidates(model: Path, path: Path) -> None:

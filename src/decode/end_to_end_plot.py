@@ -13,7 +13,7 @@ from decode.measurements import Record, mark
 from formats.errors import command
 from formats.files import read_json
 
-BASELINE, OPTIMIZED = "#999999", "#0072b2"
+COLORS = {"OpenNMT-tf, beam 4": "#999999", "CTranslate2 in 8 bits with the vocabulary map, greedy": "#0072b2"}
 WIDTH, ROW, AROUND = 9.0, 0.42, 1.7  # inches: the picture, a system on some cores, what is above and below
 COLUMN = 1.02  # where BLEU stands, right of the axes
 
@@ -22,7 +22,7 @@ def line(axes: Axes, place: float, pair: Pair) -> None:
     """From the baseline to the optimised seconds, with the ratio above and BLEU beside."""
     ends = [record["total_seconds"] for record in pair]
     axes.plot(ends, [place, place], color="#cccccc", linewidth=3, zorder=1)
-    for record, color in zip(pair, (BASELINE, OPTIMIZED), strict=True):
+    for record, color in zip(pair, COLORS.values(), strict=True):
         middle, low, high = (record[f"total_seconds{end}"] for end in ("", "_min", "_max"))
         axes.errorbar(middle, place, xerr=[[middle - low], [high - middle]], fmt="o", color=color, elinewidth=1)
         text = f"{middle:,.1f} s{mark(record)}"
@@ -57,7 +57,7 @@ def draw(records: list[Record]) -> Figure:
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
-    axes.set_title("OpenNMT-tf with beam 4 (grey), and CTranslate2 in 8 bits with a vocabulary map, greedy (blue)")
+    speed.heading(picture, "The toolkit against the optimised configuration", COLORS)
     if any(record["bleu"] is not None for record in records):
         axes.text(COLUMN, -0.6, "BLEU", transform=axes.get_yaxis_transform(), va="center", fontsize=8, weight="bold")
     figure.footnote(picture, slow_baseline.conditions(records))

@@ -61,7 +61,7 @@ def draw(records: list[Record]) -> Figure:
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core")
     shown = {kind(record) for record in records}
-    speed.heading(picture, records, {name: color for name, color in COLORS.items() if name in shown})
+    speed.heading(picture, speed.title(records[0]), {name: color for name, color in COLORS.items() if name in shown})
     figure.footnote(picture, slow_baseline.conditions(records))
     return picture
 

@@ -20,6 +20,7 @@ from decode.engines import Batch
 from decode.measure import pin
 from decode.ngrams import ALGORITHMS, Scores, Sequences
 from decode.translate import positive
+from formats import loading
 from formats.decoding import compute_type
 from formats.errors import UserError, command
 from formats.files import write_json
@@ -96,7 +97,7 @@ def decode(translator: ctranslate2.Translator, batch: Batch, case: Case) -> None
 def engine(args: argparse.Namespace) -> list[dict[str, Any]]:
     """The engine with and without blocking; extra seconds are those of a step."""
     kind = compute_type(turns.of_ctranslate2(args.model)["quantization"])
-    translator = ctranslate2.Translator(str(args.model), device="cpu", compute_type=kind, intra_threads=1)
+    translator = loading.translator(args.model, device="cpu", compute_type=kind, intra_threads=1)
     batch = turns.pieces(args.model, args)[:SENTENCES]
     cases = [Case(way, beam, length) for beam in args.beam_sizes for length in args.lengths for way in ("off", "on")]
     jobs = {case: functools.partial(decode, translator, batch, case) for case in cases}

@@ -27,15 +27,19 @@ from decode.measure import named_path
 from decode.measurements import UNTRAINED
 from decode.summary import Run
 from decode.translate import positive
-from formats import decoding, marian, records
+from formats import decoding, loading, marian, records
 from formats.errors import UserError
 from formats.files import read_json, sha256, write_json
 from formats.progress import progress
 
 RETRIES = 3  # of a disturbed run
+CANDIDATES = ("vmap.txt", marian.SHORTLIST)  # a vocabulary map, in the files of the engines that have one
 SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "steps", "sentences", "batch_sentences")
 CODE = [  # what a run executes
-    *(Path(module.__file__) for module in (measure, pipeline, tokenizer, translate, watch, decoding, marian, records)),
+    *(
+        Path(module.__file__)
+        for module in (measure, pipeline, tokenizer, translate, watch, decoding, loading, marian, records)
+    ),
     *sorted(Path(engines.__file__).parent.glob("*.py")),
 ]
 
@@ -93,7 +97,7 @@ class Configuration:
 
     def model_files(self) -> list[Path]:
         """The files that decoding needs."""
-        unused = {"README.md", tune.NAME, *([] if self.vocabulary_map else ["vmap.txt", "shortlist.bin"])}
+        unused = {"README.md", tune.NAME, *([] if self.vocabulary_map else CANDIDATES)}
         return sorted(path for path in self.model.rglob("*") if path.is_file() and path.name not in unused)
 
     def command(self, test_sets: list[tuple[str, Path]]) -> list[str]:
@@ -214,13 +218,18 @@ def speed_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sentences", type=positive, help="that an untrained model translates (default: all)")
 
 
-def measured(todo: list[Configuration], args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure every configuration ``args.runs`` times, in turn; a record for each, and for each test set."""
+def check(todo: list[Configuration]) -> None:
+    """Raises UserError for configurations that cannot be measured, before the first one is."""
     if len({configuration.name for configuration in todo}) < len(todo):
         raise UserError("two configurations of one name; the name of a model folder stands for its format")
-    for configuration in todo:
-        if configuration.vocabulary_map and not (configuration.model / "vmap.txt").exists():
-            raise UserError(f"{configuration.model}: is to be decoded with a vocabulary map, and has none")
+    for model in (configuration.model for configuration in todo if configuration.vocabulary_map):
+        if not any((model / name).exists() for name in CANDIDATES):
+            raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
+
+
+def measured(todo: list[Configuration], args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Measure every configuration ``args.runs`` times, in turn; a record for each, and for each test set."""
+    check(todo)
     runs = Runs(args.test_sets, args.translations, args.noise)
     made: dict[Configuration, list[Run]] = {configuration: [] for configuration in todo}
     jobs = list(itertools.product(range(1, args.runs + 1), todo))

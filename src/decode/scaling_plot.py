@@ -69,7 +69,7 @@ def draw(records: list[Record]) -> Figure:
         axes.grid(axis="x", visible=False)
         axes.margins(y=0.12)
         axes.set_xlabel("cores")
-    speed.heading(picture, records, {LABELS[way]: color for way, color in WAYS.items()})
+    speed.heading(picture, speed.title(records[0]), {LABELS[way]: color for way, color in WAYS.items()})
     speed.footnote(picture, records)
     return picture
 

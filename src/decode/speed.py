@@ -39,11 +39,11 @@ def conditions(records: list[Record]) -> str:
     return f"{text} {marks(records)}".rstrip()
 
 
-def heading(picture: Figure, records: list[Record], colors: dict[str, str]) -> None:
+def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:
     """The title, and below it what the colours stand for."""
     handles = [Patch(color=color, label=name) for name, color in colors.items()]
     style = {"alignment": "left", "ncols": len(handles), "fontsize": 8, "title_fontsize": 10}
-    picture.legend(handles=handles, title=title(records[0]), loc="outside upper left", **style)
+    picture.legend(handles=handles, title=text, loc="outside upper left", **style)
 
 
 def footnote(picture: Figure, records: list[Record]) -> None:

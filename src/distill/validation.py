@@ -11,6 +11,7 @@ import sacrebleu
 import sentencepiece
 
 from distill.teacher import BATCH_TOKENS
+from formats import loading
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.files import read_json, write_json
 
@@ -91,7 +92,7 @@ def _ctranslate2(model: Any, source: Path, threads: int) -> Callable[[], list[Pi
     def decode() -> list[Pieces]:
         with tempfile.TemporaryDirectory() as folder:
             ctranslate2.converters.OpenNMTTFConverter(model).convert(folder, force=True)
-            engine = ctranslate2.Translator(folder, intra_threads=threads)
+            engine = loading.translator(Path(folder), intra_threads=threads)
             results = engine.translate_batch(
                 sentences,
                 beam_size=1,

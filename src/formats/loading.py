@@ -1,7 +1,8 @@
 """CTranslate2 and SentencePiece models from the disk: one that is missing or damaged is an error of one line."""
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
@@ -12,11 +13,25 @@ if TYPE_CHECKING:
 
 
 def translator(folder: Path, **options) -> "ctranslate2.Translator":
-    """The model in a folder; on the CPU and in the type of its weights, unless the options say otherwise."""
+    """The model in a folder; on the CPU and in the type of its weights, unless the options say otherwise.
+
+    ``intra_threads`` alone says how many threads a worker has. MKL_NUM_THREADS, which Snakemake and clusters set, is
+    forgotten: oneMKL would obey it in every worker, and two workers of two threads each are slower than two of one.
+    """
+    return _loaded("Translator", folder, options)
+
+
+def encoder(folder: Path, **options) -> "ctranslate2.Encoder":
+    """As ``translator``, of a model that has no decoder."""
+    return _loaded("Encoder", folder, options)
+
+
+def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
     import ctranslate2  # not above: a process loads no engine but the one it decodes with, and that on the clock
 
+    os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL reads it at its first product
     try:
-        return ctranslate2.Translator(str(folder), **options)
+        return getattr(ctranslate2, kind)(str(folder), **options)
     except (RuntimeError, ValueError, MemoryError) as error:
         raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error
 

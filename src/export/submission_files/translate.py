@@ -24,6 +24,7 @@ def main():
     cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
     workers, threads = (cores, 1) if task == "throughput" else (1, cores)
     device = "cuda" if hardware == "GPU" else "cpu"
+    os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
     translator = ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
     options = {
         "beam_size": 1,
