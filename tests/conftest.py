@@ -3,5 +3,5 @@
 from hypothesis import settings
 
 # A machine under load is slow, and no example is wrong for that.
-settings.register_profile("load")
+settings.register_profile("load", deadline=None)
 settings.load_profile("load")
