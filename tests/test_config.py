@@ -361,6 +361,9 @@ def test_speed_needs_systems_that_ctranslate2_has_in_both_types(tmp_path):
 
 def test_a_type_this_cpu_lacks(monkeypatch):
     monkeypatch.setattr(config.ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
+    monkeypatch.setattr(config, "has_onemkl", lambda: True)
+    assert "int16" in config.load(CONFIGS / "demo.yaml")["decoding"]["compute_types"]  # outside Intel, too
+    monkeypatch.setattr(config, "has_onemkl", lambda: False)
     with pytest.raises(
         UserError, match=r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8, float16"
     ):

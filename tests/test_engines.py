@@ -13,6 +13,7 @@ from models import folders, sentences
 from decode import engines
 from decode.engines import Search
 from decode.tokenizer import Tokenizer
+from formats.decoding import has_onemkl
 from formats.errors import UserError
 from formats.files import sha256
 
@@ -94,6 +95,22 @@ def test_the_threads_of_a_worker_are_not_those_of_the_environment(models):
     assert found[0] == found[1]
 
 
+INT16 = """
+import sys
+from pathlib import Path
+from decode import engines
+print(engines.load(Path(sys.argv[1]), engines.Search()).effective_compute_type)
+"""
+
+
+@pytest.mark.skipif(not has_onemkl(), reason="only oneMKL multiplies in int16, and it is on x86-64 only")
+def test_int16_is_int16_on_the_cpus_of_all_makers(broken):
+    """In a process of its own: what a process has for matrix products is settled with its first model."""
+    folder = broken("float32")
+    redescribe(folder, quantization="int16")
+    assert subprocess.check_output([sys.executable, "-c", INT16, str(folder)], text=True).strip() == "int16"
+
+
 def test_a_folder_without_description(tmp_path):
     with pytest.raises(UserError, match=r"not a model folder, it has no model\.json"):
         engines.describe(tmp_path)
@@ -126,7 +143,7 @@ def redescribe(folder, **changes):
 def test_a_type_this_cpu_lacks(broken):
     folder = broken("float32")
     redescribe(folder, quantization="int4")
-    with pytest.raises(UserError, match=r"does not compute in int4; it supports float32, int16, int8"):
+    with pytest.raises(UserError, match=r"does not compute in int4; it supports float32, .*int8, int8_float32"):
         engines.load(folder, Search())
 
 

@@ -37,6 +37,7 @@ SOURCES = sentences(6, seed=4)
 def two_cores(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
     monkeypatch.setattr(machine, "widest", lambda: "AVX512")
+    monkeypatch.setattr(machine, "packs", lambda: True)
 
 
 @pytest.fixture
@@ -138,6 +139,17 @@ def test_every_rung_has_one_switch_more(two_cores):
     everywhere = ladder.everywhere(last)
     assert differences([last, *everywhere.values()]) == [{"workers", "cores", "batch_tokens", "label"}]
     assert list(everywhere) == ["2 workers on 2 cores"]
+
+
+def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypatch):
+    """Outside Intel's CPUs CTranslate2 has another library of matrix products, to which it is nothing."""
+    found = {}
+    for packs in (True, False):
+        monkeypatch.setattr(machine, "packs", lambda packs=packs: packs)
+        found[packs] = ladder.rungs(*folders().values())
+    assert set(found[True]) - set(found[False]) == {"packed matrices"}
+    assert {rung.packed for rung in found[False].values()} == {True}
+    assert found[True][ladder.OVERLAPPING] == found[False][ladder.OVERLAPPING]
 
 
 def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):

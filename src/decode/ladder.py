@@ -31,12 +31,13 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
     cores, isa = machine.cores(), machine.widest()
     shared |= {"cores": cores[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
     toolkit = Configuration(baseline, baseline=True, **shared)
-    plain = replace(toolkit, model=exact, baseline=False, packed=False, isa="AVX2" if isa else None)
+    plain = replace(toolkit, model=exact, baseline=False, packed=not machine.packs(), isa="AVX2" if isa else None)
     found = {BEAM: replace(toolkit, beam_size=4), GREEDY: toolkit, "CTranslate2": plain}
     found["8 bits"] = replace(plain, model=rounded)
-    found["sorted batches"] = replace(found["8 bits"], sorting=True)
-    found["packed matrices"] = replace(found["sorted batches"], packed=True)
-    last = found["vocabulary map"] = replace(found["packed matrices"], vocabulary_map=True)
+    last = found["sorted batches"] = replace(found["8 bits"], sorting=True)
+    if machine.packs():
+        last = found["packed matrices"] = replace(last, packed=True)
+    last = found["vocabulary map"] = replace(last, vocabulary_map=True)
     if isa:
         last = found[isa] = replace(last, isa=isa)
     found[OVERLAPPING] = replace(last, overlap=True)

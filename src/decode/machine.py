@@ -37,6 +37,11 @@ def widest() -> str | None:
     return "AVX512" if describe()["isa"].startswith("avx512") else None
 
 
+def packs() -> bool:
+    """Whether packed matrices are a choice: CTranslate2 packs for oneMKL, which it takes on Intel's CPUs alone."""
+    return _cpuinfo().get("vendor_id") == "GenuineIntel"
+
+
 def load_average() -> float:
     """Processes that want a core, over the last minute: shows a busy machine."""
     return round(os.getloadavg()[0], 2)

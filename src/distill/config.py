@@ -21,7 +21,7 @@ import yaml
 
 from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
 from distill.systems import ORIGINAL, systems, untrained
-from formats.decoding import HALF_TYPES
+from formats.decoding import HALF_TYPES, has_onemkl
 from formats.errors import UserError, command
 from formats.prices import prices
 from formats.shape import registry, shape
@@ -472,7 +472,8 @@ def _builtin_problems(path: str, corpus: Config, config: Config) -> Iterator[str
 
 
 def _compute_type_problems(config: Config) -> Iterator[str]:
-    computed = [name for name in EXPORTED_TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
+    by_itself = {*ctranslate2.get_supported_compute_types("cpu"), *(["int16"] if has_onemkl() else [])}
+    computed = [name for name in EXPORTED_TYPES if name in by_itself]
     supported = [*computed, *HALF_TYPES]
     asked = [(f"decoding.compute_types.{i}", name) for i, name in enumerate(config["decoding"]["compute_types"])]
     if config["distillation"]["device"] == "cpu":  # what a GPU computes in is known where it is

@@ -8,7 +8,7 @@ from pathlib import Path
 from distill.candidates import Candidate
 from distill.tokenization import Tokenizer
 from formats import records
-from formats.decoding import MAXIMUM_OUTPUT, compute_type
+from formats.decoding import MAXIMUM_OUTPUT, compute_type, prepare
 from formats.loading import translator
 
 BATCH_TOKENS = 2048  # CTranslate2 reads a window of 16 batches and sorts it by length
@@ -23,6 +23,7 @@ class Teacher:
 
     def __init__(self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu"):
         self._source, self._target = tokenizers
+        prepare(model.name, device)
         workers = {"inter_threads": threads, "intra_threads": 1}
         self._engine = translator(model, device=device, compute_type=compute_type(model.name, device), **workers)
 

@@ -1,8 +1,27 @@
 """What every part of the project that decodes agrees on."""
 
+import os
+import platform
+
 MAXIMUM_OUTPUT = 150  # pieces, as in the WNGT 2020 submission: every engine stops a runaway sentence at the same place
 # Types of two bytes, alone or beside int8. A CPU that lacks them computes in float32, which loses nothing.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")
+
+
+def prepare(quantization: str, device: str = "cpu") -> None:
+    """Before CTranslate2 is imported to decode a model with these weights.
+
+    Only oneMKL multiplies in int16, and CTranslate2 takes it by itself on Intel's CPUs alone. A process that decodes in
+    int16 takes it on any other, where it is slow, but computes what it is asked for; in other types it would be several
+    times slower than CTranslate2's own choice. The choice is made once, when CTranslate2 is imported.
+    """
+    if quantization == "int16" and device == "cpu" and has_onemkl():
+        os.environ.setdefault("CT2_USE_MKL", "1")
+
+
+def has_onemkl() -> bool:
+    """Whether CTranslate2 was built with oneMKL: its wheels for x86-64 were."""
+    return platform.machine().lower() in ("x86_64", "amd64")
 
 
 def compute_type(quantization: str, device: str = "cpu") -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from formats.decoding import MAXIMUM_OUTPUT
+from formats.decoding import MAXIMUM_OUTPUT, prepare
 from formats.errors import UserError
 from formats.files import read_json, sha256
 
@@ -90,5 +90,6 @@ def load(folder: Path, search: Search) -> Engine:
     for name, checksum in description.get("sha256", {}).items():
         if (folder / name).exists() and sha256(folder / name) != checksum:
             raise UserError(f"{folder / name}: not the one this model was exported with; export the model again")
+    prepare(description["quantization"], search.device)
     module, name = ENGINES[description["engine"]]
     return getattr(importlib.import_module(module), name)(folder, description, search)
