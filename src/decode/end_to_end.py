@@ -10,8 +10,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from decode import machine, runs, slow_baseline, tune
-from decode.measurements import BEAM
+from decode import machine, runs, tune
+from decode.measurements import BEAM, of_test_set
 from decode.runs import Configuration
 from decode.translate import MANY_CORES, ONE_CORE
 from formats.errors import UserError, command
@@ -51,7 +51,7 @@ def main() -> None:
     todo = []
     for baseline, rounded in zip(args.baselines, args.rounded, strict=True):
         todo += configurations(baseline, rounded, rounded.parent.name, **runs.forced(rounded, args))
-    write_json(args.output, list(slow_baseline.measured(todo, args).values()))
+    write_json(args.output, of_test_set(runs.measured(todo, args), args.test_sets[0][0]))
 
 
 if __name__ == "__main__":

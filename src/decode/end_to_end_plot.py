@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from decode import figure, slow_baseline, speed
+from decode import figure, speed
 from decode.end_to_end_table import Pair, pairs
 from decode.measurements import Record, mark
 from formats.errors import command
@@ -60,7 +60,7 @@ def draw(records: list[Record]) -> Figure:
     speed.heading(picture, "The toolkit against the optimised configuration", COLORS)
     if any(record["bleu"] is not None for record in records):
         axes.text(COLUMN, -0.6, "BLEU", transform=axes.get_yaxis_transform(), va="center", fontsize=8, weight="bold")
-    figure.footnote(picture, slow_baseline.conditions(records))
+    speed.footnote(picture, records)
     return picture
 
 

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
-from decode import slow_baseline, speed
-from decode.measurements import BASELINE, Record, Spread, mark
+from decode import speed
+from decode.measurements import BASELINE, Record, Spread, mark, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
     @property
     def times_faster(self) -> Spread:
-        return slow_baseline.times_faster(self.optimized, self.baseline, "total_seconds")
+        return times_faster(self.optimized, self.baseline, "total_seconds")
 
 
 def pairs(records: list[Record]) -> list[Pair]:
@@ -72,7 +72,7 @@ def markdown(records: list[Record]) -> str:
         [
             "# The toolkit against the optimised configuration\n",
             speed.layout(rows, left=2),
-            NOTE.format(conditions=slow_baseline.conditions(records)),
+            NOTE.format(conditions=speed.conditions(records)),
         ]
     )
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from decode import machine, runs, slow_baseline
-from decode.measurements import Record
+from decode import machine, runs
+from decode.measurements import Record, of_test_set
 from decode.runs import Configuration
 from decode.translate import MANY_CORES, ONE_CORE
 from formats.errors import command
@@ -75,7 +75,8 @@ def main() -> None:
     found = rungs(args.baseline, args.exact, args.rounded, **runs.forced(args.rounded, args))
     tried, apart = tries(found[OVERLAPPING]), everywhere(found[OVERLAPPING])
     todo = list(dict.fromkeys([*found.values(), *tried.values(), *apart.values()]))
-    records = slow_baseline.measured(todo, args)
+    timed = of_test_set(runs.measured(todo, args), args.test_sets[0][0])
+    records = dict(zip(todo, timed, strict=True))
     rows = [{"rung": name, **records[configuration]} for name, configuration in found.items()]
     rows += [best({size: records[configuration] for size, configuration in tried.items()})]
     rows += [{"rung": name, **records[configuration]} for name, configuration in apart.items()]

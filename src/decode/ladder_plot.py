@@ -6,11 +6,10 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from decode import figure, slow_baseline, speed
+from decode import figure, speed
 from decode.ladder import BEAM
 from decode.ladder_table import PAPER
-from decode.measurements import BASELINE, Record, mark
-from decode.slow_baseline import times_faster
+from decode.measurements import BASELINE, Record, mark, times_faster
 from formats.errors import command
 from formats.files import read_json
 
@@ -62,7 +61,7 @@ def draw(records: list[Record]) -> Figure:
     axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core")
     shown = {kind(record) for record in records}
     speed.heading(picture, speed.title(records[0]), {name: color for name, color in COLORS.items() if name in shown})
-    figure.footnote(picture, slow_baseline.conditions(records))
+    speed.footnote(picture, records)
     return picture
 
 

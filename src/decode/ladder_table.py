@@ -3,10 +3,9 @@
 import argparse
 from pathlib import Path
 
-from decode import slow_baseline, speed
+from decode import speed
 from decode.ladder import BEAM, GREEDY
-from decode.measurements import Record, mark
-from decode.slow_baseline import times_faster
+from decode.measurements import Record, mark, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -64,7 +63,7 @@ def markdown(records: list[Record]) -> str:
     rows = [row(record, before, rungs) for before, record in zip([None, *ladder], ladder, strict=False)]
     title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
     tried = ", ".join(f"{rate:,.0f} ({int(size):,})" for size, rate in ladder[-1]["tried"].items())
-    note = NOTE.format(tried=tried, conditions=slow_baseline.conditions(records))
+    note = NOTE.format(tried=tried, conditions=speed.conditions(records))
     everywhere = [apart(record, ladder[-1], rungs) for record in records[len(ladder) :]]
     return "\n".join([title, speed.layout(rows), note, *everywhere])
 
