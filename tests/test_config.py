@@ -345,16 +345,14 @@ def test_a_price_has_the_name_of_its_machine(tmp_path, asked, machine, price):
     assert study["prices"] == {"machine": machine, "usd_per_hour": price}
 
 
-def test_speed_needs_systems_that_ctranslate2_has_in_both_types(tmp_path):
+def test_speed_needs_systems_that_ctranslate2_has(tmp_path):
     study = edited("speed", {"systems": ["rnn"], "untrained": ["wngt2020-base"]})
     study["students"] |= {"rnn": {"shape": "wnmt2018-rnn-tiny"}, "wngt2020-base-untrained": {"shape": "wngt2020-4-3"}}
-    study["decoding"]["compute_types"] = ["int8"]
     with pytest.raises(UserError) as error:
         config.load(saved(tmp_path, study))
     _, *problems = str(error.value).replace(f"{tmp_path}/x.yaml: ", "\n").split("\n")
     assert [problem for problem in problems if problem] == [
         "students: two systems have the name wngt2020-base-untrained",
-        "decoding.compute_types: speed needs float32",
         "speed.systems.0: rnn is recurrent, and CTranslate2 has no such models",
     ]
 

@@ -349,7 +349,7 @@ def test_shared_and_copied_caches_give_the_same_contexts(beam_size):
 def test_attention_is_a_weighted_mean_of_values():
     queries, keys = np.zeros((1, 1, 2, 4), np.float32), np.ones((1, 1, 3, 4), np.float32)
     values = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
-    assert shared_attention.shared(queries, keys, values)[0, 0, 1].tolist() == [4, 5, 6, 7]
+    assert shared_attention.shared(queries, keys, values)[0, 0, 1].tolist() == pytest.approx([4, 5, 6, 7])
 
 
 def test_cache(test_set, tmp_path):

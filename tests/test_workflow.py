@@ -280,8 +280,17 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     assert {name: jobs[name] for name in ("untrained", "ladder", "scaling", "end_to_end", "speed_table")} == {
         "untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "speed_table": 5,
     }  # fmt: skip
-    run = snakemake("-n", "speed", "--configfile", TINY, cwd=tmp_path)
-    assert run.returncode != 0 and "test-tiny times nothing: give it speed.systems" in run.stdout + run.stderr
+
+
+def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
+    run = snakemake("-n", "-p", "speed", "--configfile", ROOT / "configs/offline.yaml", cwd=tmp_path)
+    assert planned(run)["ladder"] == planned(run)["scaling"] == 1
+    (call,) = re.findall(r"decode.end_to_end .*--rounded (.*?) --test-sets", run.stdout)
+    assert re.findall(r"models/([^/]*)/int8", call) == ["deep", "deep-original", "tiny", "teacher"]
+    study = tmp_path / "x.yaml"
+    study.write_text(f"extends: {ROOT}/configs/offline.yaml\nstudy: x\ndecoding: {{compute_types: [float32]}}\n")
+    run = snakemake("-n", "speed", "--configfile", study, cwd=tmp_path)
+    assert run.returncode != 0 and "decoding.compute_types: speed needs int8, too" in run.stdout + run.stderr
 
 
 def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):

@@ -486,10 +486,6 @@ def _compute_type_problems(config: Config) -> Iterator[str]:
 
 
 def _speed_problems(config: Config) -> Iterator[str]:
-    asked = config["speed"]["systems"] or config["speed"]["untrained"]
-    for name in ("float32", "int8") if asked else ():
-        if name not in config["decoding"]["compute_types"]:
-            yield f"decoding.compute_types: speed needs {name}"
     trained = {system.name: system for system in systems(config) if system.shape}
     recurrent = "is recurrent, and CTranslate2 has no such models"
     for number, name in enumerate(config["speed"]["systems"]):

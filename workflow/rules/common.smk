@@ -69,7 +69,8 @@ TYPES = config["decoding"]["compute_types"]
 FORMATS = ["opennmt-tf", *TYPES]
 GPU = 1 if config["distillation"]["device"] == "cuda" else 0
 # CTranslate2 has no recurrent models; the map is fitted to the first student that it has.
-MAP_SYSTEM = next((name for name in MEASURED if name in STUDENTS and not SYSTEMS[name].shape["cell"]), None)
+TRANSFORMERS = sorted((name for name in MEASURED if not SYSTEMS[name].shape["cell"]), key=lambda name: name in TEACHERS)
+MAP_SYSTEM = next((name for name in TRANSFORMERS if name in STUDENTS), None)
 SEARCHED = config["search"]["system"] or MAP_SYSTEM
 MAP_TYPE = "int8" if "int8" in TYPES else TYPES[0]
 # The map is made of what the students learn from, the teachers' translations if there are any.
@@ -215,9 +216,11 @@ def test_sets_option(names):
 
 
 def of_timed(tables):
-    """The speed tables, if the study says of what."""
+    """The speed tables, if the study has what they are about."""
     if not SPEED_SYSTEMS:
-        raise WorkflowError(f"the study {config['study']} times nothing: give it speed.systems or speed.untrained")
+        raise WorkflowError(f"speed: no Transformer is trained in {config['study']}, and speed.untrained names none")
+    if lacking := {"float32", "int8"} - set(TYPES):
+        raise WorkflowError(f"decoding.compute_types: speed needs {' and '.join(sorted(lacking))}, too")
     return tables
 
 
