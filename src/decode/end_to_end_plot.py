@@ -26,8 +26,8 @@ def line(axes: Axes, place: float, pair: Pair) -> None:
         middle, low, high = (record[f"total_seconds{end}"] for end in ("", "_min", "_max"))
         axes.errorbar(middle, place, xerr=[[middle - low], [high - middle]], fmt="o", color=color, elinewidth=1)
         text = f"{middle:,.1f} s{mark(record)}"
-        side, way = ("left", 8) if record is pair.baseline else ("right", -8)
-        axes.annotate(text, (middle, place), (way, 0), textcoords="offset points", ha=side, va="center", fontsize=8)
+        side, way, end = ("left", 8, high) if record is pair.baseline else ("right", -8, low)
+        axes.annotate(text, (end, place), (way, 0), textcoords="offset points", ha=side, va="center", fontsize=8)
     centre = (ends[0] * ends[1]) ** 0.5  # on a logarithmic axis
     times = f"×{pair.times_faster.middle:.1f}"
     axes.annotate(times, (centre, place), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8)
