@@ -140,6 +140,15 @@ def redescribe(folder, **changes):
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
+@pytest.mark.parametrize("name", ["opennmt-tf", "float32"])
+def test_no_translation_is_longer_than_the_model_says(broken, batch, name):
+    folder = broken(name)
+    before = engines.load(folder, Search()).translate(batch)
+    redescribe(folder, max_decoding_length=2)
+    after = engines.load(folder, Search()).translate(batch)
+    assert max(map(len, before)) > 2 and after == [output[:2] for output in before]
+
+
 def test_a_type_this_cpu_lacks(broken):
     folder = broken("float32")
     redescribe(folder, quantization="int4")

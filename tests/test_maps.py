@@ -211,6 +211,20 @@ def test_explain_says_who_brought_what_and_what_was_blocked(model, processor, ma
     assert blocked and not {*blocked} & allowed
 
 
+def test_no_translation_is_longer_than_the_model_says(model, maps, test_set, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "int8")
+    shutil.copy(maps[0], folder / "vmap.txt")
+    description = json.loads((folder / "model.json").read_text())
+    write_json(folder / "model.json", description | {"max_decoding_length": 1})
+    timing = map_timing.Timing(folder, sentences(5), steps=None)
+    timing.run(way := map_timing.Way("m", maps[0], 1))
+    assert {len(timing.tokenizer.encode(output)) for output in timing.outputs[way]} <= {0, 1}
+    (whole,) = [row for row in explain(folder, sentences(1)[0]) if row.startswith("whole")]
+    assert len(timing.tokenizer.encode(whole.split(maxsplit=1)[1])) == 1
+    outputs = [record[1] for record in model_outputs.outputs(test_set, model, model / "sentencepiece.model", 1, 3)]
+    assert max(len(output.split()) for output in outputs) == 3
+
+
 def test_explain_needs_a_map(tmp_path):
     with pytest.raises(UserError, match=r"model\.bin: not there; .* is no model folder of CTranslate2"):
         list(explain(tmp_path, "a"))

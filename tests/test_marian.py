@@ -100,9 +100,11 @@ def test_workers_are_processes_that_end_with_the_engine(root, batch):
 
 
 @needs_marian
-def test_a_batch_is_as_long_as_the_limit_allows(root, monkeypatch, batch):
-    monkeypatch.setattr(engines, "MAXIMUM_OUTPUT", 3)
-    outputs = engines.load(root / "marian-float32", Search()).translate([*batch, ["▁a"] * 1000])
+def test_a_batch_is_as_long_as_the_limit_allows(root, tmp_path, batch):
+    folder = shutil.copytree(root / "marian-float32", tmp_path / "copy")
+    description = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(description | {"max_decoding_length": 3}))
+    outputs = engines.load(folder, Search()).translate([*batch, ["▁a"] * 1000])
     assert max(map(len, outputs)) == 3 and len(outputs) == len(batch) + 1
 
 

@@ -26,7 +26,7 @@ from decode.score import TestSet, p_value
 from decode.tokenizer import Tokenizer
 from decode.translate import positive
 from formats import records
-from formats.decoding import MAXIMUM_OUTPUT, compute_type
+from formats.decoding import compute_type, longest_output
 from formats.errors import UserError, command
 from formats.files import write_json, write_text
 from formats.loading import translator
@@ -92,7 +92,8 @@ class Timing:
         self._keep(way, found)
 
     def _options(self, way: Way) -> dict[str, Any]:
-        lengths = {"max_decoding_length": self._steps or MAXIMUM_OUTPUT, "min_decoding_length": self._steps or 0}
+        most = self._steps or longest_output(self.description)
+        lengths = {"max_decoding_length": most, "min_decoding_length": self._steps or 0}
         return {"beam_size": 1, "max_input_length": 0, "use_vmap": way.map is not None, **lengths}
 
     def _count(self, model: ctranslate2.Translator, way: Way, cut: list[Batch]) -> float:

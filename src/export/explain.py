@@ -7,15 +7,16 @@ from pathlib import Path
 import ctranslate2
 import numpy as np
 
-from formats.decoding import MAXIMUM_OUTPUT
+from formats.decoding import longest_output
 from formats.errors import UserError
+from formats.files import read_json
 from formats.loading import pieces, translator
 from formats.vocabulary_map import VocabularyMap
 
 
 def explain(folder: Path, sentence: str) -> Iterator[str]:
     """Lines for a person to read, about a model folder with a map. Raises UserError for a folder that has none."""
-    needed = [folder / name for name in ("model.bin", "vmap.txt", "sentencepiece.model")]
+    needed = [folder / name for name in ("model.bin", "vmap.txt", "sentencepiece.model", "model.json")]
     if missing := [path for path in needed if not path.exists()]:
         raise UserError(f"{missing[0]}: not there; {folder} is no model folder of CTranslate2 with a vocabulary map")
     processor = pieces(needed[2])
@@ -23,7 +24,8 @@ def explain(folder: Path, sentence: str) -> Iterator[str]:
         raise UserError("an empty sentence: there is nothing to explain")
     found = VocabularyMap.load(needed[1], [source])
     model = translator(folder, intra_threads=1)
-    full, mapped = (_decode(model, source, use_vmap) for use_vmap in (False, True))
+    longest = longest_output(read_json(needed[3]))
+    full, mapped = (_decode(model, source, use_vmap, longest) for use_vmap in (False, True))
     allowed, own = found.candidates([source]), full.hypotheses[0]
 
     yield f"source      {' '.join(source)}"
@@ -38,9 +40,11 @@ def explain(folder: Path, sentence: str) -> Iterator[str]:
     yield f"blocked     {' '.join(piece for piece in own if piece not in allowed) or 'nothing'}"
 
 
-def _decode(model: ctranslate2.Translator, source: list[str], use_vmap: bool) -> ctranslate2.TranslationResult:
+def _decode(
+    model: ctranslate2.Translator, source: list[str], use_vmap: bool, longest: int
+) -> ctranslate2.TranslationResult:
     options = {"beam_size": 1, "max_input_length": 0}
-    options |= {"min_decoding_length": 0, "max_decoding_length": MAXIMUM_OUTPUT}
+    options |= {"min_decoding_length": 0, "max_decoding_length": longest}
     return model.translate_batch([source], use_vmap=use_vmap, return_logits_vocab=True, **options)[0]
 
 

@@ -16,8 +16,10 @@ from formats.progress import progress
 BATCH_TOKENS = 2048
 
 
-def outputs(corpus: Path, weights: Path, model: Path, threads: int) -> Iterator[records.Record]:
-    """Decode the whole corpus, a test or dev set, with the CTranslate2 model in ``weights``."""
+def outputs(
+    corpus: Path, weights: Path, model: Path, threads: int, longest: int = MAXIMUM_OUTPUT
+) -> Iterator[records.Record]:
+    """Decode the whole corpus, a test or dev set, with the CTranslate2 model in ``weights``; ``longest`` in pieces."""
     processor = pieces(model)
     sources, references = (
         processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
@@ -29,7 +31,7 @@ def outputs(corpus: Path, weights: Path, model: Path, threads: int) -> Iterator[
         beam_size=1,
         max_input_length=0,
         min_decoding_length=0,
-        max_decoding_length=MAXIMUM_OUTPUT,
+        max_decoding_length=longest,
     )
     for source, result, reference in zip(sources, results, references, strict=True):
         yield " ".join(source), " ".join(result.hypotheses[0]), " ".join(reference)
@@ -41,10 +43,11 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert")
     parser.add_argument("--sentencepiece", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--max-decoding-length", type=int, default=MAXIMUM_OUTPUT, help="pieces (default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="records to write")
     args = parser.parse_args()
 
-    decoded = outputs(args.corpus, args.weights, args.sentencepiece, args.threads)
+    decoded = outputs(args.corpus, args.weights, args.sentencepiece, args.threads, args.max_decoding_length)
     records.write(args.output, progress(decoded, "decoding", unit="sentence"))
 
 

@@ -2,10 +2,17 @@
 
 import os
 import platform
+from typing import Any
 
-MAXIMUM_OUTPUT = 150  # pieces, as in the WNGT 2020 submission: every engine stops a runaway sentence at the same place
+# Pieces, as in the WNGT 2020 submission. Models learn from no longer sentence, so teachers and dev sets stop here.
+MAXIMUM_OUTPUT = 150
 # Types of two bytes, alone or beside int8. A CPU that lacks them computes in float32, which loses nothing.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")
+
+
+def longest_output(description: dict[str, Any]) -> int:
+    """Pieces after which every engine stops a runaway translation by this model; ``description`` is its model.json."""
+    return description.get("max_decoding_length", MAXIMUM_OUTPUT)
 
 
 def prepare(quantization: str, device: str = "cpu") -> None:

@@ -139,9 +139,12 @@ rule model_outputs:
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        longest=config["decoding"]["max_decoding_length"],
     shell:
         "python -m export.model_outputs --corpus {input.corpus} --weights {input.weights}"
-        " --sentencepiece {input.sentencepiece} --threads {threads} --output {output.pieces} 2> {log}"
+        " --sentencepiece {input.sentencepiece} --threads {threads} --max-decoding-length {params.longest}"
+        " --output {output.pieces} 2> {log}"
 
 
 rule map_coverage:

@@ -195,6 +195,7 @@ def description(wildcards):
         **about(wildcards.system),
         "source": config["source"],
         "target": config["target"],
+        "max_decoding_length": config["decoding"]["max_decoding_length"],
     }
     return json.dumps(names)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from formats.decoding import MAXIMUM_OUTPUT, prepare
+from formats.decoding import longest_output, prepare
 from formats.errors import UserError
 from formats.files import read_json, sha256
 
@@ -42,10 +42,9 @@ class Search:
     device: Literal["cpu", "cuda"] = "cpu"
     steps: int | None = None  # pieces of every translation, whatever the model says: to time models that say nothing
 
-    @property
-    def lengths(self) -> tuple[int, int]:
-        """The least and the most pieces of a translation."""
-        return (self.steps, self.steps) if self.steps else (0, MAXIMUM_OUTPUT)
+    def lengths(self, description: dict[str, Any]) -> tuple[int, int]:
+        """The least and the most pieces of a translation by the model of this ``model.json``."""
+        return (self.steps, self.steps) if self.steps else (0, longest_output(description))
 
 
 class Engine(ABC):

@@ -33,13 +33,14 @@ class CTranslate2(Engine):
             intra_threads=search.threads,
         )
         self.effective_compute_type = self._translator.compute_type
+        least, most = search.lengths(description)
         self._options = {
             "beam_size": search.beam_size,
             "use_vmap": search.vocabulary_map,
             "length_penalty": search.length_penalty,
             "max_input_length": 0,
-            "min_decoding_length": search.lengths[0],
-            "max_decoding_length": search.lengths[1],
+            "min_decoding_length": least,
+            "max_decoding_length": most,
         }
 
     def translate(self, batch: Batch) -> Batch:

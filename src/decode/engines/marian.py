@@ -42,7 +42,7 @@ class Marian(Engine):
             raise UserError(f"{folder}: Marian knows no least length of a translation; decode without --steps")
         if search.vocabulary_map and not (folder / marian.SHORTLIST).exists():
             raise UserError(f"{folder}: its {marian.SHORTLIST} is missing; decode with --no-vocabulary-map")
-        self._folder, self._most = folder, search.lengths[1]
+        self._folder, self._most = folder, search.lengths(description)[1]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # they load at the same time
         for worker in workers:

@@ -31,6 +31,7 @@ class OpenNMTTF(Engine):
         if search.vocabulary_map:
             raise UserError(f"{folder}: OpenNMT-tf has no vocabulary map; decode with --no-vocabulary-map")
         vocabulary = str(folder / "vocabulary.txt")
+        least, most = search.lengths(description)
         try:
             model = opennmt.load_model(str(folder))
             model.initialize(
@@ -38,8 +39,8 @@ class OpenNMTTF(Engine):
                 params={
                     "beam_width": search.beam_size,
                     "length_penalty": search.length_penalty,
-                    "minimum_decoding_length": search.lengths[0],
-                    "maximum_decoding_length": search.lengths[1],
+                    "minimum_decoding_length": least,
+                    "maximum_decoding_length": most,
                 },
             )
             checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)

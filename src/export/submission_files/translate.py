@@ -3,6 +3,7 @@
 Batches as in the submission to WNGT 2020 (Klein et al., section 4): sorted inside a window, cut by tokens.
 """
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def main():
         "beam_size": 1,
         "max_input_length": 0,
         "min_decoding_length": 0,
-        "max_decoding_length": 150,
+        "max_decoding_length": json.loads((model / "model.json").read_text()).get("max_decoding_length", 150),
         "use_vmap": (model / "vmap.txt").exists(),
     }
     lines = (line.rstrip(b"\n").decode(errors="replace") for line in sys.stdin.buffer)
