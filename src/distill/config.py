@@ -26,7 +26,7 @@ from formats.errors import UserError, command
 from formats.prices import prices
 from formats.shape import registry, shape
 
-SCHEMA = Path(__file__).parents[2] / "workflow" / "schemas" / "config.schema.yaml"
+SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 EXPORTED_TYPES = ("float32", "int16", "int8")
 ROLES_NEEDED = ("train", "dev", "test")
 RESERVED_STUDY = "reference"  # results/reference is in git
