@@ -2,18 +2,23 @@
 
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
 
 import pytest
+from models import folders, sentences
 from sacrebleu import corpus_bleu
 
-from decode import gap_plot, gap_table
+from decode import engines, gap_plot, gap_table, outputs
 from formats import records
+from formats.errors import UserError
 from formats.files import sha256
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
+
+TENSORFLOW = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 
 
 def noisy(lines, share, seed):
@@ -123,6 +128,31 @@ def test_the_sentences_that_differ_most(study):
     assert different["system"] == "s-seed1" and len(different["sentences"]) == 10
     likeness = [sentence["chrf"] for sentence in different["sentences"]]
     assert likeness == sorted(likeness) and all(s["teacher"] != s["student"] for s in different["sentences"])
+
+
+def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch):
+    records.write(tmp_path / "t.tsv.zst", [(line, line) for line in sentences(5)])
+    for pool in TENSORFLOW:
+        monkeypatch.setenv(pool, "9")
+    searches = []
+    monkeypatch.setattr(
+        engines, "load", lambda folder, search, load=engines.load: searches.append(search) or load(folder, search)
+    )
+    call = ["outputs", "--model", folders()["float32"], "--test-sets", f"t={tmp_path}/t.tsv.zst", "--beam-sizes", 1, 2]
+    for threads in (1, 2):
+        more = ["--threads", threads, "--output", tmp_path / f"of-{threads}"]
+        monkeypatch.setattr(sys, "argv", [*map(str, [*call, *more])])
+        outputs.main()
+        assert {os.environ[pool] for pool in TENSORFLOW} == {str(threads)}
+    assert [(search.workers, search.threads) for search in searches] == [(1, 1), (1, 1), (2, 1), (2, 1)]
+    texts = [(tmp_path / f"of-{threads}/beam2.t.txt").read_text() for threads in (1, 2)]
+    assert texts[0] == texts[1] and texts[0].count("\n") == 5
+
+
+def test_a_gap_without_a_beam_is_refused(tmp_path):
+    (tmp_path / "gap.json").write_text('{"test_sets": {"t": {"beams": {}}}}')
+    with pytest.raises(UserError, match=r"gap\.json: no beam of the test set t was scored"):
+        gap_plot.read(tmp_path / "gap.json")
 
 
 def test_table_and_plot(study, tmp_path):

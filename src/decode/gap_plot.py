@@ -19,10 +19,12 @@ def read(path: Path) -> dict[str, Any]:
     """Read a gap.json. Raises UserError for another file."""
     try:
         gap = read_json(path)
-        assert all(test_set["beams"] for test_set in gap["test_sets"].values())
-        return gap
-    except (json.JSONDecodeError, KeyError, TypeError, AssertionError) as error:
+        empty = [name for name, test_set in gap["test_sets"].items() if not test_set["beams"]]
+    except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         raise UserError(f"{path}: not made by decode.gap ({error!r})") from None
+    if empty:
+        raise UserError(f"{path}: no beam of the test set {empty[0]} was scored; make it again with decode.gap")
+    return gap
 
 
 def label(group: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ rule outputs:
         beam_sizes=BEAMS,
     shell:
         "python -m decode.outputs --model {input.model} --test-sets {params.test_sets} --beam-sizes {params.beam_sizes}"
-        " --output {output.folder} 2> {log}"
+        " --threads {threads} --output {output.folder} 2> {log}"
 
 
 rule foreign_outputs:
