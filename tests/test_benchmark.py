@@ -12,7 +12,7 @@ from models import folders, sentences
 
 from decode import benchmark, machine, measure, measurements, runs, summary
 from decode.translate import Translator
-from formats import records
+from formats import cpu, records
 from formats.errors import UserError
 
 FIELDS = """
@@ -233,11 +233,12 @@ def test_signature():
         ("avx2 avx512f avx512bw", "avx512"),
         ("avx2 avx512f avx512bw avx512_vnni", "avx512-vnni"),
         ("avx2 avx512f", "avx2"),
+        ("avx2 avx_vnni", "avx2-vnni"),
     ],
 )
 def test_machine(tmp_path, monkeypatch, flags, isa):
     (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: A: CPU\nflags\t\t: {flags}\n\nprocessor\t: 1\n")
-    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
     monkeypatch.setenv("CT2_FORCE_CPU_ISA", "AVX2")
     assert machine.describe() == {"cpu": "A: CPU", "isa": isa, "forced_isa": "AVX2"}
 

@@ -89,7 +89,9 @@ def test_a_shard_is_translated_in_order_with_scores(teacher, tmp_path):
         "--beam-size", "3", "--n-best", "3", "--output", tmp_path / "out.tsv.zst")  # fmt: skip
     found = list(candidates.read(tmp_path / "out.tsv.zst"))
     assert [entry.source for entry in found] == SOURCES and found[0] == found[4]
-    assert json.loads((tmp_path / "out.json").read_text())["lines_out"] == 5
+    about = json.loads((tmp_path / "out.json").read_text())
+    assert about["lines_out"] == 5
+    assert {"compute_type", "effective_compute_type", "library", "int8_saturates"} <= set(about)
     # Forced decoding gives the scores of the beam but for a constant of each sentence: the beam may not begin with the
     # end of the sentence, which is likely to this untrained model and to no trained one.
     processor = SentencePiece(folder / "sentencepiece.model")

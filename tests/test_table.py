@@ -107,6 +107,14 @@ def test_a_type_that_the_cpu_replaces_shows(timed):
     assert measurements.configuration(record).startswith("int16 (as int8) ")
 
 
+def test_a_type_that_saturates_shows(timed):
+    exact = only(timed, compute_type="int8")[0]
+    record = exact | {"library": "oneDNN", "int8_saturates": True}
+    assert measurements.compute_type(record) == "int8 (saturates)"
+    said = "saturates: oneDNN cuts off sums of 8-bit products here"
+    assert said in measurements.marks([exact, record]) and said not in measurements.marks([exact])
+
+
 # Tables
 
 

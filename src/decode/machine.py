@@ -5,11 +5,13 @@ import platform
 from pathlib import Path
 from typing import Any
 
-CPUINFO = Path("/proc/cpuinfo")
+from formats import cpu
+
 # The widest instructions for matrix products first; all flags of a row are needed.
 INSTRUCTION_SETS = {
     "avx512-vnni": {"avx512f", "avx512bw", "avx512_vnni"},
     "avx512": {"avx512f", "avx512bw"},
+    "avx2-vnni": {"avx2", "avx_vnni"},
     "avx2": {"avx2"},
 }
 
@@ -17,11 +19,10 @@ INSTRUCTION_SETS = {
 def describe() -> dict[str, Any]:
     """cpu: model name; isa: best of INSTRUCTION_SETS, of the CPU; forced_isa: what CTranslate2 is told to use instead
     of its own choice."""
-    facts = _cpuinfo()
-    flags = set(facts.get("flags", "").split())
+    flags = cpu.flags()
     isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
     return {
-        "cpu": facts.get("model name", platform.processor() or platform.machine()),
+        "cpu": cpu.facts().get("model name", platform.processor() or platform.machine()),
         "isa": isa,
         "forced_isa": os.environ.get("CT2_FORCE_CPU_ISA"),
     }
@@ -39,7 +40,7 @@ def widest() -> str | None:
 
 def packs() -> bool:
     """Whether packed matrices are a choice: CTranslate2 packs for oneMKL, which it takes on Intel's CPUs alone."""
-    return _cpuinfo().get("vendor_id") == "GenuineIntel"
+    return cpu.intel()
 
 
 def load_average() -> float:
@@ -51,12 +52,3 @@ def governor(core: int) -> str | None:
     """What chooses the core's frequency; None where the system does not say, as in most virtual machines."""
     path = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor")
     return path.read_text().strip() if path.exists() else None
-
-
-def _cpuinfo() -> dict[str, str]:
-    """The facts about the first processor."""
-    if not CPUINFO.exists():
-        return {}
-    first = CPUINFO.read_text(encoding="utf-8").split("\n\n")[0]
-    pairs = (line.partition(":") for line in first.splitlines())
-    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -105,6 +105,8 @@ def main() -> None:
     run = {
         "engine_version": engine.version,
         "effective_compute_type": engine.effective_compute_type,
+        "library": engine.library,
+        "int8_saturates": engine.int8_saturates,
         "load_seconds": load_seconds,
         "warmup_seconds": warmup_seconds,
         "peak_rss_bytes": peak_rss_bytes(),

@@ -25,6 +25,7 @@ MARKS = {
     "~": "other processes used the cores meanwhile; such a speed is no result",
     "?": "too short to tell whether others used the cores",
 }
+SATURATES = "saturates"  # said of a type whose products of matrices may be cut off on this CPU (formats.cpu)
 TOLERANCE = 0.5  # BLEU a faster configuration may lose against full precision
 
 
@@ -125,7 +126,9 @@ def mark(*rows: Record, limit: float = 1.0) -> str:
 def marks(rows: list[Record], limit: float = 1.0) -> str:
     """What the marks of these measurements mean."""
     found = sorted({mark(row, limit=limit) for row in rows} - {""}, reverse=True)
-    return " ".join(f"{sign}: {MARKS[sign]}." for sign in found)
+    libraries = sorted({row["library"] for row in rows if row.get("int8_saturates")})
+    cut = [f"{SATURATES}: {name} cuts off sums of 8-bit products here, which costs quality." for name in libraries]
+    return " ".join([*(f"{sign}: {MARKS[sign]}." for sign in found), *cut])
 
 
 def times_faster(record: Record, other: Record, seconds: str = "text_seconds") -> Spread:
@@ -152,9 +155,10 @@ def on_front(records: list[Record]) -> list[Record]:
 
 
 def compute_type(record: Record) -> str:
-    """The type asked for, and the one computed in where the CPU lacks it (int16 outside Intel)."""
+    """The type asked for, the one computed in where the CPU lacks it, SATURATES where its products are not exact."""
     asked, effective = record["compute_type"], record.get("effective_compute_type") or record["compute_type"]
-    return asked if effective.startswith(asked) else f"{asked} (as {effective.split('_')[0]})"
+    name = asked if effective.startswith(asked) else f"{asked} (as {effective.split('_')[0]})"
+    return f"{name} ({SATURATES})" if record.get("int8_saturates") else name
 
 
 def search(record: Record) -> str:

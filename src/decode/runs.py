@@ -27,7 +27,7 @@ from decode.measure import named_path
 from decode.measurements import UNTRAINED
 from decode.summary import Run
 from decode.translate import positive
-from formats import decoding, loading, marian, records
+from formats import cpu, decoding, loading, marian, records
 from formats.errors import UserError
 from formats.files import read_json, sha256, write_json
 from formats.progress import progress
@@ -38,7 +38,7 @@ SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "steps", "sentence
 CODE = [  # what a run executes
     *(
         Path(module.__file__)
-        for module in (measure, pipeline, tokenizer, translate, watch, decoding, loading, marian, records)
+        for module in (measure, pipeline, tokenizer, translate, watch, cpu, decoding, loading, marian, records)
     ),
     *sorted(Path(engines.__file__).parent.glob("*.py")),
 ]
@@ -171,9 +171,9 @@ def others(run: Run) -> float:
 
 
 def key(call: list[str], files: list[Path]) -> str:
-    """Changes when the command, a file it reads, the code, a library or the machine changes."""
+    """Changes when the command, a file it reads, the code, a library, how it multiplies, or the machine changes."""
     state = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
-    facts = [call, state, [sha256(path) for path in CODE], versions(), machine.describe()]
+    facts = [call, state, [sha256(path) for path in CODE], versions(), machine.describe(), cpu.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

@@ -22,6 +22,7 @@ from decode.engines import Search
 from decode.guard import guarded
 from decode.pipeline import MAXIMUM_INPUT, LongLines, Pipeline
 from decode.tokenizer import Tokenizer
+from formats import cpu
 from formats.errors import UserError, command
 from formats.progress import progress
 
@@ -80,6 +81,7 @@ class Translator(Pipeline):
     def settings(self) -> dict[str, Any]:
         """All but the model folder that a translation depends on."""
         own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "isa": os.environ.get(tune.ISA)}
+        own |= {"library": self.engine.library, "int8_saturates": self.engine.int8_saturates}
         return {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
@@ -186,6 +188,8 @@ def main() -> None:
             device=args.device,
         )
         stack.callback(translator.close)
+        if translator.engine.int8_saturates:
+            print(cpu.warning(args.model), file=sys.stderr)
         target: BinaryIO | resume.Output = sys.stdout.buffer
         if args.output:
             key = resume.key(args.model, translator.settings)

@@ -66,7 +66,8 @@ def main() -> None:
     lists = iter(progress(united(args.inputs), f"rescore {records.name(args.output)}", total, "sentence"))
     scored = (entry for window in windows(lists) for entry in rescored(window, teachers))
     lines, checksum = candidates.write(args.output, scored)
-    write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum})
+    computed = [{"model": str(model), **teacher.computed} for model, teacher in zip(args.models, teachers, strict=True)]
+    write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum, "teachers": computed})
 
 
 def windows(lists: Iterator[Candidates]) -> Iterator[list[Candidates]]:

@@ -1,5 +1,6 @@
 """A teacher: a CTranslate2 folder with its own tokenization, which translates text and scores translations."""
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from distill.candidates import Candidate
 from distill.tokenization import Tokenizer
-from formats import records
+from formats import cpu, records
 from formats.decoding import MAXIMUM_OUTPUT, compute_type, prepare
 from formats.loading import translator
 
@@ -19,6 +20,7 @@ class Teacher:
     """Translates and scores text in ``threads`` single-threaded translators.
 
     model: a folder that is named after the type to compute in. tokenizers: of the source and of the target side.
+    computed: the type that was asked for, what became of it, and whether its products are exact, for the record.
     """
 
     def __init__(self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu"):
@@ -26,6 +28,15 @@ class Teacher:
         prepare(model.name, device)
         workers = {"inter_threads": threads, "intra_threads": 1}
         self._engine = translator(model, device=device, compute_type=compute_type(model.name, device), **workers)
+        saturates = device == "cpu" and self._engine.compute_type.startswith("int8") and cpu.int8_saturates()
+        if saturates:
+            print(cpu.warning(model), file=sys.stderr)
+        self.computed = {
+            "compute_type": model.name,
+            "effective_compute_type": self._engine.compute_type,
+            "library": cpu.described() if device == "cpu" else None,
+            "int8_saturates": saturates,
+        }
 
     def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Candidate]]:
         """Yield the n-best list of each sentence, in order, reading ahead one window only.

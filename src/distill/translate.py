@@ -45,7 +45,7 @@ def main() -> None:
     total = records.count(args.input, args.shard)
     pairs = progress(zip(again, lists, strict=True), f"translate {records.name(args.output)}", total, "sentence")
     lines, checksum = candidates.write(args.output, (Candidates(source, ranked(found)) for source, found in pairs))
-    write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum})
+    write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum, **teacher.computed})
 
 
 if __name__ == "__main__":

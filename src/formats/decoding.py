@@ -1,8 +1,9 @@
 """What every part of the project that decodes agrees on."""
 
 import os
-import platform
 from typing import Any
+
+from formats.cpu import USE_MKL, has_onemkl
 
 # Pieces, as in the WNGT 2020 submission. Models learn from no longer sentence, so teachers and dev sets stop here.
 MAXIMUM_OUTPUT = 150
@@ -23,12 +24,7 @@ def prepare(quantization: str, device: str = "cpu") -> None:
     times slower than CTranslate2's own choice. The choice is made once, when CTranslate2 is imported.
     """
     if quantization == "int16" and device == "cpu" and has_onemkl():
-        os.environ.setdefault("CT2_USE_MKL", "1")
-
-
-def has_onemkl() -> bool:
-    """Whether CTranslate2 was built with oneMKL: its wheels for x86-64 were."""
-    return platform.machine().lower() in ("x86_64", "amd64")
+        os.environ.setdefault(USE_MKL, "1")
 
 
 def compute_type(quantization: str, device: str = "cpu") -> str:

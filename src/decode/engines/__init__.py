@@ -53,6 +53,8 @@ class Engine(ABC):
     name: ClassVar[str]
     version: str
     effective_compute_type: str  # the type the engine really computes in, whatever it was asked for
+    library: str | None = None  # for products of matrices, where there is a choice
+    int8_saturates: bool | None = False  # whether its 8-bit products may be cut off here (formats.cpu); None: not known
 
     @abstractmethod
     def __init__(self, folder: Path, description: dict[str, Any], search: Search):

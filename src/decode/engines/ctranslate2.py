@@ -6,6 +6,7 @@ from typing import Any
 import ctranslate2
 
 from decode.engines import Batch, Engine, Search
+from formats import cpu
 from formats.decoding import compute_type
 from formats.errors import UserError
 from formats.loading import translator
@@ -33,6 +34,9 @@ class CTranslate2(Engine):
             intra_threads=search.threads,
         )
         self.effective_compute_type = self._translator.compute_type
+        if search.device == "cpu":
+            self.library = cpu.described()
+            self.int8_saturates = self.effective_compute_type.startswith("int8") and cpu.int8_saturates()
         least, most = search.lengths(description)
         self._options = {
             "beam_size": search.beam_size,

@@ -33,6 +33,7 @@ class Marian(Engine):
         marian.require()
         self.version = metadata.version("pymarian")
         self.effective_compute_type = description["quantization"]
+        self.int8_saturates = None if self.effective_compute_type == "int8" else False
         if self.effective_compute_type not in marian.TYPES:
             known = ", ".join(marian.TYPES)
             raise UserError(f"{folder}: Marian does not compute in {self.effective_compute_type}; it supports {known}")

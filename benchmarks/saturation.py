@@ -1,0 +1,128 @@
+"""Whether one layer's products in 8 bits are exact: what CTranslate2's libraries compute, against exact arithmetic.
+
+The function that all of CTranslate2's layers multiply with is called as they call it: activations shifted to 0..255,
+weights in -127..127, and the shift taken off again. A row is a process of its own, told by variables of the environment
+which library to take and to which instructions to hold it, as an older CPU would. Three products: of values as large as
+they get; of normally distributed ones, rounded as CTranslate2 rounds; and, where a model is given, of its own widest
+weights with such activations. This is about correctness, not speed: it may run beside anything.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from decode.machine import describe
+from export import weights
+from formats import cpu
+from formats.errors import UserError, command
+from formats.files import write_json
+
+# ctranslate2::primitives<Device::CPU>::gemm<int8_t, int32_t>, as the wheels for Linux export it
+GEMM = "_ZN11ctranslate210primitivesILNS_6DeviceE0EE4gemmIaiEEvbbbblllfPKT_lS6_lfPT0_lPKS7_"
+ONEDNN = {"CT2_USE_MKL": "0"}
+ONEMKL = {"CT2_USE_MKL": "1"}
+ROWS = [  # variables of the environment
+    {},
+    ONEMKL,
+    *(ONEMKL | {"MKL_ENABLE_INSTRUCTIONS": isa} for isa in ("AVX512", "AVX2", "SSE4_2")),
+    ONEMKL | {"MKL_CBWR": "COMPATIBLE"},
+    ONEDNN,
+    *(ONEDNN | {"ONEDNN_MAX_CPU_ISA": isa} for isa in ("AVX512_CORE_VNNI", "AVX512_CORE", "AVX2", "SSE41")),
+    ONEDNN | {"CT2_FORCE_CPU_ISA": "AVX2"},
+]
+
+
+def product(activations: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """int32 [m, n], of int8 [m, k] and int8 [n, k], by CTranslate2. Raises UserError where it hides its function."""
+    import ctranslate2
+
+    found = sorted(Path(ctranslate2.__file__).parents[1].glob("ctranslate2.libs/libctranslate2*"))
+    try:
+        gemm = getattr(ctypes.CDLL(str(found[0])), GEMM)
+    except (IndexError, OSError, AttributeError):
+        raise UserError("this CTranslate2 does not export its products; take the wheel for Linux on x86-64") from None
+    size, number = ctypes.c_int64, ctypes.c_float
+    left, right, sums = (np.ctypeslib.ndpointer(kind, flags="C") for kind in (np.uint8, np.int8, np.int32))
+    gemm.argtypes = [*[ctypes.c_bool] * 4, *[size] * 3, number, left, size, right, size, number, sums, size, sums]
+    gemm.restype = None
+    (m, k), n = activations.shape, len(matrix)
+    shifted = (activations.astype(np.int16) + 128).astype(np.uint8)
+    shift = (-128 * matrix.sum(axis=1, dtype=np.int64)).astype(np.int32)
+    out = np.zeros((m, n), np.int32)
+    matrix = np.ascontiguousarray(matrix)
+    # neither is packed, the second one is transposed; alpha is 1, beta 0
+    gemm(False, False, False, True, m, n, k, 1, shifted, k, matrix, k, 0, out, n, shift)
+    return out
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """int8, each row by its own scale."""
+    return np.rint(127 * values / np.abs(values).max(axis=1, keepdims=True)).astype(np.int8)
+
+
+def matrices(model: Path | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Activations and weights, int8."""
+    generator = np.random.default_rng(1)
+    normal = rounded(generator.normal(size=(64, 512)))
+    found = {
+        "largest": (np.full((8, 64), 127, np.int8), np.full((8, 64), 127, np.int8)),
+        "normal": (normal, rounded(generator.normal(size=(512, 512)))),
+    }
+    if model:
+        integers = [array for array in weights.read(model).values() if array.dtype == np.int8 and array.ndim == 2]
+        widest = max(integers, key=lambda array: np.abs(array).mean())
+        found["model"] = (rounded(generator.normal(size=(64, widest.shape[1]))), widest)
+    return found
+
+
+def errors(model: Path | None) -> dict[str, dict[str, float]]:
+    """Of each product: the share of wrong numbers, and the error in per cent of the norm."""
+    found = {}
+    for name, (activations, matrix) in matrices(model).items():
+        exact = activations.astype(np.int64) @ matrix.astype(np.int64).T
+        difference = product(activations, matrix) - exact
+        found[name] = {
+            "wrong": round(float((difference != 0).mean()), 4),
+            "error_per_cent": round(float(100 * np.linalg.norm(difference) / np.linalg.norm(exact)), 3),
+        }
+    return found
+
+
+def row(settings: dict[str, str], model: Path | None) -> dict[str, Any]:
+    """The errors in this environment, and what ``formats.cpu`` says of it (``said``)."""
+    kept = {name: value for name, value in os.environ.items() if name not in {*cpu.settings(), "CT2_FORCE_CPU_ISA"}}
+    call = [sys.executable, __file__, "--row", *(["--model", str(model)] if model else [])]
+    done = subprocess.run(call, env=kept | settings, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"{settings}: failed with status {done.returncode}; see above")
+    return {"environment": settings, **json.loads(done.stdout)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, help="model folder of CTranslate2 in int8, whose weights are tried, too")
+    parser.add_argument("--row", action="store_true", help="only this environment, to standard output")
+    parser.add_argument("--output", type=Path, help="JSON to write")
+    args = parser.parse_args()
+
+    if args.row:
+        print(json.dumps({"library": cpu.described(), "said": cpu.int8_saturates(), "products": errors(args.model)}))
+        return
+    if not args.output:
+        parser.error("give --output")
+    rows = [row(settings, args.model) for settings in ROWS]
+    call = ["python", "benchmarks/saturation.py", *(["--model", str(args.model)] if args.model else [])]
+    result = {"command": " ".join([*call, "--output", str(args.output)]), **describe()}
+    write_json(args.output, result | {"ctranslate2": metadata.version("ctranslate2"), "rows": rows})
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,104 @@
+"""Whether 8-bit products are exact: what is said of a CPU is what it computes, and the user is told."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from models import folders, sentences
+
+from formats import cpu
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # what a CPU without VNNI would do
+INTEL, AMD = "GenuineIntel", "AuthenticAMD"
+WITHOUT, WITH = "avx2 avx512f avx512bw", "avx2 avx512f avx512bw avx512_vnni"
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A function that makes this one another machine."""
+
+    def become(vendor, flags, environment, architecture="x86_64"):
+        (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags}\n\nvendor_id\t: none\n")
+        monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
+        monkeypatch.setattr(cpu.platform, "machine", lambda: architecture)
+        for name in cpu.settings():
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+    return become
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "environment", "described", "saturates"),
+    [
+        (INTEL, WITH, {}, "oneMKL", False),
+        (INTEL, WITHOUT, {}, "oneMKL", True),
+        (INTEL, WITH, {"MKL_ENABLE_INSTRUCTIONS": "AVX2"}, "oneMKL (AVX2)", True),
+        (INTEL, WITH, {"MKL_ENABLE_INSTRUCTIONS": "avx2"}, "oneMKL", False),
+        (INTEL, WITHOUT, {"MKL_CBWR": "COMPATIBLE,STRICT"}, "oneMKL (compatible)", False),
+        (INTEL, WITH, {"CT2_USE_MKL": "0"}, "oneDNN", False),
+        (INTEL, WITH, LIMITED, "oneDNN (AVX2)", True),
+        (INTEL, WITH, LIMITED | {"ONEDNN_MAX_CPU_ISA": "avx512_core"}, "oneDNN (AVX512_CORE)", True),
+        (INTEL, WITH, {"CT2_USE_MKL": "0", "DNNL_MAX_CPU_ISA": "AVX2"}, "oneDNN (AVX2)", True),
+        (INTEL, WITH, {"CT2_USE_MKL": "0", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "ALL"}, "oneDNN", False),
+        (INTEL, WITH, {"ONEDNN_MAX_CPU_ISA": "AVX2"}, "oneMKL", False),  # not the library that is taken
+        (AMD, "avx2", {}, "oneDNN", True),
+        (AMD, "avx2 avx_vnni", {}, "oneDNN", False),
+        (AMD, "avx2", {"CT2_USE_MKL": "1"}, "oneMKL", False),
+        (AMD, "avx2", {"CT2_FORCE_CPU_ISA": "AVX512"}, "oneDNN", True),
+    ],
+)
+def test_what_the_cpu_and_the_environment_say(machine, vendor, flags, environment, described, saturates):
+    machine(vendor, flags, environment)
+    assert (cpu.described(), cpu.int8_saturates()) == (described, saturates)
+    assert (cpu.warning("m") is not None) == saturates
+
+
+def test_arm_has_other_libraries(machine):
+    machine("", "asimd", {}, "aarch64")
+    assert (cpu.described(), cpu.int8_saturates()) == ("other", False)
+
+
+@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+def test_what_is_said_is_what_is_computed(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    saturation = importlib.import_module("saturation")
+    environments = ({}, saturation.ONEDNN, LIMITED, {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"})
+    rows = [saturation.row(environment, None) for environment in environments]
+    for row in rows:
+        assert row["said"] == any(errors["wrong"] for errors in row["products"].values()), row
+    assert [rows[2]["said"], rows[3]["said"]] == [True, False]
+
+
+def translate(*options, environment):
+    call = [sys.executable, "-m", "decode.translate", "--workers", "1", *map(str, options)]
+    given = "".join(f"{line}\n" for line in sentences(3))
+    return subprocess.run(call, input=given, env=os.environ | environment, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+def test_who_decodes_where_products_saturate_is_told():
+    told = translate("--model", folders()["int8"], environment=LIMITED).stderr.splitlines()
+    assert len(told) == 1 and told[0].startswith(f"warning: {folders()['int8']}: oneDNN (AVX2) does not add 8-bit")
+    assert not translate("--model", folders()["float32"], environment=LIMITED).stderr
+    exact = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
+    assert not translate("--model", folders()["int8"], environment=exact).stderr
+
+
+@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+def test_a_measurement_says_whether_it_saturated(tmp_path):
+    from formats import records
+
+    records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(3)))
+    core = str(min(os.sched_getaffinity(0)))
+    call = [sys.executable, "-m", "decode.measure", "--model", str(folders()["int8"]), "--cores", core]
+    call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", str(tmp_path / "run.json")]
+    subprocess.run(call, env=os.environ | LIMITED, check=True)
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["library"] == "oneDNN (AVX2)" and run["int8_saturates"] is True
