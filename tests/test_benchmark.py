@@ -40,13 +40,14 @@ def study(tmp_path_factory):
     return folder
 
 
-def run(folder, noise=1):
+def run(folder, noise=1, *options):
     """Whatever else runs on this machine, no run is made again, unless less noise is allowed."""
     sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
     sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
     sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--usd-per-hour", "0.102"]
     sys.argv += ["--batch-tokens", "64", "--study", "s", "--noise", str(noise)]
     sys.argv += ["--translations", str(folder / "decoding/tiny"), "--output", str(folder / "decoding/tiny.json")]
+    sys.argv += options
     benchmark.main()
     return json.loads((folder / "decoding/tiny.json").read_text())
 
@@ -65,6 +66,17 @@ def test_records(study):
             assert 0 < record[f"{name}_min"] <= record[name] <= record[f"{name}_max"]
         assert record["peak_rss_bytes"] > 10_000_000
         assert "|batch:64t|" in record["signature"] and "|workers:1|cores:1|" in record["signature"]
+
+
+def test_the_dev_set_is_decoded_once_and_its_records_say_so(study, tmp_path):
+    shutil.copytree(study, tmp_path / "copy")
+    found = run(tmp_path / "copy", 1, "--dev", f"val={study}/second.tsv.zst")
+    splits = {name: {r["split"] for r in found if r["test_set"] == name} for name in ("first", "second", "val")}
+    assert splits == {"first": {"test"}, "second": {"test"}, "val": {"dev"}}
+    on_dev = [record for record in found if record["split"] == "dev"]
+    assert len(on_dev) == 2 * 2 * 2 and {record["runs"] for record in on_dev} == {1}
+    outputs = [(tmp_path / "copy/decoding" / record["output"]).read_text() for record in on_dev]
+    assert all(text.count("\n") == 5 for text in outputs)
 
 
 def test_outputs_are_those_of_the_translator(study):

@@ -19,6 +19,7 @@ import pytest
 import sentencepiece
 import yaml
 
+from decode import measurements
 from decode.pipeline import MAXIMUM_INPUT
 from decode.translate import Translator
 from export import submission
@@ -128,8 +129,17 @@ def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp
     assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
     assert "https://example.org/1 https://example.org/2" in card
     assert "| teacher" in card and own[0]["bleu_signature"] in card
+    best = "With int8 greedy map it is the best model of its study: "
+    assert best + measurements.RULE in " ".join(card.split())
     assert (front["license"], front["license_name"], front["license_link"]) == ("other", "see-data", "LICENSE.md")
     assert "| some" in licence and "CC BY 4.0" in licence and "translations by teacher" in licence
+
+
+def test_the_model_card_of_another_model_names_no_best_one(model, tmp_path):
+    other = [record | {"dev_bleu": 1.0} if record["system"] == "deep" else record for record in RECORDS]
+    package(model, other, CORPORA, [], tmp_path / "x.tar.gz")
+    with tarfile.open(tmp_path / "x.tar.gz") as archive:
+        assert "best model" not in archive.extractfile("x/README.md").read().decode()
 
 
 def test_the_model_card_of_a_control_has_no_teacher(model, tmp_path):

@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from decode import measurements
+
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 
@@ -37,6 +39,8 @@ def test_explore_a_study(study):
     assert "deep-control" in text and "speed-up" in text
     pictures = [o for cell in notebook.cells for o in cell.get("outputs", []) if "image/png" in o.get("data", {})]
     assert len(pictures) == 2
+    printed = "".join(o.get("text", "") for cell in notebook.cells for o in cell.get("outputs", []))
+    assert f"deep int8 greedy map: {measurements.RULE}.\n" in printed
     assert [path.name for path in study.iterdir()] == ["measurements.json"]
     assert (study / "measurements.json").read_bytes() == FIXTURE.read_bytes()
 

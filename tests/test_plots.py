@@ -86,6 +86,17 @@ def test_whatever_was_measured_is_drawn(timed, keep, scale):
     assert len(picture.axes) == 1 + len(measurements.systems(shown))
 
 
+def test_a_ring_marks_the_best_model_where_it_is_shown(timed):
+    best = measurements.best(timed)
+    picture = front_plot.draw(timed, SPEED, "log", best=best)
+    rings = [(axes, line) for axes in picture.axes for line in axes.lines if line.get_markersize() == front_plot.RING]
+    assert [tuple(line.get_xydata()[0]) for _, line in rings] == [(best[SPEED], best["bleu"])] * 2
+    assert rings[1][0].get_title(loc="left").startswith(f"{best['system']}:")
+    assert f"Ring: the best model, {measurements.RULE}." in picture.get_supxlabel()
+    other = front_plot.draw([record for record in timed if record["role"] == "teacher"], SPEED, "log", best=best)
+    assert "Ring" not in other.get_supxlabel()
+
+
 def test_one_point(timed):
     assert len(front_plot.draw(timed[:1], SPEED, "log").axes) == 2
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode import page, samples
+from decode import measurements, page, samples
 from formats import records
 from formats.errors import UserError
 from formats.files import read_json, write_json, write_text
@@ -130,6 +130,7 @@ def test_page_from_measurements_alone(tmp_path):
     text = render(tmp_path)
     shown = "".join(Outline(text).text)
     assert "deep-control" in shown and "test_2017_flickr" in shown and "tok:13a" in shown
+    assert measurements.RULE in shown and "best model, deep, int8 greedy map" in shown
     assert not {"Training", "Cleaning", "Times"} & set(Outline(text).text)
 
 
@@ -148,7 +149,7 @@ def test_page_needs_no_other_file(study):
     assert len(outline.loaded) == 4 and all(address.startswith("data:image/") for address in outline.loaded)
     assert "synthetic <text>" in shown and html.escape("synthetic <text>") in page_text
     assert "train_teacher" in shown and "200.0" in shown and "20 sentences of test" in shown
-    assert "BLEU against words per USD, linear, around and above the best student." in shown
+    assert "BLEU against words per USD, linear, around and above the student with the highest BLEU." in shown
 
 
 def test_times_add_shards_and_leave_out_what_took_no_time(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -93,6 +94,22 @@ def test_comparisons(study):
     assert student["bleu_delta_control"] > 5 and student["bleu_p_control"] < 0.05
     assert control["bleu_delta_teacher"] < -5 and control["bleu_p_teacher"] < 0.05
     assert control["bleu_delta_control"] is None
+
+
+def test_the_dev_set_is_scored_by_configuration_and_is_no_test_set(study):
+    folder, run = study
+    path = folder / "decoding/all.json"
+    rows = json.loads(path.read_text())
+    shutil.copy(folder / "t.tsv.zst", folder / "val.tsv.zst")
+    on_dev = [row | {"test_set": "val", "split": "dev", "output": "bad.txt"} for row in rows[1:]]
+    path.write_text(json.dumps([*rows, *on_dev]))
+    found = run("--dev", f"val={folder}/val.tsv.zst")
+    assert [record["output"] for record in found] == [f"decoding/{row['output']}" for row in rows]
+    assert {record["dev_set"] for record in found} == {"val"}
+    assert found[0]["dev_bleu"] is None  # the slow one, which is not decoded there
+    assert [record["dev_bleu"] for record in found[1:]] == [found[-1]["bleu"]] * 3
+    with pytest.raises(UserError, match=r"all\.json: test set val is not among --test-sets"):
+        run()
 
 
 def test_only_equal_settings_are_compared_with_the_control(study):

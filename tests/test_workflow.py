@@ -167,6 +167,9 @@ def test_every_system_is_measured_in_every_way(finished):
     assert found == fast | {(system, "opennmt-tf", "float32", 4, False) for system in systems}
     assert {m["test_set"] for m in measurements} == {"test", "test2"}
     assert all(m["bleu_signature"] and m["target_tokens_per_second"] > 0 for m in measurements)
+    assert {(m["dev_set"], m["dev_bleu"] is None) for m in measurements if m["engine"] == "ctranslate2"} == {
+        ("dev", False)
+    }
 
 
 def test_the_report_is_there(finished):

@@ -1,10 +1,15 @@
-"""Measure all exports of one system: each engine, type, beam, with and without its vocabulary map."""
+"""Measure all exports of one system: each engine, type, beam, with and without its vocabulary map.
+
+The dev set is decoded like a further test set: once, and not by the baseline engine. Its records say so (``split``), as
+what is chosen by them must not be chosen by a test set.
+"""
 
 import argparse
 import itertools
 from pathlib import Path
 
 from decode import engines, runs
+from decode.measure import named_path
 from decode.measurements import BASELINE
 from decode.runs import Configuration
 from decode.translate import positive
@@ -37,11 +42,15 @@ def main() -> None:
     parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores that a measurement is kept on")
     parser.add_argument("--workers", type=positive, default=1, help="batches decoded at a time, each on one thread")
     parser.add_argument("--batch-tokens", type=positive, default=512)
+    parser.add_argument("--dev", type=named_path, help="name=path of the dev set, decoded once")
     runs.options(parser)
     args = parser.parse_args()
     shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
     todo = configurations(args.models, args.beam_sizes, args.baseline_beam_sizes, **shared)
-    write_json(args.output, runs.measured(todo, args))
+    args.test_sets += [args.dev] if args.dev else []
+    dev = args.dev and args.dev[0]
+    found = runs.measured(todo, args)
+    write_json(args.output, [record | {"split": "dev" if record["test_set"] == dev else "test"} for record in found])
 
 
 if __name__ == "__main__":

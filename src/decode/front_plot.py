@@ -1,7 +1,7 @@
 """Quality against speed or cost: all systems with the Pareto front, and a panel for each in which every point is named.
 
 After figures 1 and 2 of Junczys-Dowmunt et al. 2018: the logarithmic plot shows everything, the linear one the systems
-around and above the best student.
+around and above the student with the highest BLEU. A ring marks the best model, which the dev set decides.
 """
 
 import argparse
@@ -21,10 +21,10 @@ AXES = {
     "source_words_per_second": "source words per second",
     "source_words_per_usd": "source words per USD",
 }
-AROUND = 3.0  # BLEU below the best student that the linear plot still shows
+AROUND = 3.0  # BLEU below the highest of a student that the linear plot still shows
 WIDTH, TOP, PANEL = 10.0, 4.6, 3.3  # inches: the figure, the panel of all systems, a row of panels
 COLUMNS = 2
-MARKER = 6  # points
+MARKER, RING = 6, 11  # points
 
 
 class Plot:
@@ -67,6 +67,10 @@ class Plot:
         axes.set_xlabel(AXES[self.axis] + (", logarithmic" if self.scale == "log" else ""))
         axes.set_ylabel("BLEU")
 
+    def ring(self, axes: Axes, record: Record) -> None:
+        """Around the best model."""
+        axes.plot(*self.place(record), "o", markersize=RING, markerfacecolor="none", color="#222222", zorder=4)
+
     def staircase(self, axes: Axes) -> None:
         """The best quality to be had at a speed or more."""
         front = [self.place(record) for record in reversed(measurements.on_front(self.records))]
@@ -83,7 +87,11 @@ class Plot:
         if self.scale == "linear":
             axes.set_xlim(left=0)
         self.staircase(axes)
-        shown = "All systems" if self.scale == "log" else f"Everything down to {AROUND:g} BLEU below the best student"
+        shown = (
+            "All systems"
+            if self.scale == "log"
+            else f"Everything down to {AROUND:g} BLEU below the highest of a student"
+        )
         axes.set_title(f"{shown}. The line is the Pareto front: nothing is both faster and better.")
 
     def panel(self, axes: Axes, records: list[Record]) -> None:
@@ -108,7 +116,7 @@ def amount(value: float, _: int) -> str:
 
 
 def around_the_best(records: list[Record]) -> list[Record]:
-    """The records around and above the best student (of any system where there is no student)."""
+    """The records around and above the student with the highest BLEU (the system where there is no student)."""
     qualities = [r["bleu"] for r in records if r["role"] == "student"] or [r["bleu"] for r in records]
     return [record for record in records if record["bleu"] >= max(qualities) - AROUND]
 
@@ -155,13 +163,17 @@ def footnote(record: Record, axis: str, price: str | None = None) -> str:
 
 
 @figure.styled
-def draw(records: list[Record], axis: str, scale: str, price: str | None = None) -> Figure:
-    """The figure of the records of one test set. Raises UserError where none has both a score and a speed."""
+def draw(records: list[Record], axis: str, scale: str, price: str | None = None, best: Record | None = None) -> Figure:
+    """The figure of the records of one test set. Raises UserError where none has both a score and a speed.
+
+    best: the one of them that gets a ring, if it is shown.
+    """
     if not (records := [record for record in measurements.drawn(records) if record.get(axis)]):
         raise UserError(f"no measurement has both BLEU and {axis}")
     if scale == "linear":
         records = around_the_best(records)
     plot, systems = Plot(records, axis, scale), list(measurements.systems(records))
+    best = best if best in records else None
     rows = -(-len(systems) // COLUMNS)
     picture = Figure(figsize=(WIDTH, TOP + PANEL * rows), layout="constrained")
     grid = picture.add_gridspec(rows + 1, COLUMNS, height_ratios=[TOP, *[PANEL] * rows])
@@ -171,8 +183,13 @@ def draw(records: list[Record], axis: str, scale: str, price: str | None = None)
     for number, system in enumerate(systems):
         panels[system] = picture.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
         plot.panel(panels[system], near(records, system))
+    note = footnote(records[0], axis, price)
+    if best:
+        plot.ring(top, best)
+        plot.ring(panels[best["system"]], best)
+        note += f"\nRing: the best model, {measurements.RULE}."
     picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=len(systems) + 2)
-    picture.supxlabel(footnote(records[0], axis, price), **figure.FOOTNOTE)
+    picture.supxlabel(note, **figure.FOOTNOTE)
 
     picture.draw_without_rendering()
     picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
@@ -192,8 +209,10 @@ def main() -> None:
     parser.add_argument("--price", help="whose price the cost was reckoned with")
     parser.add_argument("--output", type=Path, required=True, help="picture to write, .svg or .png")
     args = parser.parse_args()
-    records = measurements.of_test_set(measurements.read(args.measurements), args.test_set)
-    figure.save(draw(records, args.x, args.scale, args.price), args.output)
+    everything = measurements.read(args.measurements)
+    records = measurements.of_test_set(everything, args.test_set)
+    best = measurements.on_test_set(everything, measurements.best(everything), args.test_set)
+    figure.save(draw(records, args.x, args.scale, args.price, best), args.output)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,13 @@ from typing import Any
 from decode import measurements
 from decode.measurements import Record
 
-SETTINGS = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")
-
 
 def headline(records: list[Record]) -> dict[str, Any]:
     """The figures of each test set; a figure is None where the study did not measure what it compares."""
     names = measurements.test_sets(records)
     return {
         "study": records[0]["study"],
-        "tolerance_bleu": measurements.TOLERANCE,
+        "best": best(records),
         "test_sets": {name: of_test_set(measurements.drawn(measurements.of_test_set(records, name))) for name in names},
     }
 
@@ -23,7 +21,6 @@ def of_test_set(records: list[Record]) -> dict[str, Any]:
         "bleu": {system: quality(records, system) for system in measurements.systems(records)},
         "int8_minus_float32": by_beam(records, "compute_type", "int8", "float32"),
         "map_minus_no_map": by_beam(records, "vocabulary_map", True, False),
-        "fastest_student": fastest(records),
     }
 
 
@@ -47,7 +44,7 @@ def largest_difference(records: list[Record], setting: str, value: Any, referenc
     pairs = []
     for record in records:
         if record[setting] == value:
-            same = {name: record[name] for name in SETTINGS} | {setting: reference}
+            same = {name: record[name] for name in measurements.CONFIGURATION} | {setting: reference}
             if other := measurements.find(records, **same):
                 pairs.append((record["bleu"] - other["bleu"], record))
     if not pairs:
@@ -56,16 +53,21 @@ def largest_difference(records: list[Record], setting: str, value: Any, referenc
     return {"bleu": round(difference, 4), "system": record["system"], "decoding": measurements.configuration(record)}
 
 
-def fastest(records: list[Record]) -> dict[str, Any] | None:
-    """The fastest student within the tolerance of itself at full precision, and its speed over its own baseline."""
+def best(records: list[Record]) -> dict[str, Any]:
+    """The best model by its rule, its speed over its own baseline, and which students beat it on the timed test set."""
+    rule = {"rule": measurements.RULE}
     if not (record := measurements.best(records)):
-        return None
-    reference = measurements.full_precision(records, record["system"])
+        return rule | {"system": None, "reason": measurements.without_best(records)}
+    found = {name: measurements.on_test_set(records, record, name) for name in measurements.test_sets(records)}
+    timed = measurements.drawn(measurements.of_test_set(records, record["test_set"]))
     return {
+        **rule,
         "system": record["system"],
         "decoding": measurements.configuration(record),
-        "bleu": record["bleu"],
-        "bleu_minus_full_precision": round(record["bleu"] - reference["bleu"], 4),
+        "dev_set": record["dev_set"],
+        "dev_bleu": record["dev_bleu"],
+        "bleu": {name: same["bleu"] for name, same in found.items() if same},
         "source_words_per_second": measurements.speed(record),
-        "times_baseline": measurements.speed_up(records, record),
+        "times_baseline": measurements.speed_up(timed, record),
+        "beaten_by": [measurements.title(other) for other in measurements.beating(records, record)],
     }

@@ -26,7 +26,13 @@ MARKS = {
     "?": "too short to tell whether others used the cores",
 }
 SATURATES = "saturates"  # said of a type whose products of matrices may be cut off on this CPU (formats.cpu)
-TOLERANCE = 0.5  # BLEU a faster configuration may lose against full precision
+CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # tells a study's rows apart
+STUDENTS = ("student", "control")  # the roles of what a configuration calls students
+TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose for its speed
+# Decided without the test sets. By this rule no other student is faster with the same dev BLEU or more.
+RULE = (
+    f"the fastest student configuration that loses at most {TOLERANCE} BLEU on the dev set against the best one there"
+)
 
 
 def read(path: Path) -> list[Record]:
@@ -80,18 +86,38 @@ def full_precision(records: list[Record], system: str) -> Record | None:
     return find(records, system=system, **values)
 
 
-def recommended(records: list[Record], system: str) -> Record | None:
-    """The fastest configuration within TOLERANCE of the system at full precision; None if that was not measured."""
-    scored = drawn([record for record in records if record["system"] == system])
-    if not (reference := full_precision(scored, system)):
-        return None
-    return max((record for record in scored if record["bleu"] >= reference["bleu"] - TOLERANCE), key=speed)
+def candidates(records: list[Record]) -> list[Record]:
+    """What students were measured as on the timed test set, where the dev set was decoded in the same way."""
+    timed = of_test_set(records, test_sets(records)[0])
+    return drawn([record for record in timed if record["role"] in STUDENTS and record.get("dev_bleu") is not None])
 
 
 def best(records: list[Record]) -> Record | None:
-    """The fastest recommended configuration of the students; of all systems where no student has one."""
-    found = [record for system in systems(records) if (record := recommended(records, system))]
-    return max([record for record in found if record["role"] == "student"] or found, key=speed, default=None)
+    """The student configuration that RULE chooses; ``without_best`` tells why there is none."""
+    found = candidates(records)
+    least = max((record["dev_bleu"] for record in found), default=0.0) - TOLERANCE
+    good = [record for record in found if record["dev_bleu"] >= least]
+    return max(good, key=lambda record: (speed(record), record["dev_bleu"]), default=None)
+
+
+def on_test_set(records: list[Record], record: Record | None, name: str) -> Record | None:
+    """The record of the same configuration on a test set."""
+    if record is None:
+        return None
+    return find(records, test_set=name, **{key: record[key] for key in CONFIGURATION})
+
+
+def without_best(records: list[Record]) -> str:
+    """Why a study has no best model."""
+    if not any(record["role"] in STUDENTS for record in records):
+        return "no student was measured, and the best model is a student"
+    return "no student has a BLEU on the dev set, which decides; measure CTranslate2 models of the study again"
+
+
+def beating(records: list[Record], record: Record) -> list[Record]:
+    """The student configurations that are faster than this one, and no worse on the test set itself."""
+    rivals = (other for other in candidates(records) if other["bleu"] >= record["bleu"])
+    return [other for other in rivals if speed(other) > speed(record)]
 
 
 def speed(record: Record) -> float:
@@ -169,3 +195,17 @@ def configuration(record: Record) -> str:
     """How the system was decoded, in words: ``int8 greedy map``."""
     engine = "" if record["engine"] == "ctranslate2" else ENGINES.get(record["engine"], record["engine"]) + " "
     return f"{engine}{compute_type(record)} {search(record)}{' map' if record['vocabulary_map'] else ''}"
+
+
+def title(record: Record) -> str:
+    """The system and how it was decoded: ``tiny int8 greedy map``."""
+    return f"{record['system']} {configuration(record)}"
+
+
+def verdict(records: list[Record], record: Record) -> str:
+    """What the timed test set says of the best model, in a sentence."""
+    where = f"{record['dev_bleu']:.2f} BLEU on {record['dev_set']}, {record['bleu']:.2f} on {record['test_set']}"
+    if not (rivals := beating(records, record)):
+        return f"{where}, on which no faster student has as much."
+    names = ", ".join(f"{title(other)} ({other['bleu']:.2f})" for other in rivals)
+    return f"{where}, on which faster students have as much or more: {names}. The two sets disagree."

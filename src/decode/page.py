@@ -45,8 +45,8 @@ def caption(path: Path) -> str:
     if path.stem.startswith("published"):
         return f"BLEU against words per USD among the systems of Junczys-Dowmunt et al. 2018 (grey), {path.stem[10:]}."
     cost = "words per USD" if "cost" in path.stem else "source words per second"
-    scale = "linear, around and above the best student" if "linear" in path.stem else "logarithmic"
-    return f"BLEU against {cost}, {scale}."
+    scale = "linear, around and above the student with the highest BLEU" if "linear" in path.stem else "logarithmic"
+    return f"BLEU against {cost}, {scale}. A ring: the best model, {measurements.RULE}."
 
 
 def times(folder: Path) -> list[tuple[str, float, float]]:
@@ -74,7 +74,8 @@ def figures(records: list[Record]) -> dict[str, Any]:
     """What the page tells from measurements.json alone."""
     names = measurements.test_sets(records)
     chosen = {name: measurements.of_test_set(records, name) for name in names}
-    short = headline(records)["test_sets"][names[0]]
+    quoted, best = headline(records), measurements.best(records)
+    short = quoted["test_sets"][names[0]]
     return {
         "study": records[0]["study"],
         "records": records,
@@ -82,7 +83,8 @@ def figures(records: list[Record]) -> dict[str, Any]:
         "timed": names[0],
         "short": short,
         "differences": {title: short[key] for title, key in DIFFERENCES.items()},
-        "tolerance": measurements.TOLERANCE,
+        "best": quoted["best"],
+        "verdict": best and measurements.verdict(records, best),
         "tables": [(name, table.rows(some), plain(table.notes(some))) for name, some in chosen.items()],
         "left": table.LEFT,
         "conditions": {title: shared(records, key) for key, title in CONDITIONS.items()},

@@ -6,6 +6,9 @@ float32, beam 4, no map), and a distilled student against its control decoded in
 
 Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence. What was
 measured for its speed only has no scores.
+
+The dev set decides which model is the best one. It is no test set, so no record is about it; each record has the BLEU
+of its own configuration there, as ``dev_bleu``.
 """
 
 import argparse
@@ -18,7 +21,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from decode.measure import named_path
-from decode.measurements import Record, find, full_precision, of_test_set
+from decode.measurements import CONFIGURATION, Record, find, full_precision, of_test_set
 from formats import records
 from formats.errors import UserError, command
 from formats.files import read_json, write_json
@@ -26,7 +29,7 @@ from formats.progress import progress
 
 SEED = 12345  # sacreBLEU's own
 SCORES = ("bleu", "bleu_signature", "chrf", "chrf_signature")
-SETTINGS = ("engine", "compute_type", "beam_size", "vocabulary_map")
+SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 
 
 class Scorer:
@@ -134,10 +137,22 @@ def comparisons(
     return against | {"teacher": teacher}
 
 
+def dev_scores(found: list[tuple[Path, Record]], dev: Path, language: str) -> dict[tuple, float]:
+    """BLEU on the dev set by configuration."""
+    test_set = TestSet(dev, language, samples=1)  # nothing is tested on it
+    outputs = progress(found, "scoring the dev set", total=len(found), unit="output")
+    return {configured(row): test_set.score(path.parent / row["output"])[0]["bleu"] for path, row in outputs}
+
+
+def configured(record: Record) -> tuple:
+    return tuple(record[name] for name in CONFIGURATION)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=Path, nargs="+", required=True, help="JSON lists of decode.benchmark")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--dev", type=named_path, help="name=path of the dev set, by which the best model is chosen")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--teacher", help="the system that all others are held against")
     parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
@@ -149,6 +164,10 @@ def main() -> None:
     measured: list[Record] = []
     resamples: dict[str, np.ndarray] = {}
     found = [(path, record) for path in args.records for record in read_json(path)]
+    dev, dev_path = args.dev or (None, None)
+    on_dev = [(path, record) for path, record in found if record["test_set"] == dev]
+    scored = dev_scores(on_dev, dev_path, args.target_language) if dev else {}
+    found = [(path, record) for path, record in found if record["test_set"] != dev]
     for path, record in progress(found, "scoring", total=len(found), unit="output"):
         if record["test_set"] not in test_sets:
             raise UserError(f"{path}: test set {record['test_set']} is not among --test-sets")
@@ -157,7 +176,9 @@ def main() -> None:
         scores = dict.fromkeys(SCORES)
         if not record.get("speed_only"):
             scores, resamples[place] = test_sets[record["test_set"]].score(output)
-        measured.append(record | scores | {"output": place, "config_hash": args.config_hash})
+        about = {"output": place, "config_hash": args.config_hash}
+        about |= {"dev_set": dev, "dev_bleu": scored.get(configured(record))}
+        measured.append(record | scores | about)
     write_json(args.output, [record | comparisons(record, measured, resamples, args.teacher) for record in measured])
 
 

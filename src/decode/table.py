@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from formats.files import write_json, write_text
 
 SIGNIFICANT = 0.05
 NONE = "–"
+COLUMNS = 120  # of a terminal
 LEFT = {"", "system", "role", "engine", "type", "decoding", "map"}
 NOTES = """
 Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
@@ -26,7 +28,6 @@ in which the stages overlap. ×: source words a second as a multiple of OpenNMT-
 Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to the control \
 decoded in the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
 """
-RULE = "the fastest student whose BLEU is within {tolerance} of its own with float32, beam {beam}, no map"
 
 
 def number(value: float | None, digits: int = 0) -> str:
@@ -117,14 +118,16 @@ def as_csv(records: Iterable[Record]) -> str:
 
 
 def terminal(records: list[Record], folder: Path) -> str:
-    """Of each system the baseline, what is on the front and the recommended, and where to go on from here."""
+    """Of each system the baseline, what is on the front and the best model, and where to go on from here."""
     name = measurements.test_sets(records)[0]
+    best = measurements.best(records)
     records = measurements.of_test_set(records, name)
     front = measurements.on_front(records)
     table = []
     for system in measurements.systems(records):
-        base, good = measurements.baseline(records, system), measurements.recommended(records, system)
-        marked = [("baseline", base), *(("front", r) for r in front if r["system"] == system), ("best", good)]
+        marked = [("baseline", measurements.baseline(records, system))]
+        marked += [("front", r) for r in front if r["system"] == system]
+        marked += [("best", best)] if best and best["system"] == system else []
         marks: dict[int, list[str]] = {}
         for mark, record in marked:
             marks.setdefault(id(record), []).append(mark)
@@ -132,8 +135,8 @@ def terminal(records: list[Record], folder: Path) -> str:
         for key, record in sorted(shown.items(), key=lambda item: measurements.speed(item[1])):
             table.append(short_row(record, records, ", ".join(marks[key])))
     text = f"\n{name}, slowest first. front: no configuration of any system is both faster and better.\n"
-    text += f"best: the fastest within {measurements.TOLERANCE} BLEU of the system's own with float32, beam "
-    text += f"{measurements.BEAM}, no map.\n×: speed over OpenNMT-tf, beam {measurements.BEAM}. * p < {SIGNIFICANT}\n\n"
+    text += textwrap.fill(f"best: {measurements.RULE}.", COLUMNS) + "\n"
+    text += f"×: speed over OpenNMT-tf, beam {measurements.BEAM}. * p < {SIGNIFICANT}\n\n"
     return text + layout(table, "simple") + "\n" + paths(records, folder)
 
 
@@ -150,12 +153,16 @@ def paths(records: list[Record], folder: Path) -> str:
     text = ""
     if (report := folder / "report" / "report.html").exists():
         text += f"\nreport:     {report}\n"
-    if (record := measurements.best(records)) and (model := model_folder(record, folder)).exists():
+    if not (record := measurements.best(records)):
+        return text + f"best model: none: {measurements.without_best(records)}\n"
+    if (model := model_folder(record, folder)).exists():
         options = "" if record["beam_size"] == 1 else f" --beam-size {record['beam_size']}"
         options += "" if record["vocabulary_map"] else " --no-vocabulary-map"
-        rule = RULE.format(tolerance=measurements.TOLERANCE, beam=measurements.BEAM)
-        text += f"best model: {model} ({measurements.configuration(record)}): {rule}\n"
-        text += f'            echo "..." | python -m decode.translate --model {model}{options}\n'
+        about = f"{measurements.configuration(record)}: {measurements.RULE}. {measurements.verdict(records, record)}"
+        indent = " " * len("best model: ")
+        text += f"best model: {model}\n"
+        text += textwrap.fill(about, COLUMNS, initial_indent=indent, subsequent_indent=indent) + "\n"
+        text += f'{indent}echo "..." | python -m decode.translate --model {model}{options}\n'
     return text
 
 

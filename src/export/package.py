@@ -10,12 +10,14 @@ import json
 import shutil
 import tarfile
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import yaml
 from tabulate import tabulate
 
+from decode.measurements import RULE, best, configuration, verdict
 from export.model_folder import ROLES, checked
 from formats.errors import UserError, command
 from formats.files import read_json, sha256, whole, write_text
@@ -46,7 +48,7 @@ CARD = """---
 ## Scores and speed
 
 {scores}
-
+{best}
 BLEU: {signature}. Words a second are those of the source, with tokenization and detokenization, on {cores} of
 {cpu}.
 
@@ -80,6 +82,14 @@ def taught(measurements: list[dict[str, Any]], teachers: list[str]) -> list[dict
     return [record for record in found if record["beam_size"] == max(row["beam_size"] for row in found)]
 
 
+def best_sentence(measurements: list[dict[str, Any]], own: list[dict[str, Any]]) -> str:
+    """What the card says if one of these records is that of the study's best model."""
+    if (record := best(measurements)) not in own:
+        return ""
+    said = f"With {configuration(record)} it is the best model of its study: {RULE}."
+    return "\n" + textwrap.fill(f"{said} It has {verdict(measurements, record)}", 120) + "\n"
+
+
 def terms(corpora: list[dict[str, Any]], teachers: list[str]) -> str:
     """What the model was made of, and what follows for its use."""
     translated = f"\nIt learned translations by {', '.join(teachers)}, whose own data count, too." if teachers else ""
@@ -108,6 +118,7 @@ def card(
         "version": first["engine_version"],
         "sums": SUMS,
         "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
+        "best": best_sentence(measurements, own),
         "signature": first["bleu_signature"],
         "cores": "one core" if cores == 1 else f"{cores} cores",
         "cpu": first["cpu"],

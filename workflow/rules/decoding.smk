@@ -4,7 +4,7 @@
 rule benchmark:
     input:
         models=lambda w: expand(f"{STUDY}/models/{w.system}/{{format}}", format=formats(w.system)),
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
+        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
     output:
         records=f"{STUDY}/decoding/{{system}}.json",
     log:
@@ -19,6 +19,7 @@ rule benchmark:
         runtime=600,
     params:
         test_sets=test_sets_option(CORPORA["test"]),
+        dev=test_sets_option([DEV]),
         beam_sizes=config["decoding"]["beam_sizes"],
         runs=config["decoding"]["runs"],
         cores=config["decoding"]["cores"],
@@ -29,7 +30,7 @@ rule benchmark:
         study=config["study"],
         translations=f"{STUDY}/decoding/{{system}}",
     shell:
-        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets}"
+        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} --usd-per-hour {params.usd}"
         " --noise {params.noise}"
@@ -44,7 +45,7 @@ rule score:
     """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
     input:
         records=expand(f"{STUDY}/decoding/{{system}}.json", system=MEASURED),
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
+        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
     output:
         measurements=report(
             f"{STUDY}/measurements.json",
@@ -64,10 +65,11 @@ rule score:
         runtime=60,
     params:
         test_sets=test_sets_option(CORPORA["test"]),
+        dev=test_sets_option([DEV]),
         language=config["target"],
         config_hash=HASH,
         teacher=f"--teacher {REFERENCE}" if REFERENCE else "",
     shell:
         "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
-        " {params.teacher}"
+        " {params.teacher} --dev {params.dev}"
         " --target-language {params.language} --output {output.measurements} 2> {log}"

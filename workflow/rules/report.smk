@@ -1,5 +1,7 @@
 # Everything a person looks at, made from measurements.json, the counts, the learning curves and the translations.
 
+from decode.measurements import RULE
+
 TIMED = CORPORA["test"][0]
 SHOWN = f"{TYPES[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
@@ -68,6 +70,7 @@ rule front:
         scale=lambda w: FRONTS[w.front][1],
         test_set=TIMED,
         price=config["prices"]["machine"],
+        best=RULE,
     shell:
         "python -m decode.front_plot --measurements {input.measurements} --test-set {params.test_set} --x {params.x}"
         " --scale {params.scale} --price {params.price:q} --output {output.picture} 2> {log}"
