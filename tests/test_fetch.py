@@ -7,8 +7,10 @@ import sys
 import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -18,6 +20,7 @@ from formats import records
 from formats.errors import UserError
 from formats.files import read_json
 
+ROOT = Path(__file__).parents[1]
 ENGLISH = "".join(f"A dog runs over field {number}.\n" for number in range(500))
 GERMAN = "".join(f"Ein Hund läuft über Feld {number}.\n" for number in range(500))
 PAIRS = list(zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True))
@@ -149,6 +152,7 @@ def test_a_wrong_mirror_is_told_and_left_alone(tmp_path):
         fetched(corpus(), tmp_path, tmp_path)
     assert f"x.en.gz: sha256 of the text is {checksum(ENGLISH + 'one more' + chr(10))}" in str(error.value)
     assert f"expected {checksum(ENGLISH)}" in str(error.value)
+    assert "to read it all the same, set corpora.x.sha256 to null" in str(error.value)
     assert (tmp_path / "x.en.gz").exists()
 
 
@@ -390,6 +394,45 @@ def test_command(tmp_path):
         "text_sha256": {"en": checksum(ENGLISH), "de": checksum(GERMAN)},
         "dropped": {},
     }
+
+
+def test_a_language_whose_checksums_the_base_does_not_know(tmp_path):
+    """As the README adds Czech to the demo: study, target, and without the test set that is not there."""
+    demo = config.load(ROOT / "configs/demo.yaml")["corpora"]
+    base = {"extends": str(ROOT / "configs/demo.yaml"), "corpora": {}}
+    for name, corpus in demo.items():
+        texts = {"en": f"{name}\n{ENGLISH}", "cs": f"{name}\n{GERMAN}"}
+        base["corpora"][name] = {"lines": 501, "sha256": {"en": checksum(texts["en"])}}
+        for code in ("en",) if name in ("captions", "test_2017_flickr") else texts:
+            path = tmp_path / "mirror" / corpus["mirror"].replace("{lang}", code)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(gzip.compress(texts[code].encode()))
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
+    study = tmp_path / "demo-cs.yaml"
+    study.write_text("extends: base.yaml\nstudy: demo-cs\ntarget: cs\ncorpora: {test_2017_flickr: null}\n")
+
+    loaded = config.load(study)
+    told = fetch.read_unchecked(loaded)
+    assert told.startswith("no checksum for cs of multi30k, val, test_2016_flickr: what is read is not checked")
+    assert fetch.read_unchecked(config.load(ROOT / "configs/demo.yaml")) is None
+    for name, corpus in loaded["corpora"].items():
+        common = [
+            "--name",
+            name,
+            "--languages",
+            "en",
+            "cs",
+            "--spec",
+            json.dumps(corpus),
+            "--mirror",
+            tmp_path / "mirror",
+        ]
+        done = run(*common, "--output", tmp_path / f"{name}.tsv.zst")
+        assert done.returncode == 0, done.stderr
+        found = read_json(tmp_path / f"{name}.json")["text_sha256"]
+        assert found["en"] == corpus["sha256"]["en"]
+        unchecked = json.dumps({"cs": found["cs"]}) if "cs" in found else ""
+        assert (f"not checked; for its configuration: {unchecked}" in done.stderr) == bool(unchecked)
 
 
 def test_command_says_one_line(tmp_path):

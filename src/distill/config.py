@@ -419,12 +419,11 @@ def _source_problems(path: str, corpus: Config, config: Config) -> Iterator[str]
     asked = languages(corpus, [config["source"], config["target"]])
     kind = declared_format(corpus)
     two = kind in TWO_FILES
-    for key in ("sha256", "columns", "names"):
-        given = corpus[key]
-        for language in asked if isinstance(given, dict) else ():
-            if language not in given:
-                what = "checksum" if key == "sha256" else key.removesuffix("s")
-                yield f"{path}.{key}: no {what} for {language}; it has {', '.join(given) or 'none'}"
+    for key in ("columns", "names"):
+        for language in asked if corpus[key] is not None else ():
+            if language not in corpus[key]:
+                known = ", ".join(corpus[key]) or "none"
+                yield f"{path}.{key}: no {key.removesuffix('s')} for {language}; it has {known}"
     if isinstance(corpus["sha256"], str) and two:
         yield f"{path}.sha256: {kind} has a file for each language; give {asked[0]}: ... for each of them"
     in_mirror_two = "{lang}" in (corpus["mirror"] or "")

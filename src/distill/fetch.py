@@ -196,11 +196,31 @@ def _verify(about: Corpus, copy: Copy, texts: dict[str | None, Text], cache: Pat
         if wanted not in (None, found):
             where, downloads = text.parts[0], obtain.in_cache(text.parts, cache)
             remedy = "the copy in the mirror is another text"
+            keep = f"to read it all the same, set corpora.{about.name}.sha256 to null"
             if downloads:
                 for path in downloads:
                     path.unlink(missing_ok=True)
                 remedy = f"deleted the download of {' '.join(map(str, copy.texts[code]))}; run again"
-            raise UserError(f"{about.name}: {where}: sha256 of the text is {found}, expected {wanted}; {remedy}")
+            raise UserError(
+                f"{about.name}: {where}: sha256 of the text is {found}, expected {wanted}; {remedy}; {keep}"
+            )
+
+
+def unknown_checksums(expected: dict[str, str] | str | None, languages: Iterable[str]) -> list[str]:
+    """The languages whose text is read unchecked."""
+    return [code for code in languages if not expected or (isinstance(expected, dict) and code not in expected)]
+
+
+def read_unchecked(study: config.Config) -> str | None:
+    """A line on the texts that have no checksum while the same corpus has one in other languages, if there are any."""
+    found: dict[str, list[str]] = {}
+    for name, corpus in study["corpora"].items():
+        languages = config.languages(corpus, [study["source"], study["target"]])
+        for code in unknown_checksums(corpus["sha256"], languages) if corpus["sha256"] else ():
+            found.setdefault(code, []).append(name)
+    told = [f"{code} of {', '.join(names)}" for code, names in found.items()]
+    about = "what is read is not checked; its sha256 is recorded beside each corpus and in the log of rule fetch"
+    return f"no checksum for {'; '.join(told)}: {about}" if told else None
 
 
 # Where it is
@@ -332,8 +352,9 @@ def main() -> None:
     blocks, about = fetch(name, corpus, arguments.languages, mirror, arguments.cache, arguments.seed)
     shown = progress(blocks, f"fetch {name}", corpus["lines"], size=lambda block: block.count(b"\n"))
     count, checksum = records.write_blocks(arguments.output, shown)
-    if about.checksums and not corpus["sha256"]:
-        print(f"{name}: sha256 of the text, for its configuration: {json.dumps(about.checksums)}", file=sys.stderr)
+    if unknown := unknown_checksums(corpus["sha256"], about.checksums):
+        found = json.dumps({code: about.checksums[code] for code in unknown})
+        print(f"{name}: sha256 of the text, not checked; for its configuration: {found}", file=sys.stderr)
     description = {"name": name, "role": corpus["role"], "origin": about.origins, "licence": corpus["licence"]}
     found = {"lines": count, "sha256": checksum, "text_sha256": about.checksums, "dropped": dict(about.dropped)}
     write_json(records.info(arguments.output), description | found)

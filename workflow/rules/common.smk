@@ -7,7 +7,7 @@ from pathlib import Path
 
 from distill.config import config_hash, languages, load
 from distill.estimate import estimate
-from distill.fetch import available
+from distill.fetch import available, read_unchecked
 from distill.systems import (
     ORIGINAL,
     absent_teachers,
@@ -109,6 +109,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"could not be checked: {line}", file=sys.stderr)
     for line in absent_teachers(config):
         print(f"teacher is not there: {line}", file=sys.stderr)
+    if line := read_unchecked(config):
+        print(line, file=sys.stderr)
 
 
 onstart:
