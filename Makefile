@@ -29,12 +29,14 @@ test: install
 	$(BIN)/python -m pytest
 
 # What is worth keeping of a finished study, small enough for git; not the page of the corpora, which has samples of
-# their text: make reference STUDY=demo
+# their text: make reference STUDY=demo. Of the logs it takes the newest one that is about this study.
 STUDY ?= demo
+LOG = $(shell ls -t .snakemake/log/*.snakemake.log 2> /dev/null | xargs -r grep -lF "results/$(STUDY)/" | head -n 1)
 reference:
+	@test -n "$(LOG)" || { echo "no log of $(STUDY) in .snakemake/log: run the study here, then make reference" >&2; exit 1; }
 	mkdir -p results/reference/$(STUDY)
 	cp $(wildcard results/$(STUDY)/measurements.json) $(filter-out %/corpora.html,$(wildcard results/$(STUDY)/report/*)) results/reference/$(STUDY)/
-	sed 's#$(CURDIR)/##g' "$$(ls -t .snakemake/log/*.snakemake.log | head -n 1)" > results/reference/$(STUDY)/run.log
+	sed 's#$(CURDIR)/##g' $(LOG) > results/reference/$(STUDY)/run.log
 
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
 UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
