@@ -1,0 +1,83 @@
+"""The Methods paragraph of Snakemake's report says what a study does, and nothing that is off."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from docutils.core import publish_doctree
+from jinja2 import Environment
+
+from distill import config
+
+ROOT = Path(__file__).parents[1]
+TEMPLATE = (ROOT / "workflow/report/workflow.rst").read_text()
+OFF = {
+    "control_characters": False, "max_tokens": False, "max_length_ratio": False, "identical": False,
+    "min_script_share": False, "max_digit_mismatch": False, "max_repeats": False, "langid": [],
+    "duplicates": False, "near_duplicates": False,
+}  # fmt: skip
+SAID = {  # what is switched on, and what is said of it then
+    "control_characters": (True, "control characters"),
+    "max_tokens": (77, "more than 77 whitespace tokens"),
+    "max_length_ratio": (5.5, "a length ratio above 5.5"),
+    "identical": (True, "the same text on both sides"),
+    "min_script_share": (0.4, "less than a share of 0.4 of the letters in a script of the language"),
+    "max_digit_mismatch": (0, "more than a share of 0 of the digits"),
+    "max_repeats": (3, "the same one to four words more than 3 times in a row"),
+    "langid": (["target"], "another language on the target side"),
+    "duplicates": (True, "the text of a line before them"),
+    "near_duplicates": (True, "the text of a line before them but for case"),
+}
+OF_PAIRS = {"max_length_ratio", "identical", "max_digit_mismatch", "langid"}
+
+
+def methods(study):
+    """The paragraph in one line, as Snakemake renders it; docutils finds no fault with it."""
+    text = Environment(trim_blocks=True, lstrip_blocks=True).from_string(TEMPLATE).render(
+        snakemake=SimpleNamespace(config=study)
+    )  # fmt: skip
+    publish_doctree(text, settings_overrides={"halt_level": 2})
+    return " ".join(text.partition("\n.. _")[0].split())
+
+
+def loaded(folder, base="offline", **changes):
+    path = folder / "x.yaml"
+    path.write_text(yaml.safe_dump({"extends": str(ROOT / f"configs/{base}.yaml")} | changes))
+    return config.load(path)
+
+
+def test_every_cleaning_rule_has_its_words():
+    described = config._schema()["$defs"]["cleaning"]["properties"]
+    assert set(OFF) == set(SAID) == set(described) - {"langid_languages"}  # which is how langid decides
+
+
+@pytest.mark.parametrize("key", [None, *SAID])
+def test_a_cleaning_rule_is_told_where_it_is_on(tmp_path, key):
+    text = methods(loaded(tmp_path, cleaning=OFF | ({key: SAID[key][0]} if key else {})))
+    told = [part.split(" One joint ")[0] for part in text.split("Cleaning of ")[1:]]
+    names = "grammar" if key in OF_PAIRS else "grammar, grammar_english"
+    assert [part.partition(" dropped lines with: ")[0] for part in told] == ([names] if key else [])
+    assert all(part.count(";") == 0 and SAID[key][1] in part for part in told)
+
+
+def test_corpora_that_are_cleaned_alike_are_named_together():
+    text = methods(config.load(ROOT / "configs/mixed.yaml"))
+    assert "Cleaning of msdocs-ht, lo-help, phpdoc dropped lines with:" in text
+    (talk,) = [part for part in text.split("Cleaning of ") if part.startswith("anki-deu-eng dropped")]
+    assert "language" not in talk and "digits" not in talk and "in a row" in talk
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("configs/*.yaml")), ids=lambda path: path.stem)
+def test_nothing_is_said_of_what_is_not_there(path):
+    text = methods(config.load(path))
+    assert not {"False", "None", "none", "{", "}"} & set(text.replace("(", " ").replace(",", " ").split())
+    study = config.load(path)
+    assert ("The teachers" in text) == any(m["targets"] != "original" for m in study["mixtures"].values())
+    ensemble = any(m["targets"] != "original" and m["teacher"] is None for m in study["mixtures"].values())
+    assert ("As an ensemble" in text) == (ensemble and len(study["teachers"]) > 1)
+
+
+def test_one_run_is_no_repetition(tmp_path):
+    assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
+    assert "decoded 3 times, in turn" in methods(loaded(tmp_path))
