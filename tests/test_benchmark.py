@@ -207,7 +207,8 @@ def one_run(decode_seconds, output="x", load_seconds=0.5):
     row |= {"tokenization_seconds": 0.1, "decode_seconds": decode_seconds, "detokenization_seconds": 0.1}
     row |= {"text_seconds": decode_seconds + 0.2, "cpu_seconds": 2 * decode_seconds, "joules": None, "others": 0.01}
     return {
-        "load_seconds": load_seconds, "warmup_seconds": 0.2, "peak_rss_bytes": int(decode_seconds), "load_average": 1.0,
+        "checksum_seconds": 0.1, "load_seconds": load_seconds, "warmup_seconds": 0.2,
+        "peak_rss_bytes": int(decode_seconds), "load_average": 1.0,
         "measured_at": "2026-01-01T00:00:00+00:00", "test_sets": {"t": row},
     }  # fmt: skip
 

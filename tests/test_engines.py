@@ -171,17 +171,50 @@ def test_a_missing_map(broken):
         engines.load(folder, Search(vocabulary_map=True))
 
 
-@pytest.mark.parametrize("name", ["sentencepiece.model", "vmap.txt"])
-def test_a_tokenizer_or_map_of_another_model(broken, name):
-    folder = broken("int8")
-    description = json.loads((folder / "model.json").read_text())
-    description["sha256"] = {name: sha256(folder / name)}
-    (folder / "model.json").write_text(json.dumps(description))
+def listed(folder, *names):
+    """As exported: with the checksums of these files, of all of them if none is named. Folders before 0.6 had few."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("model.json", "README.md")]
+    checksums = {path.relative_to(folder).as_posix(): sha256(path) for path in files if not names or path.name in names}
+    redescribe(folder, sha256=checksums)
+    return folder
+
+
+def flip(path, place):
+    """One bit of a file, ``place`` of the way through it."""
+    data = bytearray(path.read_bytes())
+    data[int(place * len(data))] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("place", [0.5, 0.99])
+@pytest.mark.parametrize("name", ["model.bin", "sentencepiece.model", "vmap.txt", "shared_vocabulary.json"])
+def test_one_bit_that_flipped_is_found(broken, name, place):
+    folder = listed(broken("int8"))
     engines.load(folder, Search())
-    with open(folder / name, "ab") as file:
-        file.write(b"x\tx\n")
-    with pytest.raises(UserError, match=f"{name}: not the one this model was exported with; export the model again"):
+    flip(folder / name, place)
+    with pytest.raises(UserError, match=rf"{name}: damaged, or not the one this model was exported with; copy or exp"):
         engines.load(folder, Search())
+
+
+def test_a_baseline_is_checked_too(broken):
+    folder = listed(broken("opennmt-tf"))
+    flip(next(folder.glob("ckpt-*.data-*")), 0.5)
+    with pytest.raises(UserError, match=r"ckpt-1\.data-\S+: damaged"):
+        engines.load(folder, Search())
+
+
+def test_who_wants_it_loads_a_damaged_model(broken, batch):
+    folder = listed(broken("int8"))
+    flip(folder / "model.bin", 0.5)
+    assert len(engines.load(folder, Search(), checksums=False).translate(batch)) == len(batch)
+
+
+def test_an_older_folder_has_few_checksums_or_none(broken):
+    folder = listed(broken("int8"), "vmap.txt")
+    flip(folder / "model.bin", 0.5)
+    engines.load(folder, Search())
+    redescribe(folder, sha256={})
+    engines.load(folder, Search())
 
 
 def test_the_baseline_has_no_map(models):

@@ -51,7 +51,8 @@ def test_folder_holds_everything_and_says_what_it_is(weights, tmp_path):
     assert {path.name for path in folder.iterdir()} == {
         "model.bin", "shared_vocabulary.json", "sentencepiece.model", "vmap.txt", "model.json", "README.md",
     }  # fmt: skip
-    checksums = {name: sha256(folder / name) for name in ("sentencepiece.model", "vmap.txt")}
+    listed = ("model.bin", "sentencepiece.model", "shared_vocabulary.json", "vmap.txt")
+    checksums = {name: sha256(folder / name) for name in listed}
     assert json.loads((folder / "model.json").read_text()) == {**DESCRIPTION, "sha256": checksums}
     readme = (folder / "README.md").read_text()
     assert "1,234,567 parameters" in readme and "sequence-level distillation" in readme and "`vmap.txt`" in readme

@@ -122,11 +122,11 @@ def test_a_worker_killed(root, batch):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "model.bin").write_bytes(b"weights" * 9), "Marian cannot load this model, a file"),
+        (lambda folder: (folder / "model.bin").write_bytes(b"weights" * 9), "model.bin: damaged, or not the one"),
         (lambda folder: (folder / "model.bin").unlink(), "a file is damaged: Model file does not exist"),
-        (lambda folder: (folder / "vocab.yml").write_text('"</s>": 0\n'), "vocab.yml: not the one this model was exp"),
+        (lambda folder: (folder / "vocab.yml").write_text('"</s>": 0\n'), "vocab.yml: damaged, or not the one"),
         (lambda folder: (folder / "vocab.yml").unlink(), "a file is damaged: Vocabulary"),
-        (lambda folder: (folder / "shortlist.bin").write_bytes(b"list"), "shortlist.bin: not the one this model was"),
+        (lambda folder: (folder / "shortlist.bin").write_bytes(b"list"), "shortlist.bin: damaged, or not the one"),
         (lambda folder: (folder / "shortlist.bin").unlink(), r"shortlist.bin is missing; decode with --no-voc"),
     ],
 )

@@ -72,7 +72,7 @@ def made_up(monkeypatch):
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
         write_json(output, {
             "engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row},
-            "load_seconds": 1.0, "warmup_seconds": 0.1,
+            "checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1,
             "peak_rss_bytes": 50_000_000 * int(option(call, "--workers")),
         })  # fmt: skip
         return subprocess.CompletedProcess(call, 0)

@@ -1,6 +1,7 @@
 """Lines in, as many lines out, in order, whatever the window, the batches and the bytes."""
 
 import contextlib
+import hashlib
 import json
 import os
 import resource
@@ -495,3 +496,21 @@ def test_tuning_measures_for_real(model, tmp_path, monkeypatch):
     assert found["source_words_per_second"] > 0 and found["batch_tokens"] == 64
     done = run("--model", folder, text=b"abc\n")
     assert done.returncode == 0 and done.stdout.count(b"\n") == 1
+
+
+def test_a_damaged_model_is_one_line_and_can_be_let_through(tmp_path):
+    folder = shutil.copytree(folders()["int8"], tmp_path / "int8")
+    data = bytearray((folder / "model.bin").read_bytes())
+    description = json.loads((folder / "model.json").read_text())
+    checksum = hashlib.sha256(data).hexdigest()
+    (folder / "model.json").write_text(json.dumps(description | {"sha256": {"model.bin": checksum}}))
+    data[len(data) // 2] ^= 1
+    (folder / "model.bin").write_bytes(data)
+    call = [sys.executable, "-m", "decode.translate", "--model", str(folder), "--workers", "1"]
+    done = subprocess.run(call, input="a b\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr == (
+        f"error: {folder}/model.bin: damaged, or not the one this model was exported with; copy or export it again\n"
+    )
+    done = subprocess.run([*call, "--no-checksums"], input="a b\n", capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1

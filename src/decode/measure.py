@@ -1,7 +1,8 @@
 """One measurement: one process that loads one model folder once and decodes test sets with one configuration.
 
 The clock runs on loading (engine, its library, SentencePiece), tokenization, decoding and detokenization; a short
-warm-up before is reported apart. Peak memory is that of the whole process.
+warm-up before is reported apart. So is looking for damaged files, which comes first: the clock on loading starts with
+all files of the model folder read once. Peak memory is that of the whole process.
 """
 
 import argparse
@@ -11,12 +12,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from decode import engines
 from decode.pipeline import Pipeline
 from decode.translate import Translator, decoding_options, positive
 from decode.watch import peak_rss_bytes, watch
 from formats import records
 from formats.errors import UserError, command
 from formats.files import write_json, write_text
+from formats.loading import intact
 
 WARM_UP_SENTENCES = 8
 
@@ -84,12 +87,16 @@ def main() -> None:
     pin(args.cores)
     test_sets = {name: sources(path)[: args.sentences] for name, path in args.test_sets}
     start = time.perf_counter()
+    if args.checksums:
+        intact(args.model, engines.describe(args.model))
+    checksum_seconds = time.perf_counter() - start
+    start = time.perf_counter()
     switches = {
         name: getattr(args, name)
         for name in ("long_lines", "overlap", "sorting", "threads", "steps", "batch_sentences")
     }
     translator = Translator(
-        args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens, **switches
+        args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens, **switches, checksums=False
     )
     load_seconds = time.perf_counter() - start
     start = time.perf_counter()
@@ -107,6 +114,7 @@ def main() -> None:
         "effective_compute_type": engine.effective_compute_type,
         "library": engine.library,
         "int8_saturates": engine.int8_saturates,
+        "checksum_seconds": checksum_seconds,
         "load_seconds": load_seconds,
         "warmup_seconds": warmup_seconds,
         "peak_rss_bytes": peak_rss_bytes(),

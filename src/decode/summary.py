@@ -47,6 +47,7 @@ def figures(runs: list[Run], test_set: str) -> dict[str, Any]:
         "cpu_seconds": statistics.median(row["cpu_seconds"] for row in rows),
         "joules": statistics.median(energy) if energy else None,
         "others": max((row["others"] for row in rows if row["others"] is not None), default=None),
+        "checksum_seconds": statistics.median(run["checksum_seconds"] for run in runs),
         "warmup_seconds": statistics.median(run["warmup_seconds"] for run in runs),
         "peak_rss_bytes": max(run["peak_rss_bytes"] for run in runs),
         "load_average": max(run["load_average"] for run in runs),

@@ -43,7 +43,8 @@ class Translator(Pipeline):
     vocabulary_map: use the folder's map where it has one. workers: batches decoded at a time; one for each core
     unless given, one on a GPU. batch_tokens: if not given, what was found for this machine (decode.tune), else the
     paper's. threads: of each worker. long_lines: what has more than MAXIMUM_INPUT pieces is cut there, or split into
-    parts that are translated one by one. Raises UserError for a folder that cannot be decoded.
+    parts that are translated one by one. checksums: look for damaged files first. Raises UserError for a folder that
+    cannot be decoded.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Translator(Pipeline):
         steps: int | None = None,
         batch_sentences: int | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
+        checksums: bool = True,
     ):
         folder = Path(folder)
         workers = workers or (cores() if device == "cpu" else 1)
@@ -73,7 +75,7 @@ class Translator(Pipeline):
             steps=steps,
             device=device,
         )
-        self.engine = engines.load(folder, self.search)
+        self.engine = engines.load(folder, self.search, checksums)
         switches = {"overlap": overlap, "sorting": sorting, "batch_sentences": batch_sentences}
         super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **switches)
 
@@ -128,6 +130,7 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
         help=f"largest batch, with padding (default: {ONE_CORE}; {MANY_CORES} if many workers; {GPU} on a GPU)",
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--no-checksums", dest="checksums", action="store_false", help="load damaged files, too")
     parser.add_argument("--long-lines", choices=["cut", "split"], default="cut", help=f"of over {MAXIMUM_INPUT} pieces")
 
 
@@ -186,6 +189,7 @@ def main() -> None:
             args.batch_tokens,
             args.long_lines,
             device=args.device,
+            checksums=args.checksums,
         )
         stack.callback(translator.close)
         if translator.engine.int8_saturates:

@@ -8,7 +8,7 @@ from typing import Any
 
 from formats.errors import UserError, command
 from formats.files import read_json, sha256, whole, write_json, write_text
-from formats.loading import pieces, translator
+from formats.loading import intact, pieces, translator
 from formats.vocabulary_map import check
 
 README = """# {source}-{target} translation model "{system}" ({quantization})
@@ -29,7 +29,6 @@ ROLES = {
     "control": "A control: the same shape as a student, trained on the original data.",
     "untrained": "Untrained: its weights are random and what it says means nothing. It is there to be timed.",
 }
-SHARED = ("sentencepiece.model", "vmap.txt", "vocab.yml", "shortlist.bin")  # files that fit one vocabulary only
 ROWS = {
     "model.bin": "weights, as the engine reads them",
     "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
@@ -53,8 +52,8 @@ def make(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: 
         shutil.copy(sentencepiece, part / "sentencepiece.model")
         if vocabulary_map:
             shutil.copy(vocabulary_map, part / "vmap.txt")
-        checksums = {name: sha256(part / name) for name in SHARED if (part / name).exists()}
-        description = {**description, "sha256": checksums}  # of what a stranger's copy would do harm without a word
+        files = sorted(path for path in part.rglob("*") if path.is_file())
+        description = {**description, "sha256": {path.relative_to(part).as_posix(): sha256(path) for path in files}}
         write_json(part / "model.json", description)
         rows = "".join(f"| `{name}` | {what} |\n" for name, what in ROWS.items() if (part / name).exists())
         values = {**description, "role_sentence": ROLES[description["role"]], "rows": rows}
@@ -62,10 +61,11 @@ def make(description: dict, weights: Path, sentencepiece: Path, vocabulary_map: 
 
 
 def checked(folder: Path) -> dict[str, Any]:
-    """The description of a model folder that can be handed on. Raises UserError for one that would not open."""
+    """The description of a model folder that can be handed on. Raises UserError for one that is damaged."""
     description = read_json(folder / "model.json")
     if description["engine"] != "ctranslate2":
         raise UserError(f"{folder}: is for {description['engine']}; what is handed on is a CTranslate2 model")
+    intact(folder, description)
     translator(folder)
     pieces(folder / "sentencepiece.model")
     if description["vocabulary_map"]:

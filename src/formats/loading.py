@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Any
 import sentencepiece
 
 from formats.errors import UserError
+from formats.files import sha256
 
 if TYPE_CHECKING:
     import ctranslate2
+
+
+def intact(folder: Path, description: dict[str, Any]) -> None:
+    """Read the files of a model folder. Raises UserError for one whose checksum is not that of ``model.json``.
+
+    Folders of versions before 0.6 have the checksums of few files, or none. A file that is missing is for its reader
+    to name.
+    """
+    for name, checksum in description.get("sha256", {}).items():
+        if (folder / name).exists() and sha256(folder / name) != checksum:
+            raise UserError(
+                f"{folder / name}: damaged, or not the one this model was exported with; copy or export it again"
+            )
 
 
 def translator(folder: Path, **options) -> "ctranslate2.Translator":

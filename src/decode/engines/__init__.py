@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from formats import loading
 from formats.decoding import longest_output, prepare
 from formats.errors import UserError
-from formats.files import read_json, sha256
+from formats.files import read_json
 
 ENGINES = {  # name in model.json: module and class
     "ctranslate2": ("decode.engines.ctranslate2", "CTranslate2"),
@@ -83,14 +84,17 @@ def describe(folder: Path) -> dict[str, Any]:
     return description
 
 
-def load(folder: Path, search: Search) -> Engine:
-    """Load the model with the engine its folder names. Raises UserError for a tokenizer or map of another model."""
+def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
+    """Load the model with the engine its folder names.
+
+    Raises UserError for a file that is damaged, or another model's: ``checksums`` of all files are held against those
+    of ``model.json``, which reads every byte once more.
+    """
     description = describe(folder)
     if search.device != "cpu" and description["engine"] != "ctranslate2":
         raise UserError(f"{folder}: {description['engine']} decodes on the CPU here; leave out --device")
-    for name, checksum in description.get("sha256", {}).items():
-        if (folder / name).exists() and sha256(folder / name) != checksum:
-            raise UserError(f"{folder / name}: not the one this model was exported with; export the model again")
+    if checksums:
+        loading.intact(folder, description)
     prepare(description["quantization"], search.device)
     module, name = ENGINES[description["engine"]]
     return getattr(importlib.import_module(module), name)(folder, description, search)
