@@ -22,8 +22,10 @@ DELETED = object()
 
 
 @pytest.fixture(autouse=True)
-def machine(monkeypatch):
-    """These tests are about configurations, not about the machine they run on."""
+def machine(monkeypatch, tmp_path):
+    """These tests are about configurations, not about the machine they run on, nor about what was run there."""
+    monkeypatch.setattr(config, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(config, "int8_saturates", lambda: False)
     monkeypatch.setattr(config.ctranslate2, "get_supported_compute_types", lambda _: ALL_TYPES)
     grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"))
     monkeypatch.setitem(sys.modules, "distill.grammar", grammar)
@@ -353,6 +355,46 @@ def test_speed_needs_systems_that_ctranslate2_has(tmp_path):
         "students: two systems have the name wngt2020-base-untrained",
         "speed.systems.0: rnn is recurrent, and CTranslate2 has no such models",
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "saturates", "chosen"),
+    [
+        ({}, False, "int8"),
+        ({}, True, "float32"),
+        ({"compute_type": None}, True, "float32"),
+        ({"compute_type": "int8"}, True, "int8"),
+        ({"device": "cuda"}, True, "float16"),
+        ({"device": "cuda", "compute_type": "int8"}, False, "int8"),
+    ],
+)
+def test_teachers_compute_in_what_is_exact_here(tmp_path, monkeypatch, asked, saturates, chosen):
+    monkeypatch.setattr(config, "int8_saturates", lambda: saturates)
+    study = config.load(saved(tmp_path, edited("distillation", asked)))
+    assert study["distillation"]["compute_type"] == chosen
+    as_said = config.load(saved(tmp_path, edited("distillation", asked | {"compute_type": chosen})))
+    assert config.config_hash(study) == config.config_hash(as_said)
+
+
+def test_a_study_goes_on_with_the_type_it_began_with(tmp_path, monkeypatch):
+    path = saved(tmp_path, edited("distillation", {}))
+    begun = config.load(path)
+    config.note_teachers_type(begun)
+    monkeypatch.setattr(config, "int8_saturates", lambda: True)  # a node of a cluster, or another machine
+    assert config.load(path) == begun
+    told = config.load(saved(tmp_path, edited("distillation", {"compute_type": "float32"})))
+    assert told["distillation"]["compute_type"] == "float32"
+
+
+@pytest.mark.parametrize(
+    ("asked", "warned"), [("int8", True), ("int8_float32", True), ("float32", False), (None, False)]
+)
+def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, asked, warned):
+    monkeypatch.setattr(config, "int8_saturates", lambda: True)
+    monkeypatch.setattr(config, "warning", lambda what: f"warning: {what}: x")
+    study = config.load(saved(tmp_path, edited("distillation.compute_type", "int8")))
+    study["distillation"]["compute_type"] = asked or config._teachers_type(study)
+    assert list(config.warnings(study)) == (["warning: distillation.compute_type: x"] if warned else [])
 
 
 def test_a_type_this_cpu_lacks(monkeypatch):

@@ -21,12 +21,15 @@ import yaml
 
 from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
 from distill.systems import ORIGINAL, systems, untrained
-from formats.decoding import HALF_TYPES, has_onemkl
+from formats.cpu import has_onemkl, int8_saturates, warning
+from formats.decoding import HALF_TYPES
 from formats.errors import UserError, command
+from formats.files import read_json, write_json
 from formats.prices import prices
 from formats.shape import registry, shape
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
+RESULTS = Path("results")
 EXPORTED_TYPES = ("float32", "int16", "int8")
 ROLES_NEEDED = ("train", "dev", "test")
 RESERVED_STUDY = "reference"  # results/reference is in git
@@ -56,10 +59,41 @@ def load(path: str | Path) -> Config:
     if not problems:
         config = _filled(_with_own_training(_with_own_cleaning(_with_named_shapes(config))), _schema())
         config["prices"] = _with_price(config["prices"])
+        config["distillation"]["compute_type"] = config["distillation"]["compute_type"] or _teachers_type(config)
         problems = list(_study_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config
+
+
+def _teachers_type(config: Config) -> str:
+    """What teachers compute in where the study does not say.
+
+    On a CPU, what this study was last run with, so that the nodes of a cluster and a machine that goes on with it take
+    the same, whatever their CPUs; else int8 where its products are exact here, float32 where they are not.
+    """
+    if config["distillation"]["device"] == "cuda":
+        return "float16"
+    if (noted := _note(config)).exists():
+        return read_json(noted)["compute_type"]
+    return "float32" if int8_saturates() else "int8"
+
+
+def _note(config: Config) -> Path:
+    return RESULTS / config["study"] / "distillation.json"
+
+
+def note_teachers_type(config: Config) -> None:
+    """Keep the type that the teachers of this run compute in for the next load()."""
+    if config["distillation"]["device"] == "cpu":
+        write_json(_note(config), {"compute_type": config["distillation"]["compute_type"]})
+
+
+def warnings(config: Config) -> Iterator[str]:
+    """What is allowed, but costs quality on this machine; a line each."""
+    asked = config["distillation"]
+    if config["teachers"] and asked["device"] == "cpu" and asked["compute_type"].startswith("int8"):
+        yield from filter(None, [warning("distillation.compute_type")])
 
 
 def _with_price(asked: Config) -> Config:

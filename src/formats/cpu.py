@@ -90,8 +90,8 @@ def warning(name: object) -> str | None:
     """What to tell whoever computes in int8 here, in one line; None where it is exact. name: of the model."""
     if not int8_saturates():
         return None
-    way = "" if intel() else f", or {USE_MKL}=1, which is exact but slow"
+    way = "" if intel() else f"; so is int8 with {USE_MKL}=1, slowly"
     return (
-        f"warning: {name}: {described()} does not add 8-bit products exactly without VNNI instructions: expect worse "
-        f"translations than in float32; take a float32 model{way}"
+        f"warning: {name}: {described()} does not add 8-bit products exactly without VNNI instructions, which costs "
+        f"quality; float32 is exact{way}"
     )

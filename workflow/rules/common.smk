@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from distill.config import config_hash, languages, load
+from distill.config import config_hash, languages, load, note_teachers_type, warnings
 from distill.estimate import estimate
 from distill.fetch import available, read_unchecked
 from distill.systems import (
@@ -109,6 +109,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"could not be checked: {line}", file=sys.stderr)
     for line in absent_teachers(config):
         print(f"teacher is not there: {line}", file=sys.stderr)
+    for line in warnings(config):
+        print(line, file=sys.stderr)
     if line := read_unchecked(config):
         print(line, file=sys.stderr)
 
@@ -126,6 +128,7 @@ onstart:
         fcntl.flock(workflow.study_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise WorkflowError(f"another snakemake is running the study {config['study']} in {STUDY}") from None
+    note_teachers_type(config)  # before any job, which may run on another machine
 
 
 def source(corpus):
