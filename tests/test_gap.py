@@ -14,7 +14,7 @@ from sacrebleu import corpus_bleu
 from decode import engines, gap_plot, gap_table, outputs
 from formats import records
 from formats.errors import UserError
-from formats.files import sha256
+from formats.files import sha256, write_json
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
 
@@ -71,6 +71,14 @@ def study(tmp_path_factory):
         "4",
     ]
     command += ["--beam-sizes", "1", "4", "--outputs", folder, "--test-sets", f"t={folder}/t.tsv.zst"]
+    for name in noise:
+        if name.startswith("s-"):
+            shares = {"pairs": 1.0} if "original" in name else {"pairs": 0.5, "text": 0.5}
+            seen = {"sentences": {"pairs": 1000} | ({} if "original" in name else {"text": 300}), "drop_worst": 0}
+            teachers = [] if "original" in name else ["ensemble"]
+            write_json(folder / name / "learned.json", {"system": name, "shares": shares, "teachers": teachers,
+                                                        "targets": "best", **seen})  # fmt: skip
+    command += ["--learned", *folder.glob("s-*/learned.json")]
     subprocess.run(
         [*command, "--target-language", "de", "--config-hash", "abc", "--output", folder / "gap.json"],
         check=True,
@@ -118,9 +126,11 @@ def test_seeds_are_put_together_and_tested_one_by_one(study):
     group = groups["s", "distilled"]
     assert group["seeds"] == 2 and group["bleu"] == pytest.approx(sum(seeds) / 2)
     assert (group["bleu_min"], group["bleu_max"]) == (min(seeds), max(seeds))
-    (twin,) = found["twins"]
-    assert (twin["mixture"], twin["than"], twin["seeds"]) == ("distilled", "original", [1, 2])
-    assert min(twin["bleu_deltas"]) > 10 and max(twin["bleu_p"]) < 0.01
+    (pair,) = found["comparisons"]
+    assert (pair["mixture"], pair["than"], pair["seeds"]) == ("distilled", "original", [1, 2])
+    assert (pair["twins"], pair["difference"]) == (False, "distillation and 300 more sentences")
+    assert group["sentences"] == 1300 and groups["s", "original"]["sentences"] == 1000
+    assert min(pair["bleu_deltas"]) > 10 and max(pair["bleu_p"]) < 0.01
 
 
 def test_the_sentences_that_differ_most(study):
@@ -158,11 +168,12 @@ def test_a_gap_without_a_beam_is_refused(tmp_path):
 def test_table_and_plot(study, tmp_path):
     folder, found, _ = study
     text = gap_table.markdown(found)
+    assert "| distillation and 300 more sentences |" in text and "| 1,300 " in text and "only twins" in text.lower()
     assert "s, distilled" in text and "+" in text and text.count("| reference ") == 10
     assert found["test_sets"]["t"]["beams"]["beam 1"]["systems"][0]["bleu_signature"] in text
     plot = [sys.executable, "-m", "decode.gap_plot", "--gap", folder / "gap.json", "--output", tmp_path / "x.svg"]
     subprocess.run(plot, check=True, capture_output=True)
-    assert "s, original" in (tmp_path / "x.svg").read_text()
+    assert "s, original: 1,000 sentences" in (tmp_path / "x.svg").read_text()
     (tmp_path / "x.json").write_text("[]")
     table = [sys.executable, "-m", "decode.gap_table", "--gap", tmp_path / "x.json", "--output", tmp_path / "y"]
     done = subprocess.run(table, capture_output=True, text=True)

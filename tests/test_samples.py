@@ -130,6 +130,7 @@ def test_page_from_measurements_alone(tmp_path):
     text = render(tmp_path)
     shown = "".join(Outline(text).text)
     assert "deep-control" in shown and "test_2017_flickr" in shown and "tok:13a" in shown
+    assert "distillation and 44,929 more sentences" in Outline(text).text
     assert measurements.RULE in shown and "best model, deep, int8 greedy map" in shown
     assert not {"Training", "Cleaning", "Times"} & set(Outline(text).text)
 

@@ -15,6 +15,7 @@ from sacrebleu.significance import PairedTest
 from decode import score
 from formats import records
 from formats.errors import UserError
+from formats.files import write_json
 
 GENERATOR = random.Random(1)
 TEXT = "der die das ein eine Hund Katze Mann läuft sitzt springt, und auf im Gras Wasser. rot groß 3,5 schnell"
@@ -110,6 +111,39 @@ def test_the_dev_set_is_scored_by_configuration_and_is_no_test_set(study):
     assert [record["dev_bleu"] for record in found[1:]] == [found[-1]["bleu"]] * 3
     with pytest.raises(UserError, match=r"all\.json: test set val is not among --test-sets"):
         run()
+
+
+def learned(folder, system, more=None, **values):
+    seen = {"pairs": 100, **(more or {})}
+    about = {"shares": {name: 1 / len(seen) for name in seen}, "sentences": seen, "teachers": ["teacher"]}
+    write_json(folder / f"{system}.json", about | {"system": system, "targets": "best", "drop_worst": 0} | values)
+    return str(folder / f"{system}.json")
+
+
+def test_a_student_is_compared_with_its_twin_and_else_the_sentences_are_counted(study):
+    folder, run = study
+    path = folder / "decoding/all.json"
+    rows = json.loads(path.read_text())
+    student, control = rows[2:]
+    more = student | {"system": "tiny-more", "output": "good.txt"}
+    far = control | {"system": "tiny-far-original", "output": "similar.txt"}
+    path.write_text(json.dumps([*rows[:2], student, more, far, control]))
+    files = [
+        learned(folder, "tiny"),
+        learned(folder, "tiny-more", {"text": 2000}),
+        learned(folder, "tiny-original", teachers=[], targets="original"),
+        learned(folder, "tiny-far-original", {"far": 30}, teachers=[], targets="original"),
+    ]
+    found = {record["system"]: record for record in run("--learned", *files)}
+    assert found["tiny"]["control"] == "tiny-original" and found["tiny"]["control_difference"] == "distillation"
+    other = found["tiny-more"]
+    assert other["control"] == "tiny-far-original" and other["bleu_delta_control"] == pytest.approx(
+        other["bleu"] - found["tiny-far-original"]["bleu"]
+    )
+    assert other["control_difference"] == "distillation, 2,000 more sentences and 30 fewer sentences"
+    assert found["teacher"]["control"] is found["tiny-original"]["control"] is None
+    alone = run()  # not told what they learned from
+    assert [record["control_difference"] for record in alone] == [None] * 6
 
 
 def test_only_equal_settings_are_compared_with_the_control(study):

@@ -219,6 +219,18 @@ def test_markdown_has_a_table_for_each_test_set(records):
         assert "tok:13a" in part and "p < 0.05" in part
 
 
+def test_notes_say_what_sets_a_student_and_its_control_apart(timed):
+    words = "distillation and 44,929 more sentences"
+    assert f"(deep to deep-control: {words}; only twins," in table.notes(timed)
+    untold = [record | {"control_difference": None} for record in timed]
+    assert "(deep to deep-control: what sets their trainings apart was not recorded;" in table.notes(untold)
+    assert "deep-control" not in table.notes(only(timed, role="teacher"))
+    record = measurements.full_precision(timed, "deep")
+    expected = {"bleu": record["bleu_delta_control"], "p": record["bleu_p_control"]}
+    found = headline(timed)["test_sets"][TIMED]["to_control"]
+    assert found == {"deep": {"control": "deep-control", "difference": words, **expected}}
+
+
 def test_terminal_fits_and_names_what_is_there(tmp_path, records):
     text = table.terminal(records, tmp_path)
     replaced = [r | {"compute_type": "int16"} if r["compute_type"] == "int8" else r for r in records]

@@ -172,6 +172,18 @@ def test_every_system_is_measured_in_every_way(finished):
     }
 
 
+def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_is_worth(finished):
+    measurements = json.loads((finished / "measurements.json").read_text())
+    text = {record[0] for record in records.read(finished / "corpora/clean/grammar_english.tsv.zst")}
+    read = {record[0] for record in records.read(finished / "training/distilled.1.tsv.zst")}
+    differences = {m["control_difference"] for m in measurements if m["system"] == "deep"}
+    (words,) = differences
+    more = int(re.fullmatch(r"distillation and ([\d,]+) more sentences", words)[1].replace(",", ""))
+    passes = json.loads((finished / "systems/deep/learning.json").read_text())["seen"]["passes"]
+    assert 0 < more <= len(text & read) and (passes < 1 or more == len(text & read))
+    assert words in (finished / "report/table.md").read_text()
+
+
 def test_the_report_is_there(finished):
     for name in ("report.html", "table.md", "measurements.csv", "headline.json"):
         assert (finished / "report" / name).stat().st_size > 100
@@ -220,7 +232,10 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     beams = gap["test_sets"]["test"]["beams"]
     names = ["first", "second", "ensemble", "deep", "deep-interpolated", "rnn-original"]
     assert [row["system"] for row in beams["beam 3"]["systems"]] == names
-    assert [(twin["mixture"], twin["than"]) for twin in beams["beam 3"]["twins"]] == [("distilled", "interpolated")]
+    (pair,) = beams["beam 3"]["comparisons"]
+    assert (pair["mixture"], pair["than"], pair["twins"]) == ("distilled", "interpolated", False)
+    assert pair["difference"].startswith("best against interpolated targets and ")
+    assert pair["difference"].endswith(" more sentences")
     ensemble = next(row for row in beams["beam 3"]["systems"] if row["system"] == "ensemble")
     assert ensemble["agreement_exact"] == 1 and ensemble["bleu_p_teacher"] == 1
 

@@ -2,7 +2,8 @@
 
 Every system is scored with every beam size on every test set, against the references and against the teacher's output
 (the ensemble's, if there are several teachers). Differences are tested with sacreBLEU's paired bootstrap: a system
-against the teacher, and a student against itself trained on another mixture, seed by seed.
+against the teacher, and a student against itself trained on another mixture, seed by seed, with what sets the two
+trainings apart.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
+from decode import twins
 from decode.measure import named_path
 from decode.samples import read_output
 from decode.score import Scorer, TestSet, p_value
@@ -104,18 +106,20 @@ def grouped(rows: list[Row]) -> list[Row]:
     """Mean and spread over the seeds of a student and mixture."""
     groups = []
     for (student, mixture), same in itertools.groupby(rows, key=lambda row: (row["student"], row["mixture"])):
+        same = list(same)
         values = [row["bleu"] for row in same]
         spread = {"bleu": statistics.mean(values), "bleu_min": min(values), "bleu_max": max(values)}
-        groups.append({"student": student, "mixture": mixture, "seeds": len(values)} | spread)
+        learned = same[0].get("learned")
+        sentences = learned and sum(learned["sentences"].values())
+        groups.append({"student": student, "mixture": mixture, "seeds": len(values), "sentences": sentences} | spread)
     return groups
 
 
-def twins(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
-    """Every student against itself with another mixture, seed by seed."""
+def comparisons(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
+    """Every student against itself with another mixture, the original data last, seed by seed."""
     students: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
-        if row["role"] != "teacher":
-            students.setdefault(row["student"], {}).setdefault(row["mixture"], []).append(row)
+    for row in sorted((row for row in rows if row["role"] != "teacher"), key=lambda row: row["role"] == "control"):
+        students.setdefault(row["student"], {}).setdefault(row["mixture"], []).append(row)
     for student, mixtures in students.items():
         for one, other in itertools.combinations(mixtures, 2):
             pairs = [(a, b) for a in mixtures[one] for b in mixtures[other] if a["seed"] == b["seed"]]
@@ -126,11 +130,22 @@ def twins(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Itera
                     "student": student,
                     "mixture": one,
                     "than": other,
+                    **apart(*pairs[0]),
                     "seeds": [a["seed"] for a, _ in pairs],
                     "bleu_delta": statistics.mean(differences),
                     "bleu_deltas": differences,
                     "bleu_p": p_values,
                 }
+
+
+def apart(one: Row, other: Row) -> Row:
+    """Whether two systems are twins, and what sets them apart; None where it is not known what they learned from."""
+    both = [row["learned"] for row in (one, other) if row.get("learned")]
+    known = len(both) == 2
+    return {
+        "twins": twins.same_sentences(*both) if known else None,
+        "difference": twins.difference(*both) if known else None,
+    }
 
 
 def explain(
@@ -143,7 +158,8 @@ def explain(
 ) -> Row:
     """All of the above for every test set and beam size.
 
-    systems: system, role, student, mixture and seed of each; teacher: which of them, and the beam it translates with.
+    systems: system, role, student, mixture and seed of each, and what it learned from (decode.twins) if that is known;
+    teacher: which of them, and the beam it translates with.
     """
     name_of_teacher, beam_of_teacher = teacher
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
@@ -166,7 +182,7 @@ def of_beam(systems: list[Row], test_set: Compared, outputs: Path, file: str) ->
     """The systems that have an output of this name: an ensemble has no greedy one."""
     paths = {s["system"]: outputs / s["system"] / file for s in systems if (outputs / s["system"] / file).exists()}
     rows = [{**system, **test_set.row(paths[system["system"]])} for system in systems if system["system"] in paths]
-    return {"systems": rows, "groups": grouped(rows), "twins": list(twins(rows, test_set, paths))}
+    return {"systems": rows, "groups": grouped(rows), "comparisons": list(comparisons(rows, test_set, paths))}
 
 
 def main() -> None:
@@ -174,6 +190,7 @@ def main() -> None:
     parser.add_argument(
         "--systems", type=json.loads, required=True, help="JSON list: system, role, student, mixture, seed"
     )
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of distill.learned of the systems")
     parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
     parser.add_argument("--teacher-beam", type=int, required=True, help="beam it translates the training data with")
     parser.add_argument("--beam-sizes", type=int, nargs="+", required=True)
@@ -183,8 +200,9 @@ def main() -> None:
     parser.add_argument("--config-hash", required=True, help="of the study")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
+    learned = twins.read(args.learned)
     result = explain(
-        args.systems,
+        [system | {"learned": learned.get(system["system"])} for system in args.systems],
         (args.teacher, args.teacher_beam),
         args.beam_sizes,
         dict(args.test_sets),

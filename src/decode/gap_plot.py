@@ -64,7 +64,10 @@ def bars(axes: Axes, found: dict[str, Any], groups: list[str], colors: dict[str,
         axes.text(group["bleu_max"], place, f"  {group['bleu']:.2f}", va="center", fontsize=7.5)
     for row in found["systems"]:
         axes.plot(row["bleu"], groups.index(label(row)), marker="o", markersize=3.5, color=colors[label(row)])
-    axes.set_yticks(range(len(groups)), groups)
+    seen = {label(group): group["sentences"] for group in found["groups"]}
+    axes.set_yticks(
+        range(len(groups)), [f"{name}: {seen[name]:,} sentences" if seen.get(name) else name for name in groups]
+    )
     axes.set_ylim(len(groups) - 0.4, -0.6)
     axes.set_xlim(left=max(0, lowest - 5))
     axes.grid(axis="y", visible=False)

@@ -1,4 +1,4 @@
-"""The gap between teacher and students as tables in Markdown: scores, twins, and sentences where they differ most."""
+"""The gap between teacher and students as tables in Markdown: scores, comparisons, sentences where they differ most."""
 
 import argparse
 from collections.abc import Iterator
@@ -12,10 +12,13 @@ from formats.errors import command
 from formats.files import write_text
 
 SIGNIFICANT = 0.05
+NONE = "–"
 NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
 beam {teacher_beam}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
 teacher": BLEU against the teacher's output, and the share of sentences that are the same. "lower-cased": BLEU without
-regard to case, for comparison with papers that report it."""
+regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once."""
+APART = """What sets the two trainings apart is in the column "difference". Only twins, which learned from the same
+sentences, say what distillation is worth; where one training saw more sentences than the other, they are counted."""
 
 
 def mean(rows: list[dict[str, Any]], key: str) -> float:
@@ -37,6 +40,7 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
                 "system": label(group),
                 "search": "greedy" if beam == "beam 1" else beam,
                 "seeds": group["seeds"],
+                "sentences": f"{group['sentences']:,}" if group["sentences"] else NONE,
                 "BLEU": f"{group['bleu']:.2f}{spread}",
                 "lower-cased": f"{mean(rows, 'bleu_lowercased'):.2f}",
                 "chrF": f"{mean(rows, 'chrf'):.2f}",
@@ -48,16 +52,17 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
 def comparisons(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
     """A row for each student, pair of mixtures and beam size."""
     for beam, found in test_set["beams"].items():
-        for twin in found["twins"]:
+        for pair in found["comparisons"]:
             each = ", ".join(
-                f"{delta:+.2f} (p = {p:.3f})" for delta, p in zip(twin["bleu_deltas"], twin["bleu_p"], strict=True)
+                f"{delta:+.2f} (p = {p:.3f})" for delta, p in zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
             )
             yield {
-                "student": twin["student"],
+                "student": pair["student"],
                 "search": "greedy" if beam == "beam 1" else beam,
-                "learned from": twin["mixture"],
-                "rather than": twin["than"],
-                "BLEU": f"{twin['bleu_delta']:+.2f}{star(twin['bleu_p'])}",
+                "learned from": pair["mixture"],
+                "rather than": pair["than"],
+                "difference": pair["difference"] or NONE,
+                "BLEU": f"{pair['bleu_delta']:+.2f}{star(pair['bleu_p'])}",
                 "seed by seed": each,
             }
 
@@ -80,7 +85,7 @@ def markdown(gap: dict[str, Any]) -> str:
             tabulate(scores(test_set), "keys", "pipe", disable_numparse=True) + "\n",
         ]
         if pairs := list(comparisons(test_set)):
-            parts += ["### What it learned from\n", tabulate(pairs, "keys", "pipe") + "\n"]
+            parts += ["### What it learned from\n", APART + "\n", tabulate(pairs, "keys", "pipe") + "\n"]
         parts.append(sentences(test_set))
     beams = [found for test_set in gap["test_sets"].values() for found in test_set["beams"].values()]
     signatures = {row["bleu_signature"] for found in beams for row in found["systems"]}

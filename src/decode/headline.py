@@ -19,6 +19,7 @@ def headline(records: list[Record]) -> dict[str, Any]:
 def of_test_set(records: list[Record]) -> dict[str, Any]:
     return {
         "bleu": {system: quality(records, system) for system in measurements.systems(records)},
+        "to_control": to_control(records),
         "int8_minus_float32": by_beam(records, "compute_type", "int8", "float32"),
         "map_minus_no_map": by_beam(records, "vocabulary_map", True, False),
     }
@@ -29,6 +30,17 @@ def quality(records: list[Record], system: str) -> dict[str, Any]:
     record = measurements.full_precision(records, system) or measurements.baseline(records, system)
     known = measurements.systems(records)[system]
     return {"role": known["role"], "parameters": known["parameters"], "bleu": record and record["bleu"]}
+
+
+def to_control(records: list[Record]) -> dict[str, Any]:
+    """BLEU of students at beam 4 and full precision minus that of their controls, and what sets the trainings apart."""
+    found = {}
+    for system, (control, difference) in measurements.controls(records).items():
+        record = measurements.full_precision(records, system)
+        if record and record["bleu_delta_control"] is not None:
+            values = {"bleu": record["bleu_delta_control"], "p": record["bleu_p_control"]}
+            found[system] = {"control": control, "difference": difference} | values
+    return found
 
 
 def by_beam(records: list[Record], setting: str, value: Any, reference: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ MARKS = {
     "~": "other processes used the cores meanwhile; such a speed is no result",
     "?": "too short to tell whether others used the cores",
 }
+UNKNOWN = "what sets their trainings apart was not recorded"
 SATURATES = "saturates"  # said of a type whose products of matrices may be cut off on this CPU (formats.cpu)
 CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # tells a study's rows apart
 STUDENTS = ("student", "control")  # the roles of what a configuration calls students
@@ -200,6 +201,15 @@ def configuration(record: Record) -> str:
 def title(record: Record) -> str:
     """The system and how it was decoded: ``tiny int8 greedy map``."""
     return f"{record['system']} {configuration(record)}"
+
+
+def controls(records: list[Record]) -> dict[str, tuple[str, str]]:
+    """For each student that has a control the name of the control, and what sets the two trainings apart."""
+    return {
+        record["system"]: (record["control"], record.get("control_difference") or UNKNOWN)
+        for record in records
+        if record.get("control")
+    }
 
 
 def verdict(records: list[Record], record: Record) -> str:

@@ -2,7 +2,8 @@
 
 BLEU and chrF are sacreBLEU's, on detokenised, cased text. The significance of a difference in BLEU is sacreBLEU's
 paired bootstrap (Koehn 2004, centred as in Moses): each record against the teacher at full precision (CTranslate2,
-float32, beam 4, no map), and a distilled student against its control decoded in the same way.
+float32, beam 4, no map), and a distilled student against its control decoded in the same way: its twin, if one control
+learned from the same sentences. The record says what sets the two apart.
 
 Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence. What was
 measured for its speed only has no scores.
@@ -20,8 +21,10 @@ import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
+from decode import twins
 from decode.measure import named_path
-from decode.measurements import CONFIGURATION, Record, find, full_precision, of_test_set
+from decode.measurements import CONFIGURATION, Record, full_precision, of_test_set
+from decode.twins import Learned
 from formats import records
 from formats.errors import UserError, command
 from formats.files import read_json, write_json
@@ -122,19 +125,36 @@ def compare(name: str, record: Record, other: Record | None, resamples: dict[str
     return {f"bleu_delta_{name}": difference, f"bleu_p_{name}": p}
 
 
+def control(record: Record, measured: list[Record], learned: dict[str, Learned]) -> Record | None:
+    """The same student trained on the original data and decoded in the same way: the twin, if there is one."""
+    if record["role"] != "student":
+        return None
+    equal = ("student", "seed", *SETTINGS)
+    found = [r for r in measured if r["role"] == "control" and all(r.get(key) == record.get(key) for key in equal)]
+    known = [r for r in found if {r["system"], record["system"]} <= learned.keys()]
+    same = (r for r in known if twins.same_sentences(learned[record["system"]], learned[r["system"]]))
+    return next(same, found[0] if found else None)
+
+
 def comparisons(
-    record: Record, measured: list[Record], resamples: dict[str, np.ndarray], teacher: str | None
+    record: Record,
+    measured: list[Record],
+    resamples: dict[str, np.ndarray],
+    teacher: str | None,
+    learned: dict[str, Learned],
 ) -> Record:
-    """What sets a record apart from the teacher and its control. resamples: BLEU of the resamples by output."""
+    """What sets a record apart from the teacher and its control. resamples: BLEU of the resamples by output.
+
+    ``control`` is the name of the control, ``control_difference`` what sets their trainings apart.
+    """
     measured = of_test_set(measured, record["test_set"])
     reference = full_precision(measured, teacher) if teacher else None
-    settings = {name: record[name] for name in SETTINGS}
-    student = record.get("student") if record["role"] == "student" else None
-    control = (
-        find([r for r in measured if r.get("student") == student], role="control", **settings) if student else None
-    )
-    against = compare("teacher", record, reference, resamples) | compare("control", record, control, resamples)
-    return against | {"teacher": teacher}
+    other = control(record, measured, learned)
+    against = compare("teacher", record, reference, resamples) | compare("control", record, other, resamples)
+    names = (record["system"], other["system"]) if other else ()
+    both = [learned[name] for name in names if name in learned]
+    about = {"teacher": teacher, "control": other and other["system"]}
+    return against | about | {"control_difference": twins.difference(*both) if len(both) == 2 else None}
 
 
 def dev_scores(found: list[tuple[Path, Record]], dev: Path, language: str) -> dict[tuple, float]:
@@ -155,6 +175,7 @@ def main() -> None:
     parser.add_argument("--dev", type=named_path, help="name=path of the dev set, by which the best model is chosen")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--teacher", help="the system that all others are held against")
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of distill.learned of the systems")
     parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")
@@ -179,7 +200,9 @@ def main() -> None:
         about = {"output": place, "config_hash": args.config_hash}
         about |= {"dev_set": dev, "dev_bleu": scored.get(configured(record))}
         measured.append(record | scores | about)
-    write_json(args.output, [record | comparisons(record, measured, resamples, args.teacher) for record in measured])
+    learned = twins.read(args.learned)
+    rows = (record | comparisons(record, measured, resamples, args.teacher, learned) for record in measured)
+    write_json(args.output, list(rows))
 
 
 if __name__ == "__main__":

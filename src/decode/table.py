@@ -25,8 +25,8 @@ LEFT = {"", "system", "role", "engine", "type", "decoding", "map"}
 NOTES = """
 Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
 in which the stages overlap. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
-Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to the control \
-decoded in the same way; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
+Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to a control \
+decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
 """
 
 
@@ -89,11 +89,21 @@ def notes(records: list[Record]) -> str:
         cpu=records[0].get("cpu", "an unknown machine"),
         beam=measurements.BEAM,
         teacher=f" {name}" if (name := records[0].get("teacher")) else "",
+        controls=controls(records),
         significant=SIGNIFICANT,
         bleu=records[0].get("bleu_signature"),
         chrf=records[0].get("chrf_signature"),
         marks=f" {marks}" if (marks := measurements.marks(records)) else "",
     )
+
+
+def controls(records: list[Record]) -> str:
+    """Which control each student is held against, and what sets the two apart, as a part of a sentence."""
+    found = measurements.controls(records)
+    if not found:
+        return ""
+    pairs = "; ".join(f"{name} to {other}: {apart}" for name, (other, apart) in found.items())
+    return f" ({pairs}; only twins, which learned from the same sentences, say what distillation is worth)"
 
 
 def markdown(records: list[Record]) -> str:

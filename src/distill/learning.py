@@ -59,6 +59,20 @@ def mixture(epochs: list[dict[str, Any]], passes: float) -> dict[str, Any]:
     }
 
 
+def sentences(epochs: list[dict[str, Any]], passes: float) -> dict[str, int]:
+    """How many different sentences of each corpus a training saw in so many ``passes`` through the ``epochs``.
+
+    Epochs draw from one endless stream of all sentences of a corpus, so none comes again before all have come. An epoch
+    that was read in part counts by that part.
+    """
+    seen: dict[str, float] = {}
+    for number, epoch in enumerate(epochs):
+        read = min(reads(passes, number, len(epochs)), 1.0)
+        for corpus in epoch["corpora"]:
+            seen[corpus["name"]] = min(seen.get(corpus["name"], 0.0) + corpus["drawn"] * read, corpus["lines"])
+    return {name: round(count) for name, count in seen.items()}
+
+
 def reads(passes: float, number: int, epochs: int) -> float:
     """How often epoch ``number`` (from 0) of so many was read in so many passes, the last one perhaps in part."""
     whole, begun = divmod(int(passes), epochs)

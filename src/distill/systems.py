@@ -98,6 +98,18 @@ def learned_from(config: dict[str, Any], mixture: str) -> list[str]:
     return [entry["teacher"]] if entry["teacher"] else list(config["teachers"])
 
 
+def mixed(config: dict[str, Any], mixture: str) -> dict[str, Any]:
+    """What a mixture is made of: whose translations, the corpora with their shares, what is dropped."""
+    entry = config["mixtures"].get(mixture, {"targets": "original", "drop_worst": 0})
+    given = weights(config, mixture)
+    return {
+        "targets": entry["targets"],
+        "teachers": learned_from(config, mixture),
+        "shares": {name: round(weight / sum(given.values()), 6) for name, weight in sorted(given.items())},
+        "drop_worst": entry["drop_worst"],
+    }
+
+
 def absent_teachers(config: dict[str, Any]) -> list[str]:
     """What is missing of the teachers that are not trained here, a line for each file or folder."""
     teachers = config["teachers"] | (

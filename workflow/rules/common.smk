@@ -13,6 +13,7 @@ from distill.systems import (
     absent_teachers,
     first_seed,
     learned_from,
+    mixed,
     systems,
     untrained,
     weights,

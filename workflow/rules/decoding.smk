@@ -45,6 +45,7 @@ rule score:
     """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
     input:
         records=expand(f"{STUDY}/decoding/{{system}}.json", system=MEASURED),
+        learned=expand(rules.learned.output.learned, system=MEASURED),
         test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
     output:
         measurements=report(
@@ -71,5 +72,5 @@ rule score:
         teacher=f"--teacher {REFERENCE}" if REFERENCE else "",
     shell:
         "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
-        " {params.teacher} --dev {params.dev}"
+        " {params.teacher} --dev {params.dev} --learned {input.learned}"
         " --target-language {params.language} --output {output.measurements} 2> {log}"

@@ -52,6 +52,7 @@ rule foreign_outputs:
 rule gap:
     input:
         outputs=[f"{STUDY}/outputs/{name}" for name in TRAINED],
+        learned=expand(rules.learned.output.learned, system=TRAINED),
         foreign=expand(rules.foreign_outputs.output.text, foreign=FOREIGN, corpus=CORPORA["test"]),
         test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
     output:
@@ -78,7 +79,7 @@ rule gap:
     shell:
         "python -m decode.gap --systems {params.systems:q} --teacher {params.teacher} --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes}"
         " --outputs {params.outputs} --test-sets {params.test_sets} --target-language {params.language}"
-        " --config-hash {params.config_hash} --output {output.gap} 2> {log}"
+        " --learned {input.learned} --config-hash {params.config_hash} --output {output.gap} 2> {log}"
 
 
 rule gap_table:

@@ -92,3 +92,29 @@ use rule train_teacher as train_student with:
     wildcard_constraints:
         system="|".join(map(re.escape, (name for name in TRAINED if name not in TEACHERS))),
     priority: 10
+
+
+rule learned:
+    """What a training saw, which decides whether two students can be compared as twins."""
+    input:
+        learning=f"{STUDY}/systems/{{system}}/learning.json",
+        epochs=lambda w: expand(rules.sample.output.counts, mixture=SYSTEMS[w.system].mixture, epoch=EPOCHS),
+    output:
+        learned=f"{STUDY}/systems/{{system}}/learned.json",
+    log:
+        f"{STUDY}/logs/learned_{{system}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/learned_{{system}}.tsv"
+    wildcard_constraints:
+        system="|".join(map(re.escape, TRAINED)),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        mixture=lambda w: json.dumps(mixed(config, SYSTEMS[w.system].mixture)),
+    shell:
+        "python -m distill.learned --mixture {params.mixture:q} --learning {input.learning} --epochs {input.epochs}"
+        " --output {output.learned} 2> {log}"

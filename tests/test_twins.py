@@ -1,0 +1,122 @@
+"""What sets two trainings apart: counted in what they read, and said in words."""
+
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from decode import twins
+from distill import config, learned, sample
+from distill.learning import sentences
+from distill.systems import mixed
+from formats import records
+from formats.errors import UserError
+from formats.files import read_json, write_json
+
+ORIGINAL = {
+    "targets": "original",
+    "teachers": [],
+    "shares": {"pairs": 1.0},
+    "drop_worst": 0,
+    "sentences": {"pairs": 90},
+}
+BEST = ORIGINAL | {"targets": "best", "teachers": ["big"]}
+INTERPOLATED = BEST | {"targets": "interpolated"}
+MORE = {"shares": {"pairs": 0.7, "text": 0.3}, "sentences": {"pairs": 90, "text": 1200}}
+OTHER = {"shares": {"news": 1.0}, "sentences": {"news": 91}}
+FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        (BEST, ORIGINAL, "distillation"),
+        (INTERPOLATED, ORIGINAL, "distillation with interpolated targets"),
+        (INTERPOLATED, BEST, "interpolated against best targets"),
+        (BEST, BEST | {"teachers": ["one", "two"]}, "translations by big against one, two"),
+        (BEST, BEST, "chance"),
+        (BEST | MORE, ORIGINAL, "distillation and 1,200 more sentences"),
+        (BEST | MORE, BEST, "1,200 more sentences"),
+        (BEST, BEST | MORE, "1,200 fewer sentences"),
+        (BEST | OTHER, ORIGINAL, "distillation, 91 more sentences and 90 fewer sentences"),
+        (BEST | FEWER, ORIGINAL, "distillation and 1 fewer sentence"),
+        (BEST | FEWER, INTERPOLATED | FEWER, "best against interpolated targets and other sentences"),
+        (BEST | MORE, BEST | MORE | {"shares": {"pairs": 0.5, "text": 0.5}}, "other weights"),
+    ],
+)
+def test_words(one, other, words):
+    assert twins.difference(one, other) == words
+    assert twins.same_sentences(one, other) == ("sentence" not in words and words != "other weights")
+
+
+MIXTURES = st.fixed_dictionaries(
+    {
+        "targets": st.sampled_from(["best", "interpolated"]),
+        "teachers": st.sampled_from([[], ["big"]]),
+        "shares": st.sampled_from([{"a": 1.0}, {"a": 0.5, "b": 0.5}, {"a": 0.9, "b": 0.1}]),
+        "drop_worst": st.sampled_from([0, 5]),
+        "sentences": st.dictionaries(st.sampled_from("ab"), st.integers(1, 9), min_size=1),
+    }
+)
+
+
+@given(MIXTURES, MIXTURES)
+def test_only_twins_are_said_to_differ_in_distillation_alone(one, other):
+    words = twins.difference(one, other)
+    assert twins.same_sentences(one, other) == twins.same_sentences(other, one)
+    if words in ("distillation", "distillation with interpolated targets", "chance"):
+        assert twins.same_sentences(one, other)
+    assert words.replace("more", "?").count("?") == words.count("more") == twins.difference(other, one).count("fewer")
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=3),
+    st.integers(1, 40),
+    st.integers(1, 4),
+    st.integers(1, 6),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_sentences_are_those_in_the_epochs_that_were_read(tmp_path_factory, corpora, pairs, epochs, passes):
+    folder = tmp_path_factory.mktemp("epochs")
+    paths = [folder / f"c{number}.tsv.zst" for number in range(len(corpora))]
+    for path, (size, _) in zip(paths, corpora, strict=True):
+        records.write(path, [(f"{path.stem} {line}", "x") for line in range(size)])
+    drawn = [folder / f"mix.{epoch}.tsv.zst" for epoch in range(1, epochs + 1)]
+    for epoch, path in enumerate(drawn, 1):
+        sample.draw(paths, [weight for _, weight in corpora], pairs, 1, epoch, path)
+    found = sentences([read_json(records.info(path)) for path in drawn], passes)
+    read = {record[0] for path in drawn[:passes] for record in records.read(path)}
+    counts = Counter(f"{text.split('.')[0]}" for text in read)
+    assert {name: count for name, count in found.items() if count} == counts
+
+
+def test_half_an_epoch_counts_half():
+    epoch = {"corpora": [{"name": "pairs", "lines": 100, "drawn": 60}, {"name": "text", "lines": 10, "drawn": 40}]}
+    assert sentences([epoch, epoch], 0.5) == {"pairs": 30, "text": 10}
+    assert sentences([epoch, epoch], 1.5) == {"pairs": 90, "text": 10}
+
+
+def test_mixtures_of_a_study():
+    study = config.load("configs/multi30k.yaml")
+    of = {name: mixed(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
+    assert twins.same_sentences(of["bilingual"], of["original"])
+    assert twins.same_sentences(of["distilled"], of["interpolated"])
+    assert not twins.same_sentences(of["distilled"], of["original"])
+    assert of["distilled"]["shares"] == {"captions": round(2 / 7, 6), "multi30k": round(5 / 7, 6)}
+    assert of["bilingual"]["teachers"] == ["narrow"] and of["original"]["teachers"] == []
+
+
+def test_the_file_of_a_system(tmp_path, monkeypatch):
+    write_json(tmp_path / "learning.json", {"system": "deep", "seen": {"passes": 0.5}})
+    write_json(tmp_path / "mix.1.json", {"corpora": [{"name": "pairs", "lines": 100, "drawn": 60}]})
+    call = ["learned", "--mixture", '{"shares": {"pairs": 1.0}}', "--learning", f"{tmp_path}/learning.json"]
+    call += ["--epochs", f"{tmp_path}/mix.1.json", "--output", f"{tmp_path}/learned.json"]
+    monkeypatch.setattr(sys, "argv", call)
+    learned.main()
+    assert twins.read([tmp_path / "learned.json"]) == {
+        "deep": {"system": "deep", "shares": {"pairs": 1.0}, "sentences": {"pairs": 30}}
+    }
+    with pytest.raises(UserError, match=r"learning\.json: not made by distill\.learned"):
+        twins.read([tmp_path / "learning.json"])
