@@ -10,9 +10,7 @@ from decode import figure
 from formats.errors import command
 from formats.files import read_json
 
-OURS, GOAL, GATHER = "#0072b2", "#d55e00", "#009e73"
-GOAL_RATE = 60_000  # pairs a second on two cores
-GOAL_MEMORY = 1000  # MB a process
+OURS, GATHER = "#0072b2", "#009e73"
 
 
 @figure.styled
@@ -23,14 +21,11 @@ def draw(result: dict[str, Any]) -> Figure:
     sizes = [point["pairs"] / 1e6 for point in scaling]
 
     speed.plot(sizes, [point["pairs_per_second"] / 1000 for point in scaling], "o-", color=OURS)
-    speed.axhline(GOAL_RATE / 1000, color=GOAL, linestyle="--", linewidth=1)
-    speed.annotate("goal", (sizes[-1], GOAL_RATE / 1000), ha="right", va="bottom", color=GOAL)
     speed.set_title("whole chain on two cores, start included")
     speed.set_ylabel("thousand pairs a second")
 
     for key, label, color in (("clean", "clean, a process", OURS), ("gather", "gather", GATHER)):
         memory.plot(sizes, [p[f"{key}_peak_rss_bytes"] / 1e6 for p in scaling], "o-", color=color, label=label)
-    memory.axhline(GOAL_MEMORY, color=GOAL, linestyle="--", linewidth=1)
     memory.set_title("peak memory")
     memory.set_ylabel("MB")
     memory.legend(loc="center right")
