@@ -1,0 +1,51 @@
+"""Label-smoothed cross-entropy with one softmax, in place of OpenNMT-tf's with a one-hot matrix.
+
+OpenNMT-tf spreads every label over the vocabulary, a matrix as large as the logits, and hands it to an operation of
+TensorFlow that Eigen computes: 15 % of the time of a step of a small student with 4,000 pieces on one core. The loss
+needs only the logit of the right piece, the sum of all and the normalizer of the softmax; oneDNN computes the latter.
+"""
+
+from typing import Any
+
+
+def install() -> None:
+    """Make OpenNMT-tf's models of this process train with this loss. Importing TensorFlow is left to the first call."""
+    import tensorflow as tf
+    from opennmt.utils import losses
+
+    def softmax_cross_entropy(logits: Any, labels: Any, label_smoothing: float, training: bool | None) -> Any:
+        logits = tf.cast(logits, tf.float32)  # full precision, as in OpenNMT-tf
+        rows = tf.reshape(logits, [-1, logits.shape[-1]])
+        smoothing = tf.constant(label_smoothing if training else 0.0)
+        return tf.reshape(cross_entropy(rows, tf.reshape(labels, [-1]), smoothing), tf.shape(labels))
+
+    losses._softmax_cross_entropy = softmax_cross_entropy
+
+
+def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
+    """The loss of each position, float32 (positions,).
+
+    logits: float32 (positions, vocabulary); labels: integers (positions,); smoothing: float32 scalar, the mass that is
+    taken from the right piece and shared out among the others (Szegedy et al. 2016, without the right one itself).
+    """
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def loss(logits: Any, labels: Any, smoothing: Any) -> Any:
+        vocabulary = tf.cast(tf.shape(logits)[-1], logits.dtype)
+        other = smoothing / (vocabulary - 1)  # mass of each other piece
+        extra = 1 - smoothing - other  # what the right piece has more than the others
+        probabilities = tf.nn.softmax(logits)
+        # log(sum(exp(logits))) by the largest logit: its probability is at least 1/vocabulary and never underflows
+        normalizer = tf.reduce_max(logits, -1) - tf.math.log(tf.reduce_max(probabilities, -1))
+        right = tf.gather(logits, labels, batch_dims=1)
+
+        def gradient(upstream: Any) -> Any:
+            positions = tf.range(tf.size(labels, out_type=labels.dtype))
+            of_logits = (probabilities - other) * upstream[:, tf.newaxis]
+            places = tf.stack([positions, labels], axis=1)
+            return tf.tensor_scatter_nd_sub(of_logits, places, extra * upstream), None, None
+
+        return normalizer - extra * right - other * tf.reduce_sum(logits, -1), gradient
+
+    return loss(logits, labels, smoothing)
