@@ -38,6 +38,6 @@ rule all:
         rules.quantization.output if "float32" in TYPES and ROUNDED and MAP_SYSTEM else [],
         expand(
             f"{REPORT}/{{picture}}.{{format}}",
-            picture=[*FRONTS, *PUBLISHED, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],
+            picture=[*FRONTS, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],
             format=["svg", "png"],
         ),

@@ -14,18 +14,20 @@ from decode import benchmark, machine, measure, measurements, runs, summary
 from decode.translate import Translator
 from formats import cpu, records
 from formats.errors import UserError
+from formats.prices import prices
 
 FIELDS = """
     study system role shape parameters engine engine_version compute_type effective_compute_type
     beam_size batch_tokens vocabulary_map workers test_set
     load_seconds decode_seconds total_seconds runs target_tokens_per_second source_words_per_second peak_rss_bytes
-    model_bytes usd_per_million_words cpu isa commit signature speed_only
+    model_bytes core_seconds_per_million_words usd_per_million_words price cpu isa commit signature speed_only
     load_seconds_min load_seconds_max decode_seconds_min decode_seconds_max total_seconds_min total_seconds_max
     target_tokens_per_second_min target_tokens_per_second_max source_words_per_second_min source_words_per_second_max
-    tokenization_seconds detokenization_seconds source_words_per_usd source_words target_tokens output output_identical
+    tokenization_seconds detokenization_seconds source_words target_tokens output output_identical
 """
 SOURCES = sentences(12, seed=3)
 CORE = min(os.sched_getaffinity(0))
+PRICE = prices()["m7i.large"] | {"usd_per_hour": 0.2, "cores": 4, "cpus": [machine.describe()["cpu"]]}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def run(folder, noise=1, *options):
     """Whatever else runs on this machine, no run is made again, unless less noise is allowed."""
     sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
     sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
-    sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--usd-per-hour", "0.102"]
+    sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--price", json.dumps(PRICE)]
     sys.argv += ["--batch-tokens", "64", "--study", "s", "--noise", str(noise)]
     sys.argv += ["--translations", str(folder / "decoding/tiny"), "--output", str(folder / "decoding/tiny.json")]
     sys.argv += options
@@ -65,6 +67,10 @@ def test_records(study):
         for name in [field.removesuffix("_min") for field in FIELDS.split() if field.endswith("_min")]:
             assert 0 < record[f"{name}_min"] <= record[name] <= record[f"{name}_max"]
         assert record["peak_rss_bytes"] > 10_000_000
+        core_seconds = record["core_seconds_per_million_words"]
+        assert core_seconds == pytest.approx(record["text_seconds"] * 1e6 / record["source_words"])
+        assert record["usd_per_million_words"] == pytest.approx(core_seconds / 3600 * 0.2 / 4)
+        assert record["price"].startswith("0.2 USD an hour for 4 virtual cores, AWS m7i.large")
         assert "|batch:64t|" in record["signature"] and "|workers:1|cores:1|" in record["signature"]
 
 

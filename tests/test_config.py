@@ -1,4 +1,5 @@
 import copy
+import datetime
 import subprocess
 import sys
 import types
@@ -14,11 +15,22 @@ from langid import langid
 from distill import config
 from distill.systems import absent_teachers, learned_from
 from formats.errors import UserError
+from formats.prices import prices
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 DEMO = yaml.safe_load((CONFIGS / "demo.yaml").read_text())
 ALL_TYPES = {"float32", "int16", "int8", "int8_float32"}
 DELETED = object()
+OWN_MACHINE = {
+    "provider": "A cupboard",
+    "instance": "home",
+    "region": "here",
+    "date": "2026-07-20",
+    "address": "https://example.org/electricity",
+    "usd_per_hour": 0.02,
+    "cores": 16,
+    "cpus": ["Ryzen 9"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +55,10 @@ def edited(key, value):
     else:
         at[last] = value
     return study
+
+
+def without(key):
+    return {name: value for name, value in OWN_MACHINE.items() if name != key}
 
 
 def saved(folder, study, name="x.yaml"):
@@ -247,7 +263,12 @@ WRONG = [
     ("student_training.then", [{"accumulate": 16}], "student_training.then.0: needs either steps or epochs"),
     ("students.tiny.shape", "marian-smal", "unknown shape 'marian-smal'; did you mean marian-small?"),
     ("students.tiny.shape", {"like": "marian-small", "cell": "gru"}, "students.tiny.shape: ffn_units, heads: not of a"),
-    ("prices", {"machine": "abacus"}, "prices.machine: 'abacus' is none of m5.large-2018,"),
+    ("prices", {"machine": "abacus"}, "prices.machine: 'abacus' is none of m5.large, "),
+    ("prices", {"machine": without("address")}, "prices.machine.address is missing"),
+    ("prices", {"machine": OWN_MACHINE | {"date": "2026"}}, "prices.machine.date: '2026' does not have the form"),
+    ("prices", {"machine": OWN_MACHINE | {"date": datetime.date(2026, 7, 20)}}, "put quotes around it"),
+    ("prices", {"machine": OWN_MACHINE | {"usd_per_hour": 0}}, "usd_per_hour: 0 is not greater than 0"),
+    ("prices", {"machine": OWN_MACHINE | {"memory": 8}}, "unknown key prices.machine.memory"),
     ("teachers", DELETED, "mixtures.distilled.targets: best needs teachers; without any all targets are original"),
     ("teachers", {}, "mixtures.distilled.targets: best needs teachers; without any all targets are original"),
     (
@@ -332,17 +353,20 @@ def test_all_problems_are_told_at_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "machine", "price"),
-    [
-        ({}, "m5.large-2018", 0.102),
-        ({"machine": "m7i.large"}, "m7i.large", 0.1008),
-        ({"usd_per_hour": 0.2}, "the study's own machine", 0.2),
-        ({"machine": "abacus", "usd_per_hour": 0.2}, "abacus", 0.2),
-    ],
+    ("asked", "expected"),
+    [({}, None), ({"machine": "m7i.large"}, prices()["m7i.large"]), ({"machine": OWN_MACHINE}, OWN_MACHINE)],
+    ids=["none", "listed", "own"],
 )
-def test_a_price_has_the_name_of_its_machine(tmp_path, asked, machine, price):
-    study = config.load(saved(tmp_path, edited("prices", asked)))
-    assert study["prices"] == {"machine": machine, "usd_per_hour": price}
+def test_a_machine_is_its_entry_in_the_list_or_one_like_it(tmp_path, asked, expected):
+    assert config.load(saved(tmp_path, edited("prices", asked)))["prices"] == {"machine": expected}
+
+
+def test_a_listed_price_says_where_it_is_from(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "prices", lambda: {"abacus": without("date")})
+    config.listed_prices.cache_clear()
+    with pytest.raises(UserError, match=r"prices.yaml: abacus.date is missing"):
+        config.load(saved(tmp_path, edited("prices", {})))
+    config.listed_prices.cache_clear()
 
 
 def test_speed_needs_systems_that_ctranslate2_has(tmp_path):

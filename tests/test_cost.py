@@ -1,40 +1,89 @@
-"""The Marian paper's measure, on the numbers it prints (Tables 3 and 4, section 5)."""
+"""Core-seconds and USD of a record; the measure of the Marian paper on the numbers it prints (tables 3 and 4)."""
+
+import json
+from argparse import ArgumentTypeError
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from decode.cost import usd_per_million_words, words_per_usd
-from decode.published_plot import published
-from formats.prices import prices
+from decode.cost import NO_PRICE, cost
+from decode.published_plot import OURS, PRICES, SOURCE_TOKENS, priced, published, words_per_usd
+from formats import prices
 
-SOURCE_TOKENS = 62_954  # of newstest2014
-GPU, CPU = (prices()[machine] for machine in ("p3.2xlarge-2018", "m5.large-2018"))
+XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"
+MACHINE = prices.prices()["m7i.large"]
+
+
+def test_core_seconds_and_usd():
+    """Twenty seconds on two of four cores, for 10,000 words."""
+    price = MACHINE | {"usd_per_hour": 0.36, "cores": 4}
+    record = cost(20.0, 2, 10_000, price, XEON)
+    assert record["core_seconds_per_million_words"] == pytest.approx(4000)
+    assert record["usd_per_million_words"] == pytest.approx(4000 * 0.36 / 3600 / 4)
+    for part in ("AWS m7i.large", "us-east-1", price["date"], price["address"], "0.36 USD an hour for 4 virtual cores"):
+        assert part in record["price"]
+
+
+@given(st.floats(0.01, 1e5), st.integers(1, 64), st.integers(1, 10**7))
+def test_a_core_more_costs_a_core_more_and_usd_are_in_proportion(seconds, cores, words):
+    one, many = (cost(seconds, number, words, MACHINE, XEON) for number in (1, cores))
+    for name in ("core_seconds_per_million_words", "usd_per_million_words"):
+        assert many[name] == pytest.approx(cores * one[name])
 
 
 @pytest.mark.parametrize(
-    ("seconds", "price", "expected"),
+    ("price", "cpu", "why"),
     [
-        (1537.8, CPU, 1.4448e6),  # (7) Transformer-big
-        (393.1, CPU, 5.6522e6),  # (10) Transformer-base
-        (94.1, CPU, 23.612e6),  # (17i) Transformer-small-AAN-int16 -ffn -gate
-        (12.8, GPU, 5.4329e6),  # (10)
-        (1.6, GPU, 43.463e6),  # (18) RNN-small-Amun
+        (None, XEON, NO_PRICE),
+        (MACHINE, HIDDEN, f"none, as m7i.large has Platinum 8488C, and this CPU is {HIDDEN}"),
+        (MACHINE | {"cpus": ["EPYC", "Gold"]}, XEON, f"none, as m7i.large has EPYC or Gold, and this CPU is {XEON}"),
     ],
 )
-def test_words_per_usd_of_the_paper(seconds, price, expected):
-    assert words_per_usd(SOURCE_TOKENS / seconds, price) == pytest.approx(expected, rel=1e-4)
-    assert usd_per_million_words(SOURCE_TOKENS / seconds, price) == pytest.approx(1e6 / expected, rel=1e-4)
+def test_no_usd_without_the_price_of_that_kind_of_machine(price, cpu, why):
+    record = cost(20.0, 1, 10_000, price, cpu)
+    assert record["usd_per_million_words"] is None and record["price"] == why
+    assert record["core_seconds_per_million_words"] == pytest.approx(2000)
+
+
+def test_prices_on_the_command_line():
+    own = MACHINE | {"instance": "mine"}
+    assert prices.argument("m7i.large") == MACHINE and prices.argument(json.dumps(own)) == own
+    with pytest.raises(ArgumentTypeError, match="'abacus' is none of m5"):
+        prices.argument("abacus")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "machine", "expected"),
+    [
+        (1537.8, "m5.large", 1.4448e6),  # (7) Transformer-big
+        (393.1, "m5.large", 5.6522e6),  # (10) Transformer-base
+        (94.1, "m5.large", 23.612e6),  # (17i) Transformer-small-AAN-int16 -ffn -gate
+        (12.8, "p3.2xlarge", 5.4329e6),  # (10)
+        (1.6, "p3.2xlarge", 43.463e6),  # (18) RNN-small-Amun
+    ],
+)
+def test_words_per_usd_of_the_paper(seconds, machine, expected):
+    assert words_per_usd(SOURCE_TOKENS / seconds, PRICES[machine]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_same_model_costs_about_the_same_on_both_machines():
     """Section 5: "similar Marian models have surprisingly similar cost-effectiveness across different hardware"."""
-    on_gpu, on_cpu = words_per_usd(SOURCE_TOKENS / 12.8, GPU), words_per_usd(SOURCE_TOKENS / 393.1, CPU)
+    both = {"p3.2xlarge": 12.8, "m5.large": 393.1}
+    on_gpu, on_cpu = (words_per_usd(SOURCE_TOKENS / seconds, PRICES[machine]) for machine, seconds in both.items())
     assert on_gpu == pytest.approx(on_cpu, rel=0.05)
 
 
 def test_published_systems_are_those_of_both_tables():
     systems = {(system.machine, system.name): system for system in published()}
     assert len(systems) == 22 + 16
-    big, fast = systems["m5.large-2018", "(7) Transformer-big"], systems["p3.2xlarge-2018", "(18) RNN-small-Amun"]
+    big, fast = systems["m5.large", "(7) Transformer-big"], systems["p3.2xlarge", "(18) RNN-small-Amun"]
     assert (big.bleu, fast.bleu) == (28.1, 24.1)
     assert big.tokens_per_usd == pytest.approx(1.4448e6, rel=1e-4)
     assert fast.tokens_per_usd == pytest.approx(43.463e6, rel=1e-4)
+
+
+@pytest.mark.parametrize(("cores", "machines"), [([0], 1), ([0, 1], 1), ([0, 1, 2], 2), ([4, 5, 6, 7], 2)])
+def test_a_run_pays_for_whole_machines_of_the_paper(cores, machines):
+    expected = 1000 * 3600 / (machines * PRICES[OURS])
+    assert priced({"source_words_per_second": 1000.0, "cores": cores})["words_per_usd"] == pytest.approx(expected)

@@ -14,7 +14,7 @@ from formats.files import write_json
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 TIMED = "test_2016_flickr"
-SPEED, COST = "source_words_per_second", "source_words_per_usd"
+SPEED = "source_words_per_second"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def with_int16(records):
     made = []
     for record in records:
         if record["engine"] == "ctranslate2" and record["compute_type"] == "float32":
-            faster = {key: record[key] * 1.2 for key in (SPEED, COST, f"{SPEED}_min", f"{SPEED}_max")}
+            faster = {key: record[key] * 1.2 for key in (SPEED, f"{SPEED}_min", f"{SPEED}_max")}
             made.append(record | faster | {"compute_type": "int16", "effective_compute_type": "int16"})
     return records + made
 
@@ -49,13 +49,11 @@ def run(module, *arguments):
 # Fronts
 
 
-@pytest.mark.parametrize(("axis", "scale"), [(SPEED, "log"), (COST, "linear")])
-def test_every_point_has_a_name_that_covers_nothing(timed, axis, scale):
-    records = with_int16(timed)
-    picture = front_plot.draw(records, axis, scale)
+def test_every_point_has_a_name_that_covers_nothing(timed):
+    shown = with_int16(timed)
+    picture = front_plot.draw(shown)
     picture.draw_without_rendering()
     top, *panels = picture.axes
-    shown = front_plot.around_the_best(records) if scale == "linear" else records
     named = sorted(text.get_text() for axes in panels for text in names(axes))
     near = [record for system in measurements.systems(shown) for record in front_plot.near(shown, system)]
     assert named == sorted(front_plot.name(record) for record in near)
@@ -64,111 +62,87 @@ def test_every_point_has_a_name_that_covers_nothing(timed, axis, scale):
         boxes = np.array([text_box(text) for text in names(axes)])
         assert labels.overlap(boxes, boxes).sum() == pytest.approx(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1).sum())
         drawn = shown if axes is top else front_plot.near(shown, axes.get_title(loc="left").split(":")[0])
-        points = axes.transData.transform([(record[axis], record["bleu"]) for record in drawn])
+        points = axes.transData.transform([(record[SPEED], record["bleu"]) for record in drawn])
         assert not labels.inside(points, boxes).any()
 
 
 @pytest.mark.parametrize(
-    ("keep", "scale"),
+    "keep",
     [
-        (lambda r: r["system"] in {"teacher", "deep"}, "log"),
-        (lambda r: not r["vocabulary_map"], "linear"),
-        (lambda r: r["engine"] == "opennmt-tf", "log"),
-        (lambda r: r["engine"] == "ctranslate2", "linear"),
-        (lambda r: r["system"] == "tiny" and r["beam_size"] == 1 and r["compute_type"] == "int8", "log"),
+        lambda r: r["system"] in {"teacher", "deep"},
+        lambda r: not r["vocabulary_map"],
+        lambda r: r["engine"] == "opennmt-tf",
+        lambda r: r["engine"] == "ctranslate2",
+        lambda r: r["system"] == "tiny" and r["beam_size"] == 1 and r["compute_type"] == "int8",
     ],
     ids=["two systems", "no map", "baselines only", "no baseline", "two points"],
 )
-def test_whatever_was_measured_is_drawn(timed, keep, scale):
+def test_whatever_was_measured_is_drawn(timed, keep):
     records = [record for record in timed if keep(record)]
-    shown = front_plot.around_the_best(records) if scale == "linear" else records
-    picture = front_plot.draw(records, SPEED, scale)
-    assert len(picture.axes) == 1 + len(measurements.systems(shown))
+    assert len(front_plot.draw(records).axes) == 1 + len(measurements.systems(records))
 
 
 def test_a_ring_marks_the_best_model_where_it_is_shown(timed):
     best = measurements.best(timed)
-    picture = front_plot.draw(timed, SPEED, "log", best=best)
+    picture = front_plot.draw(timed, best=best)
     rings = [(axes, line) for axes in picture.axes for line in axes.lines if line.get_markersize() == front_plot.RING]
     assert [tuple(line.get_xydata()[0]) for _, line in rings] == [(best[SPEED], best["bleu"])] * 2
     assert rings[1][0].get_title(loc="left").startswith(f"{best['system']}:")
     assert f"Ring: the best model, {measurements.RULE}." in picture.get_supxlabel()
-    other = front_plot.draw([record for record in timed if record["role"] == "teacher"], SPEED, "log", best=best)
+    other = front_plot.draw([record for record in timed if record["role"] == "teacher"], best=best)
     assert "Ring" not in other.get_supxlabel()
 
 
 def test_one_point(timed):
-    assert len(front_plot.draw(timed[:1], SPEED, "log").axes) == 2
+    assert len(front_plot.draw(timed[:1]).axes) == 2
 
 
-def test_nothing_to_draw(timed):
-    with pytest.raises(UserError, match="no measurement has both BLEU and source_words_per_usd"):
-        front_plot.draw([record | {"bleu": None} for record in timed], COST, "log")
-
-
-def test_around_the_best_student_and_above(timed):
-    best = max(record["bleu"] for record in timed if record["role"] == "student")
-    shown = front_plot.around_the_best(timed)
-    assert {"teacher", "deep"} <= {record["system"] for record in shown}
-    assert min(record["bleu"] for record in shown) >= best - front_plot.AROUND
-    assert front_plot.around_the_best([r for r in timed if r["role"] == "control"])
+@pytest.mark.parametrize("draw", [front_plot.draw, published_plot.draw])
+def test_nothing_to_draw(timed, draw):
+    with pytest.raises(UserError, match="no measurement has both BLEU and a speed"):
+        draw([record | {"bleu": None} for record in timed])
 
 
 def test_bars_go_from_the_slowest_run_to_the_fastest_in_units_of_the_axis(timed):
-    record = timed[0] | {SPEED: 100.0, f"{SPEED}_min": 90.0, f"{SPEED}_max": 120.0, COST: 1000.0}
-    assert front_plot.Plot([record], SPEED, "log").spread(record) == [[10.0], [20.0]]
-    assert front_plot.Plot([record], COST, "log").spread(record) == [[100.0], [200.0]]
+    record = timed[0] | {SPEED: 100.0, f"{SPEED}_min": 90.0, f"{SPEED}_max": 120.0, "tenfold": 1000.0}
+    assert front_plot.Plot([record], SPEED, "x").spread(record) == [[10.0], [20.0]]
+    assert front_plot.Plot([record], "tenfold", "x").spread(record) == [[100.0], [200.0]]
 
 
 def test_equal_input_gives_equal_bytes(timed, tmp_path):
     few = [record for record in timed if record["system"] == "teacher"]
     paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for path in paths:
-        figure.save(front_plot.draw(few, SPEED, "log"), path)
+        figure.save(front_plot.draw(few), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-@pytest.mark.parametrize("scale", ["log", "linear"])
-def test_published_systems_stand_beside_ours_on_a_front_of_their_own(timed, scale):
-    axes = published_plot.draw(timed, scale).axes[0]
-    systems = [s for s in published_plot.published() if scale == "log" or s.bleu >= published_plot.ABOVE]
+def test_published_systems_stand_beside_ours_on_a_front_of_their_own(timed):
+    (axes,) = published_plot.draw(timed).axes
+    systems = published_plot.published()
     grey = [line for line in axes.lines if line.get_color() == published_plot.GREY]
     assert sorted(tuple(line.get_xydata()[0]) for line in grey[:-1]) == sorted(system.place for system in systems)
     steps = grey[-1].get_xydata()
     assert (steps[1:, 0] >= steps[:-1, 0]).all() and (steps[1:, 1] <= steps[:-1, 1]).all()
-    with pytest.raises(UserError, match="both BLEU and a cost"):
-        published_plot.draw([record | {"bleu": None} for record in timed], scale)
+    ours = {text.get_text() for text in names(axes) if not text.get_text().startswith("(")}
+    assert ours and ours <= {record["system"] for record in timed}
 
 
-def test_the_linear_figure_has_a_panel_of_what_was_published(timed):
-    cheap = max(system.tokens_per_usd for system in published_plot.published() if system.bleu >= published_plot.ABOVE)
-    records = [record | {COST: record[COST] * 50 * cheap / max(r[COST] for r in timed)} for record in timed]
-    left, right = published_plot.draw(records, "linear").axes
-    best = max(record[COST] for record in front_plot.around_the_best(records))
-    assert cheap < left.get_xlim()[1] < 1.1 * cheap < best <= right.get_xlim()[1]
-    assert any(text.get_text().startswith("(") for text in names(left))  # the numbers of the paper
-    assert {text.get_text() for text in names(right)} <= {record["system"] for record in timed}
-    picture = published_plot.draw(records, "linear")
-    picture.draw_without_rendering()
-    for axes in picture.axes:
-        assert all(axes.get_xlim()[0] <= text.xy[0] <= axes.get_xlim()[1] for text in names(axes))
-    assert len(published_plot.draw(records, "log").axes) == 1
+def test_the_picture_of_cost_says_whose_prices_it_has_and_the_picture_of_speed_has_none(timed):
+    picture = published_plot.draw(timed)
+    title = picture.axes[0].get_title(loc="left")
+    assert "Junczys-Dowmunt et al. 2018, for this picture only" in title
+    assert "m5.large 0.102, p3.2xlarge 3.259 USD an hour" in title
+    assert timed[0]["cpu"] in picture.get_supxlabel() and "priced as the paper's m5.large" in picture.get_supxlabel()
+    assert "USD" not in front_plot.draw(timed).get_supxlabel()
 
 
-def test_pictures_of_cost_name_the_price(timed):
-    for draw in (lambda **price: front_plot.draw(timed, COST, "log", **price),
-                 lambda **price: published_plot.draw(timed, "log", **price)):  # fmt: skip
-        text = draw(price="m5.large-2018").get_supxlabel()
-        assert f"at the price of m5.large-2018, {timed[0]['usd_per_hour']} USD an hour, whatever machine" in text
-    assert "USD" not in front_plot.draw(timed, SPEED, "log").get_supxlabel()
-
-
-def test_front_command_line(tmp_path):
-    common = ["--measurements", FIXTURE, "--x", COST, "--scale", "linear", "--price", "m5.large-2018"]
-    done = run("front_plot", *common, "--test-set", TIMED, "--output", tmp_path / "front.svg")
+@pytest.mark.parametrize("module", ["front_plot", "published_plot"])
+def test_front_command_line(module, tmp_path):
+    done = run(module, "--measurements", FIXTURE, "--test-set", TIMED, "--output", tmp_path / "front.svg")
     assert done.returncode == 0 and done.stderr == ""
     assert (tmp_path / "front.svg").read_text().startswith("<?xml")
-    done = run("front_plot", *common, "--test-set", "wmt", "--output", tmp_path / "x.svg")
+    done = run(module, "--measurements", FIXTURE, "--test-set", "wmt", "--output", tmp_path / "x.svg")
     assert done.returncode == 1 and "error: nothing was measured on the test set wmt" in done.stderr
 
 

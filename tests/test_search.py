@@ -119,7 +119,7 @@ def test_the_grid_has_a_name_and_a_signature_for_every_place(test_set):
 
 def test_grid(test_set, tmp_path):
     options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, 2, "--batch-sentences", 1, 4, "--core", CORE]
-    options += ["--runs", 1, "--usd-per-hour", 0.1, "--target-language", "de", "--translations", tmp_path / "grid"]
+    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
     run("search_grid", "--model", folders()["int8"], *options, "--output", tmp_path / "grid.json")
     found = json.loads((tmp_path / "grid.json").read_text())
     assert [(r["beam_size"], r["batch_sentences"]) for r in found] == [*itertools.product((1, 2), (1, 4))]

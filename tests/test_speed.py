@@ -99,7 +99,7 @@ def run(module, folder, *options):
     """Records of a benchmark, with scores, two runs of each."""
     records.write(folder / "test.tsv.zst", zip(SOURCES, SOURCES, strict=True))
     test_sets = ["--test-sets", f"test={folder}/test.tsv.zst"]
-    common = [*test_sets, "--runs", "2", "--usd-per-hour", "0.1", "--translations", folder / "x", "--steps", "7"]
+    common = [*test_sets, "--runs", "2", "--translations", folder / "x", "--steps", "7"]
     common += ["--sentences", "9"]
     sys.argv = list(map(str, [module.__name__, *options, *common, "--output", folder / "x.json"]))
     module.main()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decode import measurements, table
+from decode.cost import NO_PRICE
 from decode.headline import headline
 from formats.errors import UserError
 
@@ -199,6 +200,15 @@ def test_rows_are_sorted_by_speed_and_compared_with_their_own_baseline(timed):
     assert table.row(base, timed)["×"] == "1.0"
 
 
+def test_cost_is_in_core_seconds_with_the_cpu_and_the_reason_why_there_are_no_usd(timed, tmp_path):
+    row = table.row(timed[0], timed)
+    assert row["core-s/M words"] == f"{timed[0]['core_seconds_per_million_words']:,.1f}"
+    assert row["USD/M words"] == "–" and f"USD: {NO_PRICE}." in table.notes(timed)
+    priced = [record | {"usd_per_million_words": 0.00123, "price": "1 USD an hour"} for record in timed]
+    assert table.row(priced[0], priced)["USD/M words"] == "0.00123" and "USD: 1 USD an hour." in table.notes(priced)
+    assert timed[0]["cpu"] in table.notes(timed) and f"on {timed[0]['cpu']}" in table.terminal(timed, tmp_path)
+
+
 def test_no_baseline_no_multiple(timed):
     rest = [record for record in timed if record["engine"] != "opennmt-tf"]
     assert {row["×"] for row in table.rows(rest)} == {"–"}
@@ -272,6 +282,8 @@ def test_headline(timed):
     assert (quoted["system"], quoted["decoding"]) == (best["system"], measurements.configuration(best))
     assert (quoted["dev_bleu"], quoted["bleu"]) == (best["dev_bleu"], {TIMED: best["bleu"]})
     assert quoted["times_baseline"] == measurements.speed_up(timed, best)
+    assert quoted["core_seconds_per_million_words"] == best["core_seconds_per_million_words"]
+    assert quoted["cpu"] == best["cpu"]
 
 
 def test_differences_are_of_pairs_that_differ_in_nothing_else(timed):

@@ -1,7 +1,6 @@
-"""Quality against speed or cost: all systems with the Pareto front, and a panel for each in which every point is named.
+"""Quality against speed: all systems with the Pareto front, and a panel for each in which every point is named.
 
-After figures 1 and 2 of Junczys-Dowmunt et al. 2018: the logarithmic plot shows everything, the linear one the systems
-around and above the student with the highest BLEU. A ring marks the best model, which the dev set decides.
+A ring marks the best model, which the dev set decides.
 """
 
 import argparse
@@ -17,21 +16,17 @@ from decode.figure import Style
 from decode.measurements import Record
 from formats.errors import UserError, command
 
-AXES = {
-    "source_words_per_second": "source words per second",
-    "source_words_per_usd": "source words per USD",
-}
-AROUND = 3.0  # BLEU below the highest of a student that the linear plot still shows
+SPEED = "source_words_per_second"
 WIDTH, TOP, PANEL = 10.0, 4.6, 3.3  # inches: the figure, the panel of all systems, a row of panels
 COLUMNS = 2
 MARKER, RING = 6, 11  # points
 
 
 class Plot:
-    """Panels of one axis and scale, in which equal systems look alike."""
+    """Panels of one axis, a speed or in proportion to one, in which equal systems look alike."""
 
-    def __init__(self, records: list[Record], axis: str, scale: str):
-        self.records, self.axis, self.scale = records, axis, scale
+    def __init__(self, records: list[Record], axis: str, label: str):
+        self.records, self.axis, self.label = records, axis, label
         self.styles = figure.styles({name: record["role"] for name, record in measurements.systems(records).items()})
 
     def place(self, record: Record) -> tuple[float, float]:
@@ -40,7 +35,7 @@ class Plot:
     def spread(self, record: Record) -> list[list[float]]:
         """Distance of the slowest and the fastest run from the median, in units of the axis."""
         speed = measurements.speed(record)
-        low, high = (record.get(f"source_words_per_second_{end}") or speed for end in ("min", "max"))
+        low, high = (record.get(f"{SPEED}_{end}") or speed for end in ("min", "max"))
         scale = record[self.axis] / speed
         return [[max(speed - low, 0) * scale], [max(high - speed, 0) * scale]]
 
@@ -59,12 +54,11 @@ class Plot:
                 elinewidth=0.9,
                 zorder=3,
             )
-        axes.set_xscale(self.scale)  # not before: error bars on a logarithmic axis begin its limits at 1
-        if self.scale == "log":
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xscale("log")  # not before: error bars on a logarithmic axis begin its limits at 1
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(FuncFormatter(amount))
-        axes.set_xlabel(AXES[self.axis] + (", logarithmic" if self.scale == "log" else ""))
+        axes.set_xlabel(f"{self.label}, logarithmic")
         axes.set_ylabel("BLEU")
 
     def ring(self, axes: Axes, record: Record) -> None:
@@ -84,15 +78,8 @@ class Plot:
     def overview(self, axes: Axes) -> None:
         axes.margins(x=0.08, y=0.12)
         self.points(axes, self.records)
-        if self.scale == "linear":
-            axes.set_xlim(left=0)
         self.staircase(axes)
-        shown = (
-            "All systems"
-            if self.scale == "log"
-            else f"Everything down to {AROUND:g} BLEU below the highest of a student"
-        )
-        axes.set_title(f"{shown}. The line is the Pareto front: nothing is both faster and better.")
+        axes.set_title("All systems. The line is the Pareto front: nothing is both faster and better.")
 
     def panel(self, axes: Axes, records: list[Record]) -> None:
         """One system from near by."""
@@ -113,12 +100,6 @@ def amount(value: float, _: int) -> str:
     if abs(value) < 1e6:
         return f"{value:,.0f}"
     return f"{value / 1e6:,.0f} M" if abs(value) >= 1e7 else f"{value / 1e6:.3g} M"
-
-
-def around_the_best(records: list[Record]) -> list[Record]:
-    """The records around and above the student with the highest BLEU (the system where there is no student)."""
-    qualities = [r["bleu"] for r in records if r["role"] == "student"] or [r["bleu"] for r in records]
-    return [record for record in records if record["bleu"] >= max(qualities) - AROUND]
 
 
 def near(records: list[Record], system: str) -> list[Record]:
@@ -149,30 +130,24 @@ def legend(styles: dict[str, Style]) -> list[Line2D]:
     ]
 
 
-def footnote(record: Record, axis: str, price: str | None = None) -> str:
-    """What the numbers are: test set, signature, machine, runs, and whose price it is, which may be another machine."""
+def footnote(record: Record) -> str:
+    """What the numbers are: test set, signature, machine, runs."""
     cores = ", ".join(map(str, record.get("cores", "?")))
     text = f"Study {record['study']}, test set {record['test_set']}. BLEU {record.get('bleu_signature')}.\n"
     runs = record.get("runs", 1)
     text += f"Medians of {runs} runs, bars from the slowest to the fastest" if runs > 1 else "A single run"
-    text += f"; core {cores} of {record.get('cpu')}"
-    if axis != "source_words_per_usd":
-        return text + "."
-    whose = f"the price of {price}" if price else "a price"
-    return f"{text};\nat {whose}, {record['usd_per_hour']} USD an hour, whatever machine this is."
+    return f"{text}; core {cores} of {record.get('cpu')}."
 
 
 @figure.styled
-def draw(records: list[Record], axis: str, scale: str, price: str | None = None, best: Record | None = None) -> Figure:
+def draw(records: list[Record], best: Record | None = None) -> Figure:
     """The figure of the records of one test set. Raises UserError where none has both a score and a speed.
 
     best: the one of them that gets a ring, if it is shown.
     """
-    if not (records := [record for record in measurements.drawn(records) if record.get(axis)]):
-        raise UserError(f"no measurement has both BLEU and {axis}")
-    if scale == "linear":
-        records = around_the_best(records)
-    plot, systems = Plot(records, axis, scale), list(measurements.systems(records))
+    if not (records := measurements.drawn(records)):
+        raise UserError("no measurement has both BLEU and a speed")
+    plot, systems = Plot(records, SPEED, "source words per second"), list(measurements.systems(records))
     best = best if best in records else None
     rows = -(-len(systems) // COLUMNS)
     picture = Figure(figsize=(WIDTH, TOP + PANEL * rows), layout="constrained")
@@ -183,7 +158,7 @@ def draw(records: list[Record], axis: str, scale: str, price: str | None = None,
     for number, system in enumerate(systems):
         panels[system] = picture.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
         plot.panel(panels[system], near(records, system))
-    note = footnote(records[0], axis, price)
+    note = footnote(records[0])
     if best:
         plot.ring(top, best)
         plot.ring(panels[best["system"]], best)
@@ -201,18 +176,15 @@ def draw(records: list[Record], axis: str, scale: str, price: str | None = None,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
     parser.add_argument("--test-set", required=True)
-    parser.add_argument("--x", choices=AXES, default="source_words_per_second")
-    parser.add_argument("--scale", choices=["log", "linear"], default="log")
-    parser.add_argument("--price", help="whose price the cost was reckoned with")
     parser.add_argument("--output", type=Path, required=True, help="picture to write, .svg or .png")
     args = parser.parse_args()
     everything = measurements.read(args.measurements)
     records = measurements.of_test_set(everything, args.test_set)
     best = measurements.on_test_set(everything, measurements.best(everything), args.test_set)
-    figure.save(draw(records, args.x, args.scale, args.price, best), args.output)
+    figure.save(draw(records, best), args.output)
 
 
 if __name__ == "__main__":

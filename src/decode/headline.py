@@ -66,7 +66,7 @@ def largest_difference(records: list[Record], setting: str, value: Any, referenc
 
 
 def best(records: list[Record]) -> dict[str, Any]:
-    """The best model by its rule, its speed over its own baseline, and which students beat it on the timed test set."""
+    """The best model by its rule, its speed over its own baseline, its cost, and the students that beat it."""
     rule = {"rule": measurements.RULE}
     if not (record := measurements.best(records)):
         return rule | {"system": None, "reason": measurements.without_best(records)}
@@ -81,5 +81,7 @@ def best(records: list[Record]) -> dict[str, Any]:
         "bleu": {name: same["bleu"] for name, same in found.items() if same},
         "source_words_per_second": measurements.speed(record),
         "times_baseline": measurements.speed_up(timed, record),
+        "core_seconds_per_million_words": record.get("core_seconds_per_million_words"),
+        "cpu": record.get("cpu"),
         "beaten_by": [measurements.title(other) for other in measurements.beating(records, record)],
     }

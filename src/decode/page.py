@@ -23,11 +23,16 @@ CONDITIONS = {  # what all measurements share: name in a record, name for people
     "cores": "cores",
     "workers": "workers",
     "batch_tokens": "tokens a batch",
-    "usd_per_hour": "USD an hour",
+    "price": "price",
     "bleu_signature": "BLEU",
     "chrf_signature": "chrF",
     "commit": "commit",
     "config_hash": "configuration",
+}
+CAPTIONS = {
+    "front_speed": f"BLEU against source words per second, logarithmic. A ring: the best model, {measurements.RULE}.",
+    "published": "BLEU against words per USD among the 24 systems of Junczys-Dowmunt et al. 2018 (grey), "
+    "at the prices of that paper, which serve this picture only.",
 }
 PART = re.compile(r"_\d+-of-\d+$")  # of a job that is split into shards
 LEAST_SECONDS = 1.0
@@ -42,11 +47,7 @@ def data_uri(path: Path) -> str:
 
 def caption(path: Path) -> str:
     """From the name that the picture has in a study."""
-    if path.stem.startswith("published"):
-        return f"BLEU against words per USD among the systems of Junczys-Dowmunt et al. 2018 (grey), {path.stem[10:]}."
-    cost = "words per USD" if "cost" in path.stem else "source words per second"
-    scale = "linear, around and above the student with the highest BLEU" if "linear" in path.stem else "logarithmic"
-    return f"BLEU against {cost}, {scale}. A ring: the best model, {measurements.RULE}."
+    return CAPTIONS.get(path.stem, path.stem)
 
 
 def times(folder: Path) -> list[tuple[str, float, float]]:

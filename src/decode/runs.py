@@ -27,7 +27,7 @@ from decode.measure import named_path
 from decode.measurements import UNTRAINED
 from decode.summary import Run
 from decode.translate import positive
-from formats import cpu, decoding, loading, marian, records
+from formats import cpu, decoding, loading, marian, prices, records
 from formats.errors import UserError
 from formats.files import read_json, sha256, write_json
 from formats.progress import progress
@@ -205,7 +205,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path; the first is timed")
     parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--noise", type=float, default=0.1, help="share of the cores that others may use meanwhile")
-    parser.add_argument("--usd-per-hour", type=float, required=True, help="price of the machine")
+    parser.add_argument(
+        "--price", type=prices.argument, help="of this machine: its name in prices.yaml, or JSON like there"
+    )
     parser.add_argument("--study", help="default: the one in model.json")
     parser.add_argument("--translations", type=Path, required=True, help="folder for the translations and single runs")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of measurement records to write")
@@ -235,7 +237,7 @@ def measured(todo: list[Configuration], args: argparse.Namespace) -> list[dict[s
     jobs = list(itertools.product(range(1, args.runs + 1), todo))
     for number, configuration in progress(jobs, "measuring", total=len(jobs), unit="run"):
         made[configuration].append(runs.run(configuration, number))
-    conditions = {"usd_per_hour": args.usd_per_hour, "noise": args.noise}
+    conditions = {"price": args.price, "noise": args.noise}
     conditions |= {"length_penalty": engines.Search.length_penalty, "commit": commit()} | machine.describe()
     conditions |= {"study": args.study} if args.study else {}
     records = []

@@ -3,7 +3,7 @@
 import statistics
 from typing import Any
 
-from decode.cost import usd_per_million_words, words_per_usd
+from decode.cost import cost
 from decode.measurements import UNTRAINED
 
 COPIED = ("study", "system", "role", "student", "mixture", "seed", "shape", "parameters", "engine")  # from model.json
@@ -88,7 +88,7 @@ def record(
     """
     runs = [run for run in runs if test_set in run["test_sets"]]
     numbers = figures(runs, test_set)
-    price = conditions["usd_per_hour"]
+    price = conditions["price"]
     result = {
         **{name: description.get(name) for name in COPIED},
         "engine_version": runs[0]["engine_version"],
@@ -100,9 +100,8 @@ def record(
         "test_set": test_set,
         "runs": len(runs),
         **numbers,
-        "usd_per_million_words": usd_per_million_words(numbers["source_words_per_second"], price),
-        "source_words_per_usd": words_per_usd(numbers["source_words_per_second"], price),
         **conditions,
+        **cost(numbers["text_seconds"], len(settings["cores"]), numbers["source_words"], price, conditions["cpu"]),
         "speed_only": settings["steps"] is not None or description.get("role") == UNTRAINED,
         "forced_isa": settings["isa"] or conditions["forced_isa"],
     }

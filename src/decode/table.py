@@ -13,6 +13,7 @@ from typing import Any
 from tabulate import tabulate
 
 from decode import measurements
+from decode.cost import NO_PRICE
 from decode.headline import headline
 from decode.measurements import Record
 from formats.errors import command
@@ -24,7 +25,8 @@ COLUMNS = 120  # of a terminal
 LEFT = {"", "system", "role", "engine", "type", "decoding", "map"}
 NOTES = """
 Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
-in which the stages overlap. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
+in which the stages overlap. Core-seconds: that time on every core the run was pinned to, of this CPU. \
+USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
 Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to a control \
 decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
 """
@@ -63,10 +65,11 @@ def row(record: Record, records: list[Record]) -> dict[str, str]:
         "target tokens/s": number(record.get("target_tokens_per_second")),
         "source words/s": number(measurements.speed(record)) + measurements.mark(record),
         "×": number(measurements.speed_up(records, record), 1),
+        "core-s/M words": number(record.get("core_seconds_per_million_words"), 1),
         "load s": number(record.get("load_seconds"), 2),
         "peak RSS MB": megabytes(record.get("peak_rss_bytes")),
         "disk MB": megabytes(record.get("model_bytes")),
-        "USD/M words": number(record.get("usd_per_million_words"), 4),
+        "USD/M words": number(record.get("usd_per_million_words"), 5),
     }
 
 
@@ -81,12 +84,18 @@ def layout(rows: list[dict[str, str]], style: str) -> str:
     return tabulate(rows, headers="keys", tablefmt=style, disable_numparse=True, colalign=sides)
 
 
+def cpu(records: list[Record]) -> str:
+    """What the measurements of a test set were made on."""
+    return records[0].get("cpu", "an unknown machine")
+
+
 def notes(records: list[Record]) -> str:
     """How the numbers of one test set were made, in Markdown."""
     runs = max(record.get("runs", 1) for record in records)
     return NOTES.format(
         runs=f"medians of {runs} runs" if runs > 1 else "a single run",
-        cpu=records[0].get("cpu", "an unknown machine"),
+        cpu=cpu(records),
+        price=records[0].get("price", NO_PRICE),
         beam=measurements.BEAM,
         teacher=f" {name}" if (name := records[0].get("teacher")) else "",
         controls=controls(records),
@@ -146,14 +155,15 @@ def terminal(records: list[Record], folder: Path) -> str:
             table.append(short_row(record, records, ", ".join(marks[key])))
     text = f"\n{name}, slowest first. front: no configuration of any system is both faster and better.\n"
     text += textwrap.fill(f"best: {measurements.RULE}.", COLUMNS) + "\n"
-    text += f"×: speed over OpenNMT-tf, beam {measurements.BEAM}. * p < {SIGNIFICANT}\n\n"
+    text += f"×: speed over OpenNMT-tf, beam {measurements.BEAM}. * p < {SIGNIFICANT}\n"
+    text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {cpu(records)}.\n\n"
     return text + layout(table, "simple") + "\n" + paths(records, folder)
 
 
 def short_row(record: Record, records: list[Record], mark: str) -> dict[str, str]:
     cells = row(record, records)
-    kept = ("BLEU", "to teacher", "source words/s", "×", "peak RSS MB", "disk MB")
-    names = {"to teacher": "Δ teacher", "source words/s": "words/s", "peak RSS MB": "RSS MB"}
+    kept = ("BLEU", "to teacher", "source words/s", "×", "core-s/M words", "peak RSS MB", "disk MB")
+    names = {"to teacher": "Δ BLEU", "source words/s": "words/s", "core-s/M words": "core-s", "peak RSS MB": "RSS MB"}
     decoding = measurements.configuration(record)
     return {"system": record["system"], "decoding": decoding, **{names.get(k, k): cells[k] for k in kept}, "": mark}
 

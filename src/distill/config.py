@@ -5,6 +5,7 @@ The JSON schema says what every key means; here is only what a schema cannot say
 
 import argparse
 import copy
+import datetime
 import difflib
 import hashlib
 import importlib.util
@@ -25,6 +26,7 @@ from formats.cpu import has_onemkl, int8_saturates, warning
 from formats.decoding import HALF_TYPES
 from formats.errors import UserError, command
 from formats.files import read_json, write_json
+from formats.prices import PATH as PRICES
 from formats.prices import prices
 from formats.shape import registry, shape
 
@@ -33,7 +35,6 @@ RESULTS = Path("results")
 EXPORTED_TYPES = ("float32", "int16", "int8")
 ROLES_NEEDED = ("train", "dev", "test")
 RESERVED_STUDY = "reference"  # results/reference is in git
-OWN_MACHINE = "the study's own machine"  # that has usd_per_hour, and no name
 
 Config = dict[str, Any]
 
@@ -96,12 +97,19 @@ def warnings(config: Config) -> Iterator[str]:
         yield from filter(None, [warning("distillation.compute_type")])
 
 
+@cache
+def listed_prices() -> dict[str, Config]:
+    """formats/prices.yaml. Raises UserError for a price that does not say where it is from."""
+    entries = {"type": "object", "additionalProperties": {"type": "object", "$ref": "#/$defs/price"}}
+    if problems := list(_schema_problems(prices(), entries | {"$defs": _schema()["$defs"]})):
+        raise UserError("\n".join(f"{PRICES}: {problem}" for problem in problems))
+    return prices()
+
+
 def _with_price(asked: Config) -> Config:
-    """The price of the machine; or the study's own, which is not that of a machine in the list."""
-    listed = prices().get(asked["machine"])
-    if asked["usd_per_hour"] in (None, listed):
-        return asked | {"usd_per_hour": listed}
-    return asked | ({"machine": OWN_MACHINE} if listed else {})
+    """The entry of the machine instead of its name. Unknown names stay for the check to find."""
+    machine, listed = asked["machine"], listed_prices()
+    return {"machine": listed.get(machine, machine) if isinstance(machine, str) else machine}
 
 
 def corpus(entry: Any) -> Config:
@@ -275,9 +283,11 @@ def _unknown_language(code: Any, known: list[str]) -> str:
 
 
 def _hint(value: Any) -> str:
-    """YAML 1.1 has surprises: 1e-3 is text there, and `no` is false."""
+    """YAML 1.1 has surprises: 1e-3 is text there, `no` is false, and 2026-07-20 is no text."""
     if isinstance(value, bool):
         return "; put quotes around it if it is a word"
+    if isinstance(value, datetime.date):
+        return "; put quotes around it"
     try:
         return f"; write {float(value)!r} without quotes" if isinstance(value, str) else ""
     except ValueError:
@@ -292,9 +302,9 @@ def _study_problems(config: Config) -> Iterator[str]:
         yield f"study: {RESERVED_STUDY!r} is taken, results/{RESERVED_STUDY} is part of the repository"
     if config["source"] == config["target"]:
         yield f"target: {config['target']!r} is the source language too"
-    if config["prices"]["usd_per_hour"] is None:
-        known = ", ".join(prices())
-        yield f"prices.machine: {config['prices']['machine']!r} is none of {known}; name one or give usd_per_hour"
+    if isinstance(machine := config["prices"]["machine"], str):
+        known = ", ".join(listed_prices())
+        yield f"prices.machine: {machine!r} is none of {known}; name one, or give an entry like those of {PRICES.name}"
     yield from _system_problems(config)
     yield from _corpora_problems(config)
     yield from _compute_type_problems(config)

@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -76,6 +77,8 @@ SEARCHED = config["search"]["system"] or MAP_SYSTEM
 MAP_TYPE = "int8" if "int8" in TYPES else TYPES[0]
 # The map is made of what the students learn from, the teachers' translations if there are any.
 MAPPED = next((name for name, mixture in config["mixtures"].items() if mixture["targets"] != "original"), ORIGINAL)
+MACHINE = config["prices"]["machine"]  # its entry, if the study names one
+PRICE = f"--price {shlex.quote(json.dumps(MACHINE))}" if MACHINE else ""
 KEEP_REJECTED = config["keep_rejected"]
 NOTHING = "(?!)"  # a wildcard that stands for no name
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone

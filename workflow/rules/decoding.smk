@@ -25,14 +25,14 @@ rule benchmark:
         cores=config["decoding"]["cores"],
         batch_tokens=config["decoding"]["batch_tokens"],
         workers=config["decoding"]["workers"],
-        usd=config["prices"]["usd_per_hour"],
+        price=PRICE,
         noise=config["decoding"]["noise"],
         study=config["study"],
         translations=f"{STUDY}/decoding/{{system}}",
     shell:
         "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
-        " --batch-tokens {params.batch_tokens} --workers {params.workers} --usd-per-hour {params.usd}"
+        " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"
         " --noise {params.noise}"
         " --study {params.study} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 

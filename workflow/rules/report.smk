@@ -8,18 +8,12 @@ SHOWN = f"{TYPES[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the transla
 # Types whose rounding is looked at; float32 is what they are held against.
 ROUNDED = [type for type in TYPES if type != "float32"]
 
-# name of the picture: x axis, scale
-FRONTS = {
-    "front_speed": ("source_words_per_second", "log"),
-    "front_cost": ("source_words_per_usd", "log"),
-    "front_cost_linear": ("source_words_per_usd", "linear"),
-}
-PUBLISHED = ["published_log", "published_linear"]
+# Quality against speed, and against cost among the systems of Marian's paper.
+FRONTS = {"front_speed": "decode.front_plot", "published": "decode.published_plot"}
 
 
 wildcard_constraints:
     front="|".join(FRONTS),
-    scale="log|linear",
     picture="svg|png",
 
 
@@ -66,43 +60,12 @@ rule front:
         mem_mb=1000,
         runtime=10,
     params:
-        x=lambda w: FRONTS[w.front][0],
-        scale=lambda w: FRONTS[w.front][1],
+        module=lambda w: FRONTS[w.front],
         test_set=TIMED,
-        price=config["prices"]["machine"],
         best=RULE,
     shell:
-        "python -m decode.front_plot --measurements {input.measurements} --test-set {params.test_set} --x {params.x}"
-        " --scale {params.scale} --price {params.price:q} --output {output.picture} 2> {log}"
-
-
-rule published:
-    """Figures 1 and 2 of Junczys-Dowmunt et al. 2018: our systems among those that were published then."""
-    input:
-        measurements=rules.score.output.measurements,
-    output:
-        picture=report(
-            f"{REPORT}/published_{{scale}}.{{picture}}",
-            caption="../report/published.rst",
-            category="Fronts",
-            labels={"front": "published, {scale}", "format": "{picture}"},
-        ),
-    log:
-        f"{STUDY}/logs/published_{{scale}}_{{picture}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/published_{{scale}}_{{picture}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        test_set=TIMED,
-        price=config["prices"]["machine"],
-    shell:
-        "python -m decode.published_plot --measurements {input.measurements} --test-set {params.test_set}"
-        " --scale {wildcards.scale} --price {params.price:q} --output {output.picture} 2> {log}"
+        "python -m {params.module} --measurements {input.measurements} --test-set {params.test_set}"
+        " --output {output.picture} 2> {log}"
 
 
 rule learning_curves:
@@ -268,7 +231,7 @@ rule page:
     """One page about the study that needs no other file."""
     input:
         measurements=rules.score.output.measurements,
-        fronts=expand(f"{REPORT}/{{front}}.svg", front=[*FRONTS, *PUBLISHED]),
+        fronts=expand(f"{REPORT}/{{front}}.svg", front=FRONTS),
         learning=f"{REPORT}/learning.svg",
         gap=f"{REPORT}/gap.svg" if IMITATED else [],
         funnel=f"{REPORT}/funnel.svg",

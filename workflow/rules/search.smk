@@ -32,14 +32,14 @@ rule search_grid:
         test_sets=test_sets_option(CORPORA["test"][:1]),
         runs=config["decoding"]["runs"],
         core=config["decoding"]["cores"][0],
-        usd=config["prices"]["usd_per_hour"],
+        price=PRICE,
         noise=config["decoding"]["noise"],
         language=config["target"],
         study=config["study"],
         translations=f"{SEARCH}/translations",
     shell:
         "python -m decode.search_grid --model {input.model} --test-sets {params.test_sets} --core {params.core}"
-        " --runs {params.runs} --noise {params.noise} --usd-per-hour {params.usd} --study {params.study}"
+        " --runs {params.runs} --noise {params.noise} {params.price} --study {params.study}"
         " --target-language {params.language} --translations {params.translations} --output {output.records}"
         " 2> >(tee {log} >&2)"
 

@@ -11,7 +11,7 @@ SPEED_TABLES = [*expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST)
 SPEED_OPTIONS = (
     f"--test-sets {test_sets_option([TIMED])[0]} --study {config['study']} --steps {config['speed']['steps']}"
     f" --runs {config['decoding']['runs']} --noise {config['decoding']['noise']}"
-    f" --usd-per-hour {config['prices']['usd_per_hour']}"
+    f" {PRICE}"
 )
 
 
