@@ -112,7 +112,9 @@ def without_best(records: list[Record]) -> str:
     """Why a study has no best model."""
     if not any(record["role"] in STUDENTS for record in records):
         return "no student was measured, and the best model is a student"
-    return "no student has a BLEU on the dev set, which decides; measure CTranslate2 models of the study again"
+    return (
+        "no record of a student has its BLEU on the dev set (recurrent ones are not decoded there); run the study again"
+    )
 
 
 def beating(records: list[Record], record: Record) -> list[Record]:
@@ -216,6 +218,6 @@ def verdict(records: list[Record], record: Record) -> str:
     """What the timed test set says of the best model, in a sentence."""
     where = f"{record['dev_bleu']:.2f} BLEU on {record['dev_set']}, {record['bleu']:.2f} on {record['test_set']}"
     if not (rivals := beating(records, record)):
-        return f"{where}, on which no faster student has as much."
+        return f"{where}, where no faster student has as much."
     names = ", ".join(f"{title(other)} ({other['bleu']:.2f})" for other in rivals)
-    return f"{where}, on which faster students have as much or more: {names}. The two sets disagree."
+    return f"{where}, where faster students have as much or more: {names}. The two sets disagree."
