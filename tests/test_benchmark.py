@@ -1,5 +1,6 @@
 """A record is complete, its numbers are what they say, and nothing is measured twice or confused."""
 
+import argparse
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from models import folders, sentences
 
 from decode import benchmark, machine, measure, measurements, runs, summary
 from decode.translate import Translator
-from formats import cpu, records
+from formats import cpu, decoding, records
 from formats.errors import UserError
 from formats.prices import prices
 
@@ -217,6 +218,32 @@ def one_run(decode_seconds, output="x", load_seconds=0.5):
         "peak_rss_bytes": int(decode_seconds), "load_average": 1.0,
         "measured_at": "2026-01-01T00:00:00+00:00", "test_sets": {"t": row},
     }  # fmt: skip
+
+
+def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
+    made = []
+
+    def run(self, configuration, number):
+        made.append((configuration.model.name, number))
+        return one_run(1.0) | {"engine_version": "1", "effective_compute_type": configuration.model.name}
+
+    monkeypatch.setattr(runs.Runs, "run", run)
+    monkeypatch.setattr(runs.decoding, "native", lambda kind: kind != "int8")
+    todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [])
+    todo = [configuration for configuration in todo if not configuration.vocabulary_map]
+    options = {"test_sets": [], "translations": tmp_path, "noise": 1.0, "runs": 3, "price": None, "study": "s"}
+    found = runs.measured(todo, argparse.Namespace(**options, output=tmp_path / "x.json"))
+    assert made == [("float32", 1), ("int8", 1), ("float32", 2), ("float32", 3)]
+    assert [record["runs"] for record in found] == [3, 1]
+    assert [record["signature"].split("|")[-1] for record in found] == ["runs:3", "runs:1"]
+
+
+@pytest.mark.parametrize(("vendor", "native"), [("GenuineIntel", True), ("AuthenticAMD", False)])
+def test_int16_is_native_on_intel_alone(tmp_path, monkeypatch, vendor, native):
+    (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\n")
+    monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
+    assert decoding.native("int16") == native
+    assert decoding.native("float32") and decoding.native("int8") and not decoding.native("int4")
 
 
 def test_medians_and_extremes():

@@ -229,12 +229,20 @@ def check(todo: list[Configuration]) -> None:
             raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
 
 
+def times(configuration: Configuration, runs: int) -> int:
+    """Once is enough for a type that this CPU does not multiply natively: for its scores, not for its speed."""
+    description = engines.describe(configuration.model)
+    foreign = description["engine"] == "ctranslate2" and not decoding.native(description["quantization"])
+    return 1 if foreign else runs
+
+
 def measured(todo: list[Configuration], args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure every configuration ``args.runs`` times, in turn; a record for each, and for each test set."""
+    """Measure every configuration in turn, as often as ``times`` says; a record for each, and for each test set."""
     check(todo)
     runs = Runs(args.test_sets, args.translations, args.noise)
     made: dict[Configuration, list[Run]] = {configuration: [] for configuration in todo}
-    jobs = list(itertools.product(range(1, args.runs + 1), todo))
+    wanted = {configuration: times(configuration, args.runs) for configuration in todo}
+    jobs = [(number, one) for number, one in itertools.product(range(1, args.runs + 1), todo) if number <= wanted[one]]
     for number, configuration in progress(jobs, "measuring", total=len(jobs), unit="run"):
         made[configuration].append(runs.run(configuration, number))
     conditions = {"price": args.price, "noise": args.noise}

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from formats.cpu import USE_MKL, has_onemkl
+from formats.cpu import USE_MKL, has_onemkl, intel
 
 # Pieces, as in the WNGT 2020 submission. Models learn from no longer sentence, so teachers and dev sets stop here.
 MAXIMUM_OUTPUT = 150
@@ -25,6 +25,17 @@ def prepare(quantization: str, device: str = "cpu") -> None:
     """
     if quantization == "int16" and device == "cpu" and has_onemkl():
         os.environ.setdefault(USE_MKL, "1")
+
+
+def native(quantization: str) -> bool:
+    """Whether CTranslate2 multiplies in this type on this CPU without being told to.
+
+    int16 is native on Intel's CPUs. On others ``prepare`` makes it possible, and it is slow; the types of two bytes
+    are computed in float32 where they are lacking.
+    """
+    import ctranslate2  # as below
+
+    return intel() if quantization == "int16" else quantization in ctranslate2.get_supported_compute_types("cpu")
 
 
 def compute_type(quantization: str, device: str = "cpu") -> str:
