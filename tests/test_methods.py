@@ -68,6 +68,12 @@ def test_corpora_that_are_cleaned_alike_are_named_together():
     assert "language" not in talk and "digits" not in talk and "in a row" in talk
 
 
+def test_usd_are_told_where_the_study_names_its_machine(tmp_path):
+    assert "USD" not in methods(loaded(tmp_path))
+    text = methods(loaded(tmp_path, prices={"machine": "m7i.large"}))
+    assert "core a run was pinned to, and in USD at the price of m7i.large (AWS, us-east-1, 20" in text
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("configs/*.yaml")), ids=lambda path: path.stem)
 def test_nothing_is_said_of_what_is_not_there(path):
     text = methods(config.load(path))
