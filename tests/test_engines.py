@@ -9,9 +9,10 @@ import sys
 import ctranslate2
 import pytest
 from models import folders, sentences
+from opennmt.utils import decoding
 
 from decode import engines
-from decode.engines import Search
+from decode.engines import Search, opennmt_tf
 from decode.tokenizer import Tokenizer
 from formats.decoding import has_onemkl
 from formats.errors import UserError
@@ -39,16 +40,36 @@ def batch(models):
     return [tokenizer.encode(line) for line in sentences(20, seed=2)]
 
 
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_engines_agree(models, batch, beam_size):
-    outputs = {}
-    for name in ("opennmt-tf", "float32"):
-        engine = engines.load(models[name], Search(beam_size, length_penalty=0))  # with it, each has its own formula
-        assert engine.version[0].isdigit() and engine.effective_compute_type == "float32"
-        outputs[engine.name] = engine.translate(batch)
-    assert outputs["opennmt-tf"] == outputs["ctranslate2"]
-    assert len(outputs["ctranslate2"]) == len(batch)
-    assert len(set(map(tuple, outputs["ctranslate2"]))) > 3  # not all the same, not all empty
+def outputs(models, batch, search):
+    """Translations of both engines in float32; the baseline first."""
+    loaded = [engines.load(models[name], search) for name in ("opennmt-tf", "float32")]
+    assert all(engine.effective_compute_type == "float32" and engine.version[0].isdigit() for engine in loaded)
+    return [engine.translate(batch) for engine in loaded]
+
+
+@pytest.mark.parametrize("search", [Search(), Search(4, length_penalty=0), Search(4)], ids=["greedy", "plain", "beam"])
+def test_engines_agree(models, batch, search):
+    baseline, exact = outputs(models, batch, search)
+    assert baseline == exact and len(exact) == len(batch)
+    assert len(set(map(tuple, exact))) > 3  # not all the same, not all empty
+
+
+def test_engines_do_not_agree_with_the_search_of_opennmt_tf(models, batch, monkeypatch):
+    """By its formula of the length, and with finished hypotheses in the beam: what the test above is worth."""
+    own = decoding.BeamSearch
+    monkeypatch.setattr(opennmt_tf, "BeamSearch", lambda beam, penalty, maximum: own(beam, penalty))
+    baseline, exact = outputs(models, batch, Search(4))
+    assert baseline != exact
+
+
+def test_engines_agree_where_they_cut_off_a_translation(broken, batch):
+    models = {name: broken(name) for name in ("opennmt-tf", "float32")}
+    for folder in models.values():
+        redescribe(folder, max_decoding_length=3)
+    baseline, exact = outputs(models, batch, Search(4))
+    assert baseline == exact
+    lengths = {len(sentence) for sentence in exact}
+    assert max(lengths) == 3 and min(lengths) < 3  # some are cut off, some end
 
 
 def test_a_sentence_does_not_depend_on_its_batch(models, batch):

@@ -29,10 +29,10 @@ Batch = list[list[str]]
 class Search:
     """How an engine searches. Batches are cut by the caller; an engine decodes each as it comes.
 
-    A finished hypothesis is scored by its log probability, divided by its length where ``length_penalty`` is 1, each
-    engine in its own formula: CTranslate2 and Marian divide by length^penalty, OpenNMT-tf by
-    ((5 + length) / 6)^penalty (Wu et al. 2016). Without it beam search likes short hypotheses: 3 BLEU were lost to
-    brevity in the demo (measured).
+    All engines score a finished hypothesis by its log probability / length^``length_penalty``, where the length counts
+    the end token. OpenNMT-tf's own formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal
+    weights give equal translations. Without a penalty beam search likes short hypotheses: 3 BLEU were lost to brevity
+    in the demo (measured).
     """
 
     beam_size: int = 1  # 1 is greedy search
