@@ -48,7 +48,7 @@ def test_errors_are_those_of_the_formula(converted):
 def test_the_table_has_every_matrix_and_type(converted):
     exact = weights.read(converted["float32"])
     table = {kind: quantization.errors(exact, weights.read(converted[kind])) for kind in ("int16", "int8")}
-    text = quantization.markdown(table, [])
+    text = quantization.markdown(table, [], [])
     assert all(name in text for name in table["int8"]) and "int8, %" in text
 
 
@@ -94,3 +94,16 @@ def test_another_version_of_the_format_is_named(converted, tmp_path):
     (tmp_path / "model.bin").write_bytes(b"\x07\0\0\0" + data[4:])
     with pytest.raises(UserError, match="has version 7 of CTranslate2's format"):
         weights.read(tmp_path)
+
+
+def test_scores_say_which_cpu_and_whether_products_are_exact():
+    record = {"compute_type": "int8", "effective_compute_type": "int8_float32", "cpu": "A", "isa": "avx2", "bleu": 28.4}
+    record |= {"model_bytes": 1000, "source_words_per_second": 99.6, "test_set": "t", "library": "oneDNN"}
+    exact = {"compute_type": "int8", "environment": {"CT2_USE_MKL": "1"}, "int8_saturates": False, "bleu": 28.93}
+    told = quantization.scores([record | {"int8_saturates": True}, record | {"int8_saturates": None}], [exact])
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines()[2:]]
+    assert rows == [
+        ["int8", "int8_float32", "A (avx2)", "oneDNN", "saturate", "28.40", "1,000", "100"],
+        ["int8", "int8_float32", "A (avx2)", "oneDNN", "–", "28.40", "1,000", "100"],
+        ["int8", "int8", "as with VNNI", "`CT2_USE_MKL=1`", "exact", "28.93", "–", "–"],
+    ]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from models import folders, sentences
 
-from formats import cpu
+from decode import elsewhere
+from formats import cpu, records
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # what a CPU without VNNI would do
@@ -93,8 +94,6 @@ def test_who_decodes_where_products_saturate_is_told():
 
 @pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
 def test_a_measurement_says_whether_it_saturated(tmp_path):
-    from formats import records
-
     records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(3)))
     core = str(min(os.sched_getaffinity(0)))
     call = [sys.executable, "-m", "decode.measure", "--model", str(folders()["int8"]), "--cores", core]
@@ -102,3 +101,16 @@ def test_a_measurement_says_whether_it_saturated(tmp_path):
     subprocess.run(call, env=os.environ | LIMITED, check=True)
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["library"] == "oneDNN (AVX2)" and run["int8_saturates"] is True
+
+
+@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+@pytest.mark.parametrize("here", [True, False])
+def test_the_other_way_of_computing_is_tried(tmp_path, monkeypatch, here):
+    monkeypatch.setattr(cpu, "int8_saturates", lambda: here)
+    records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(4)))
+    call = ["elsewhere", "--model", str(folders()["int8"]), "--test-set", str(tmp_path / "t.tsv.zst")]
+    monkeypatch.setattr(sys, "argv", [*call, "--target-language", "de", "--output", str(tmp_path / "x.json")])
+    elsewhere.main()
+    (found,) = json.loads((tmp_path / "x.json").read_text())
+    assert found["int8_saturates"] is not here and 0 <= found["bleu"] <= 100
+    assert found["environment"] == (elsewhere.EXACT if here else elsewhere.WITHOUT_VNNI)

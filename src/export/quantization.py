@@ -16,8 +16,10 @@ from formats.errors import UserError, command
 from formats.files import read_json, write_json, write_text
 
 NOTE = """Relative error of the weights, per cent of their norm; BLEU on {test_set}, greedy, without a map. "computes
-in" is the type that the engine really used.
+in" is the type that the engine really used, "products" says whether its matrix products are exact: without VNNI
+instructions those of 8 bits are cut off where their sums do not fit into 16 bits (`src/formats/cpu.py`).
 """
+NONE = "–"
 
 
 def restored(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
@@ -54,21 +56,37 @@ def quality(measurements: list[dict[str, Any]], system: str) -> list[dict[str, A
     return [record for record in found if record["test_set"] == found[0]["test_set"]]
 
 
-def markdown(table: dict[str, dict[str, float]], records: list[dict[str, Any]]) -> str:
+def products(record: dict[str, Any]) -> str:
+    """Nothing for a record from before it was known."""
+    return {True: "saturate", False: "exact"}.get(record.get("int8_saturates"), NONE)
+
+
+def scores(records: list[dict[str, Any]], elsewhere: list[dict[str, Any]]) -> str:
+    """BLEU of every type on this CPU, and of int8 as others compute it, which was not timed."""
+    rows = [
+        [
+            record["compute_type"], record["effective_compute_type"], f"{record['cpu']} ({record['isa']})",
+            record.get("library") or NONE, products(record), f"{record['bleu']:.2f}", f"{record['model_bytes']:,}",
+            f"{record['source_words_per_second']:,.0f}",
+        ]
+        for record in records
+    ]  # fmt: skip
+    for other in elsewhere:
+        told = " ".join(f"{name}={value}" for name, value in other["environment"].items())
+        kind = "as without VNNI" if other["int8_saturates"] else "as with VNNI"
+        type_ = other["compute_type"]
+        rows.append([type_, type_, kind, f"`{told}`", products(other), f"{other['bleu']:.2f}", NONE, NONE])
+    names = ["type", "computes in", "CPU", "library", "products", "BLEU", "bytes", "words/s"]
+    return tabulate(rows, names, "pipe", disable_numparse=True)
+
+
+def markdown(table: dict[str, dict[str, float]], records: list[dict[str, Any]], elsewhere: list[dict[str, Any]]) -> str:
     names = next(iter(table.values()))
     rows = [[name, *(f"{100 * found[name]:.3f}" for found in table.values())] for name in names]
     layers = tabulate(rows, ["weights", *(f"{type}, %" for type in table)], "pipe", disable_numparse=True)
     if not records:
         return f"# Quantization\n\n{NOTE.split(';')[0]}.\n\n{layers}\n"
-    scored = [
-        [
-            record["compute_type"], record["effective_compute_type"], f"{record['bleu']:.2f}",
-            f"{record['model_bytes']:,}", f"{record['source_words_per_second']:,.0f}",
-        ]
-        for record in records
-    ]  # fmt: skip
-    types = tabulate(scored, ["type", "computes in", "BLEU", "bytes", "words/s"], "pipe", disable_numparse=True)
-    return f"# Quantization\n\n{NOTE.format(**records[0])}\n{types}\n\n{layers}\n"
+    return f"# Quantization\n\n{NOTE.format(**records[0])}\n{scores(records, elsewhere)}\n\n{layers}\n"
 
 
 def main() -> None:
@@ -76,6 +94,7 @@ def main() -> None:
     parser.add_argument("--exact", type=Path, required=True, help="folder of export.convert, float32")
     parser.add_argument("--rounded", type=Path, nargs="+", required=True, help="folders named after their types")
     parser.add_argument("--measurements", type=Path, help="measurements.json of the study")
+    parser.add_argument("--elsewhere", type=Path, help="JSON of decode.elsewhere")
     parser.add_argument("--system", required=True)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--markdown", type=Path, required=True)
@@ -84,8 +103,9 @@ def main() -> None:
     exact = weights.read(args.exact)
     table = {folder.name: errors(exact, weights.read(folder)) for folder in args.rounded}
     records = quality(read_json(args.measurements), args.system) if args.measurements else []
-    write_json(args.json, {"system": args.system, "errors": table})
-    write_text(args.markdown, markdown(table, records))
+    elsewhere = read_json(args.elsewhere) if args.elsewhere else []
+    write_json(args.json, {"system": args.system, "errors": table, "elsewhere": elsewhere})
+    write_text(args.markdown, markdown(table, records, elsewhere))
 
 
 if __name__ == "__main__":

@@ -111,12 +111,37 @@ rule training_table:
         "python -m decode.training_table --learning {input.learning} --output {output.table} 2> {log}"
 
 
+rule int8_elsewhere:
+    """What int8 loses on CPUs that compute it in another way than this one."""
+    input:
+        model=f"{STUDY}/models/{MAP_SYSTEM}/int8",
+        test_set=f"{STUDY}/corpora/clean/{TIMED}.tsv.zst",
+    output:
+        json=f"{STUDY}/decoding/int8_elsewhere.json",
+    log:
+        f"{STUDY}/logs/int8_elsewhere.log",
+    benchmark:
+        f"{STUDY}/benchmarks/int8_elsewhere.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        language=config["target"],
+    shell:
+        "python -m decode.elsewhere --model {input.model} --test-set {input.test_set}"
+        " --target-language {params.language} --output {output.json} 2> {log}"
+
+
 rule quantization:
     """What rounding does to the weights of the student that is timed first, layer by layer, and to its BLEU."""
     input:
         exact=f"{STUDY}/systems/{MAP_SYSTEM}/converted/float32",
         rounded=[f"{STUDY}/systems/{MAP_SYSTEM}/converted/{type}" for type in ROUNDED],
         measurements=rules.score.output.measurements,
+        elsewhere=rules.int8_elsewhere.output.json if "int8" in TYPES else [],
     output:
         json=f"{REPORT}/quantization.json",
         table=f"{REPORT}/quantization.md",
@@ -132,9 +157,10 @@ rule quantization:
         runtime=10,
     params:
         system=MAP_SYSTEM,
+        elsewhere=lambda w, input: f"--elsewhere {input.elsewhere}" if input.elsewhere else "",
     shell:
         "python -m export.quantization --exact {input.exact} --rounded {input.rounded} --system {params.system}"
-        " --measurements {input.measurements} --json {output.json} --markdown {output.table} 2> {log}"
+        " --measurements {input.measurements} {params.elsewhere} --json {output.json} --markdown {output.table} 2> {log}"
 
 
 rule corpora_plot:
