@@ -178,7 +178,9 @@ def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_i
     read = {record[0] for record in records.read(finished / "training/distilled.1.tsv.zst")}
     differences = {m["control_difference"] for m in measurements if m["system"] == "deep"}
     (words,) = differences
-    more = int(re.fullmatch(r"distillation and ([\d,]+) more sentences", words)[1].replace(",", ""))
+    # A teacher that learned so little leaves some sentences of the pairs without a translation.
+    found = re.fullmatch(r"distillation(?:,| and) ([\d,]+) more sentences(?: and \d+ fewer sentences?)?", words)
+    more = int(found[1].replace(",", ""))
     passes = json.loads((finished / "systems/deep/learning.json").read_text())["seen"]["passes"]
     assert 0 < more <= len(text & read) and (passes < 1 or more == len(text & read))
     assert words in (finished / "report/table.md").read_text()
@@ -234,8 +236,7 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     assert [row["system"] for row in beams["beam 3"]["systems"]] == names
     (pair,) = beams["beam 3"]["comparisons"]
     assert (pair["mixture"], pair["than"], pair["twins"]) == ("distilled", "interpolated", False)
-    assert pair["difference"].startswith("best against interpolated targets and ")
-    assert pair["difference"].endswith(" more sentences")
+    assert re.match(r"best against interpolated targets(,| and) [\d,]+ more sentences", pair["difference"])
     ensemble = next(row for row in beams["beam 3"]["systems"] if row["system"] == "ensemble")
     assert ensemble["agreement_exact"] == 1 and ensemble["bleu_p_teacher"] == 1
 
