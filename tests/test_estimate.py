@@ -23,11 +23,13 @@ def edited(change):
 
 
 def test_epochs_are_as_long_as_the_steps_they_make():
-    common = {"batch_tokens": 2000, "accumulate": 1, "threads": 1}
+    common = {"batch_tokens": 2000, "batch_sentences": None, "accumulate": 1, "threads": 1}
     steps = common | {"steps": 100, "epochs": None, "then": []}
     epochs = common | {"steps": None, "epochs": 2, "then": []}
     pairs = 100 * 2000 // TOKENS // 2
     assert training_seconds(steps, 3, pairs) == pytest.approx(training_seconds(epochs, 3, pairs))
+    sentences = steps | {"batch_tokens": None, "batch_sentences": 2000 // TOKENS}
+    assert training_seconds(sentences, 3, pairs) == pytest.approx(training_seconds(steps, 3, pairs))
     both = steps | {"then": [epochs | {"accumulate": 16}]}
     assert training_seconds(both, 3, pairs) == pytest.approx(2 * training_seconds(steps, 3, pairs))
 

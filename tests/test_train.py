@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from distill import sample
-from distill.learning import mixture, reads
+from distill.learning import left_out, mixture, reads
 from distill.leftovers import groups, longest, rows
 from distill.schedule import Journal, Passes, Phase, phases
 from distill.train import run_folder
@@ -25,6 +25,8 @@ from formats.shape import shape
 
 VALUES = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
 SHAPE = shape(VALUES)
+TOKENS = {"batch_tokens": 240, "batch_sentences": None, "max_length": 150}
+SENTENCES = {"batch_tokens": None, "batch_sentences": 16, "max_length": 150}
 TRAINING = {
     "learning_rate": 0.002,
     "warmup_steps": 20,
@@ -98,7 +100,7 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
 
     def one_pass(number):
         files = [tmp_path / f"{number % 2 + 1}.{name}" for name in ("source", "target")]
-        return dataset(model, {"batch_tokens": 60}, *files, 120)
+        return dataset(model, TOKENS | {"batch_tokens": 60}, *files, 120)
 
     journal = Journal(tmp_path / "journal.json")
     seen, of_a = 0, 0
@@ -113,12 +115,13 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
     number, batch = journal.position(1000)
     passes = number + batch / journal.epoch_batches()
     assert passes == pytest.approx(seen / 2100, rel=0.03) and number >= 2  # both epochs, and the first one again
-    about = mixture(epochs, passes)
+    about = mixture(epochs, [0, 0], passes)
     assert about["shares"] == {"a": round(5 / 7, 6), "b": round(2 / 7, 6)}
     assert about["pairs"] == pytest.approx(seen, rel=0.03)
 
 
-def test_what_is_left_over_at_the_end_of_a_pass_comes_together(tmp_path):
+@pytest.mark.parametrize(("asked", "full"), [(TOKENS, 240), (SENTENCES, 16), (TOKENS | {"max_length": 9}, 240)])
+def test_what_is_left_over_at_the_end_of_a_pass_comes_together(asked, full, tmp_path):
     """All sentences once, as without, in fewer batches; OpenNMT-tf ends a pass with a batch for every length."""
     import opennmt
 
@@ -130,7 +133,7 @@ def test_what_is_left_over_at_the_end_of_a_pass_comes_together(tmp_path):
     model = opennmt.load_model(str(tmp_path))
     vocabulary = str(tmp_path / "vocabulary.txt")
     model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
-    made = dataset(model, {"batch_tokens": 240}, tmp_path / "text", tmp_path / "text", 400)
+    made = dataset(model, asked, tmp_path / "text", tmp_path / "text", 400)
 
     batches = [*made]
     for source, target in batches:
@@ -140,11 +143,20 @@ def test_what_is_left_over_at_the_end_of_a_pass_comes_together(tmp_path):
             assert all(tokens[:length]) and not any(tokens[length:]) and not ids[length:].any()
         assert (target["length"].numpy() == source["length"].numpy() + 1).all()
     read = [b" ".join(filter(None, row)).decode() for source, _ in batches for row in source["tokens"].numpy()]
-    assert sorted(read) == sorted(pairs)
-    sizes = [rows(batch) * longest(batch) for batch in batches]
-    assert max(sizes) <= 240 and sum(size < 120 for size in sizes) <= 1
-    assert len(batches) < sum(1 for _ in made._batches) - 2
-    assert [longest(group[-1]) for group in groups(batches[:5], 1)] == [longest(batch) for batch in batches[:5]]
+    assert sorted(read) == sorted(pair for pair in pairs if len(pair.split()) <= asked["max_length"])
+    missed = left_out(tmp_path / "text", tmp_path / "text", asked["max_length"])
+    assert missed == len(pairs) - len(read) and bool(missed) == (asked["max_length"] == 9)
+    sizes = [rows(batch) * (longest(batch) if asked["batch_tokens"] else 1) for batch in batches]
+    assert max(sizes) <= full and sum(size < full / 2 for size in sizes) <= 1
+    assert len(batches) < sum(1 for _ in made._batches)
+    alone = groups(batches[:5], 1, "tokens" if asked["batch_tokens"] else "sentences")
+    assert [longest(group[-1]) for group in alone] == [longest(batch) for batch in batches[:5]]
+
+
+def test_what_is_too_long_or_empty_on_either_side_is_counted(tmp_path):
+    (tmp_path / "source").write_text("a b c\na\n\na b\na b\n")
+    (tmp_path / "target").write_text("a\na b c\na\n\na b\n")
+    assert [left_out(tmp_path / "source", tmp_path / "target", longest) for longest in (1, 2, 3)] == [5, 4, 2]
 
 
 @pytest.mark.parametrize("passes, times", [(0.5, [0.5, 0, 0]), (3, [1, 1, 1]), (4.25, [2, 1.25, 1])])
@@ -196,7 +208,7 @@ def test_a_diverging_loss_stops_the_training():
         list(watched(iter([*fine, *[8.0] * 200])))
 
 
-STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | {
+STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
     "batch_tokens": 40,
     "dropout": 0.2,
     "checkpoint_steps": 6,
@@ -236,14 +248,14 @@ def encoded(path, model, *outputs):
     subprocess.run(command, check=True, capture_output=True)
 
 
-def training(data, folder, values=None, settings=STUDY):
+def training(data, folder, values=None, settings=STUDY, *options):
     both = {side: [data / f"{epoch}.{side}" for epoch in (1, 2)] for side in ("source", "target")}
     return [sys.executable, "-m", "distill.train", "--system", "x", "--role", "student",
             "--shape", json.dumps(values or VALUES), "--training", json.dumps(settings), "--source", *both["source"],
             "--target", *both["target"], "--epochs", *(data / f"epoch.{epoch}.json" for epoch in (1, 2)),
             "--dev", data / "dev.tsv.zst", "--dev-source", data / "dev.source", "--vocabulary", data / "vocabulary",
             "--sentencepiece", data / "model", "--threads", "1", "--runs", folder, "--averaged", folder / "averaged",
-            "--learning", folder / "learning.json"]  # fmt: skip
+            "--learning", folder / "learning.json", *options]  # fmt: skip
 
 
 def weights(folder):
@@ -254,17 +266,22 @@ def weights(folder):
     return {k: v for k, v in get_checkpoint_variables(latest_checkpoint(str(folder))).items() if k.startswith("model")}
 
 
+def kill(command, folder, step):
+    """Run a training until it has the checkpoint of this step."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 600
+    while not list(folder.glob(f"run-*/ckpt-{step}.index")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
     """Killed in each phase: same batches, same dropout, same schedule."""
     subprocess.run(training(data, tmp_path / "whole"), check=True, capture_output=True)
-    for checkpoint in ("ckpt-12.index", "ckpt-24.index"):
-        process = subprocess.Popen(training(data, tmp_path / "killed"), stderr=subprocess.PIPE, start_new_session=True)
-        deadline = time.monotonic() + 120
-        while not list((tmp_path / "killed").glob(f"run-*/{checkpoint}")):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for step in (12, 24):
+        kill(training(data, tmp_path / "killed"), tmp_path / "killed", step)
         assert not (tmp_path / "killed/averaged").exists()
     subprocess.run(training(data, tmp_path / "killed"), check=True, capture_output=True)
 
@@ -281,10 +298,49 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_p
     assert whole["seen"]["passes"] > 2
 
 
+def test_a_training_starts_from_the_weights_of_another(data, tmp_path):
+    """With a rate of next to nothing they stay as they are, whatever the seed; killed or not, a training ends alike."""
+    short = STUDY | {"then": [], "steps": 2, "average_last": 1, "averages": [1]}
+    still = short | {"optimizer": "sgd", "decay": "constant", "learning_rate": 1e-30}
+    subprocess.run(training(data, tmp_path / "parent", None, short), check=True, capture_output=True)
+    start = ["--start-from", tmp_path / "parent/averaged", "--seed", "7"]
+    subprocess.run(training(data, tmp_path / "still", None, still, *start), check=True, capture_output=True)
+    parent, child = weights(tmp_path / "parent/averaged"), weights(tmp_path / "still/averaged")
+    assert parent.keys() == child.keys() and all((parent[key] == child[key]).all() for key in parent)
+
+    longer = short | {"steps": 12}
+    kill(training(data, tmp_path / "killed", None, longer, *start), tmp_path / "killed", 6)
+    for name in ("whole", "killed"):
+        subprocess.run(training(data, tmp_path / name, None, longer, *start), check=True, capture_output=True)
+    whole, killed = weights(tmp_path / "whole/averaged"), weights(tmp_path / "killed/averaged")
+    assert all((whole[key] == killed[key]).all() for key in whole)
+    assert not all((whole[key] == parent[key]).all() for key in whole)
+    learning = read_json(tmp_path / "whole/learning.json")
+    assert learning["steps"] == 12 and learning["start_from"] == str(tmp_path / "parent/averaged")  # its own schedule
+
+    other = training(data, tmp_path / "other", VALUES | {"ffn_units": 64}, short, *start)
+    done = subprocess.run(other, capture_output=True, text=True)
+    assert done.returncode == 1 and "not the weights of a model of this shape" in done.stderr.splitlines()[-1]
+
+
+def test_an_average_of_one_is_the_last_checkpoint(data, tmp_path):
+    settings = STUDY | {"then": [], "steps": 8, "average_last": 1, "averages": [1, 2], "checkpoint_steps": 3}
+    subprocess.run(training(data, tmp_path, None, settings), check=True, capture_output=True)
+    from opennmt.utils.checkpoint import get_checkpoint_variables
+
+    (run,) = tmp_path.glob("run-*")
+    last, averaged = get_checkpoint_variables(str(run / "ckpt-8")), weights(tmp_path / "averaged")
+    assert all((value == last[key]).all() for key, value in averaged.items())
+
+
 def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     """CTranslate2 has no GRU: OpenNMT-tf decodes the dev set. And each phase ends as dev BLEU stalls."""
     values = {"cell": "gru", "encoder_layers": 2, "decoder_layers": 1, "units": 16, "embedding_units": 8}
     settings = STUDY | {
+        "batch_tokens": None,
+        "batch_sentences": 16,
+        "max_length": 12,
+        "label_smoothing": 0,
         "patience": 1,
         "validation_steps": 2,
         "optimizer": "sgd",
@@ -297,6 +353,10 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8] and [
         phase["end"] for phase in learning["phases"]
     ] == [4, 8]
+    epochs = [(data / f"{epoch}.source", data / f"{epoch}.target") for epoch in (1, 2)]
+    missed = [left_out(*sides, 12) for sides in epochs]
+    assert 0 < sum(missed) < 100 and learning["left_out"] == {"pairs": sum(missed), "of": 120}
+    assert learning["seen"]["pairs"] == pytest.approx(learning["seen"]["passes"] * (120 - sum(missed)) / 2, rel=0.1)
 
 
 @pytest.mark.parametrize(

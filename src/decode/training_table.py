@@ -1,7 +1,8 @@
 """How every system was trained: size, throughput, time, data seen, and what averaging checkpoints is worth.
 
 Throughput is the median of what OpenNMT-tf reports, source and target tokens a second; minutes are those spent on
-updates, without starts, validations, and the pauses after a kill.
+updates, without starts, validations, and the pauses after a kill. Pairs are left out of the epochs where a side has
+more than ``max_length`` pieces, or none.
 """
 
 import argparse
@@ -27,6 +28,7 @@ def row(learning: dict[str, Any]) -> dict[str, str]:
         "tokens/s": f"{statistics.median(rates):,.0f}" if rates else "",
         "minutes": f"{learning['seconds'] / 60:.0f}",
         "pairs seen": f"{learning['seen']['pairs']:,} ({learning['seen']['passes']:.1f} passes)",
+        "left out": f"{learning['left_out']['pairs']:,} of {learning['left_out']['of']:,}",
         "dev BLEU, best": f"{max(scores):.2f}" if scores else "",
         **{f"average of {found['checkpoints']}": f"{found['bleu']:.2f}" for found in learning["averages"]},
     }

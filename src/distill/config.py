@@ -34,6 +34,8 @@ SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in 
 RESULTS = Path("results")
 EXPORTED_TYPES = ("float32", "int16", "int8")
 ROLES_NEEDED = ("train", "dev", "test")
+LENGTHS = ("steps", "epochs")  # of a training or a phase, one of them
+BATCHES = ("batch_tokens", "batch_sentences")  # of a training, likewise
 RESERVED_STUDY = "reference"  # results/reference is in git
 
 Config = dict[str, Any]
@@ -216,8 +218,9 @@ def _with_own_training(config: Config) -> Config:
     """Likewise what it says of the training of students."""
 
     def merged(own: Config) -> Config:
-        length = {"steps", "epochs"}  # a student that has one of them has not the other one of the study
-        general = {k: v for k, v in config["student_training"].items() if not (length & own.keys() and k in length)}
+        # A student that has one of two has not the other one of the study.
+        instead = {key for pair in (LENGTHS, BATCHES) if own.keys() & pair for key in pair}
+        general = {key: value for key, value in config["student_training"].items() if key not in instead}
         return _filled(_merged(general, own), {"$ref": "#/$defs/training"})
 
     students = {
@@ -358,6 +361,12 @@ def _student_problems(path: str, student: Config, config: Config) -> Iterator[st
     for number, mixture in enumerate(student["mixtures"] or ()):
         if mixture not in config["mixtures"]:
             yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config['mixtures'])}"
+    if (parent := student["start_from"]) is not None:
+        teacher = config["teachers"].get(parent, {"shape": None})
+        if not teacher["shape"]:
+            yield f"{path}.start_from: {parent!r} is not a teacher that is trained here"
+        elif teacher["shape"] != student["shape"]:
+            yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
     problems = list(_schema_problems(student["training"], {"$ref": "#/$defs/training", "$defs": _schema()["$defs"]}))
     yield from (f"{path}.training: {problem}" for problem in problems)
     if not problems:
@@ -365,10 +374,12 @@ def _student_problems(path: str, student: Config, config: Config) -> Iterator[st
 
 
 def _training_problems(path: str, training: Config) -> Iterator[str]:
-    for where, phase in [(path, training), *((f"{path}.then.{n}", phase) for n, phase in enumerate(training["then"]))]:
-        given = [key for key in ("steps", "epochs") if phase[key] is not None]
+    asked = [(path, training, LENGTHS), (path, training, BATCHES)]
+    asked += [(f"{path}.then.{number}", phase, LENGTHS) for number, phase in enumerate(training["then"])]
+    for where, values, pair in asked:
+        given = [key for key in pair if values[key] is not None]
         if len(given) != 1:
-            yield f"{where}: needs either steps or epochs; it has {'both' if given else 'neither'}"
+            yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
 
 
 def _shape_problems(path: str, values: Config) -> Iterator[str]:

@@ -76,10 +76,10 @@ def size(corpus: dict[str, Any]) -> int | None:
 
 
 def training_seconds(training: dict[str, Any], millions: float, epoch_pairs: int) -> float:
-    """Core-seconds of a training. A batch holds ``batch_tokens`` on its longer side; 1.8 times that on both."""
+    """Core-seconds of a training. A batch of tokens holds them on its longer side; 1.8 times that on both."""
     fixed, each = TRAINING_SECONDS
     epoch_tokens = 1.8 * TOKENS * epoch_pairs
-    batch_tokens = 1.8 * training["batch_tokens"]
+    batch_tokens = 1.8 * (training["batch_tokens"] or training["batch_sentences"] * TOKENS)
     tokens = sum(
         phase["steps"] * batch_tokens * phase["accumulate"] if phase["steps"] else phase["epochs"] * epoch_tokens
         for phase in (training, *training["then"])

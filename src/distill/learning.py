@@ -40,22 +40,31 @@ def training_seconds(curve: list[dict[str, float]]) -> float:
     return sum(count / rate for count, rate in zip(counts, rates, strict=True) if rate)
 
 
-def mixture(epochs: list[dict[str, Any]], passes: float) -> dict[str, Any]:
-    """What a training saw in so many ``passes``: pairs, and the share of each corpus in them.
+def left_out(source: Path, target: Path, max_length: int) -> int:
+    """Pairs of an epoch, in pieces, that are not trained on: a side has more than ``max_length`` pieces, or none."""
+    with open(source, "rb") as sources, open(target, "rb") as targets:
+        pairs = zip(sources, targets, strict=True)
+        return sum(not all(0 < len(side.split()) <= max_length for side in pair) for pair in pairs)
 
-    epochs: the JSON files of distill.sample, in the order in which the training reads them, again and again. The shares
-    of a pass are exact. Within a pass the order is random, so a pass that is not finished has them but for chance.
+
+def mixture(epochs: list[dict[str, Any]], left_out: list[int], passes: float) -> dict[str, Any]:
+    """What a training saw in so many ``passes``: pairs, and the share of each corpus in what was drawn for it.
+
+    epochs: the JSON files of distill.sample, in the order in which the training reads them, again and again; left_out:
+    the pairs of each that are not trained on. The shares of a pass are exact. Within a pass the order is random, so a
+    pass that is not finished has them but for chance.
     """
     seen: dict[str, float] = {}
     for number, epoch in enumerate(epochs):
         times = reads(passes, number, len(epochs))
         for corpus in epoch["corpora"]:
             seen[corpus["name"]] = seen.get(corpus["name"], 0) + corpus["drawn"] * times
-    pairs = sum(seen.values())
+    drawn = sum(seen.values())
+    missed = sum(count * reads(passes, number, len(epochs)) for number, count in enumerate(left_out))
     return {
-        "pairs": round(pairs),
+        "pairs": round(drawn - missed),
         "passes": round(passes, 3),
-        "shares": {name: round(count / pairs, 6) for name, count in seen.items()},
+        "shares": {name: round(count / drawn, 6) for name, count in seen.items()},
     }
 
 

@@ -15,21 +15,21 @@ Batch = tuple[dict[str, Any], dict[str, Any]]  # tensors of both sides; sentence
 class Filled:
     """The sentences of ``batches``, a ``tf.data.Dataset``: those that are less than half full come last and together.
 
-    tokens: of a full batch, rows times the longest sentence of either side.
+    size: of a full batch, in sentences, or in tokens: rows times the longest sentence of either side.
     """
 
-    def __init__(self, batches: Any, tokens: int):
-        self._batches, self._tokens = batches, tokens
+    def __init__(self, batches: Any, size: int, unit: str):
+        self._batches, self._size, self._unit = batches, size, unit
         self.element_spec = batches.element_spec
 
     def __iter__(self) -> Iterator[Batch]:
         left = []
         for batch in self._batches:
-            if rows(batch) * longest(batch) < self._tokens / 2:
+            if rows(batch) * (longest(batch) if self._unit == "tokens" else 1) < self._size / 2:
                 left.append(batch)
             else:
                 yield batch
-        for group in groups(sorted(left, key=longest), self._tokens):
+        for group in groups(sorted(left, key=longest), self._size, self._unit):
             yield joined(group)
 
 
@@ -42,11 +42,11 @@ def longest(batch: Batch) -> int:
     return max(int(side["length"].numpy().max()) for side in batch)
 
 
-def groups(batches: Iterable[Batch], tokens: int) -> Iterator[list[Batch]]:
-    """Batches, the shortest first, in groups of at most so many tokens with padding; one that is larger stays alone."""
+def groups(batches: Iterable[Batch], size: int, unit: str) -> Iterator[list[Batch]]:
+    """Batches, the shortest first, in groups of at most this size, padding included; a larger one stays alone."""
     group: list[Batch] = []
     for batch in batches:
-        if group and sum(map(rows, [*group, batch])) * longest(batch) > tokens:
+        if group and sum(map(rows, [*group, batch])) * (longest(batch) if unit == "tokens" else 1) > size:
             yield group
             group = []
         group.append(batch)

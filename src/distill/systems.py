@@ -14,7 +14,8 @@ class System(NamedTuple):
 
     student: its name in the configuration, the same for all mixtures and seeds. mixture: what it is trained on.
     shape, training: values of the configuration. All but the names are None for a teacher that is not trained here.
-    What is untrained has neither mixture nor training; its student is the name of its shape.
+    What is untrained has neither mixture nor training; its student is the name of its shape. start_from: the teacher
+    whose weights its training begins with.
     """
 
     name: str
@@ -24,6 +25,7 @@ class System(NamedTuple):
     seed: int | None
     shape: dict[str, Any] | None
     training: dict[str, Any] | None
+    start_from: str | None = None
 
 
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
@@ -58,7 +60,8 @@ def students(config: dict[str, Any]) -> list[System]:
             for seed in seeds:
                 parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
                 role = "control" if original else "student"
-                found.append(System("".join(parts), role, student, mixture, seed, entry["shape"], entry["training"]))
+                values = (entry[key] for key in ("shape", "training", "start_from"))
+                found.append(System("".join(parts), role, student, mixture, seed, *values))
     return found
 
 

@@ -1,8 +1,8 @@
 """Train a model with OpenNMT-tf, watch its dev BLEU, average its last checkpoints.
 
 A killed training continues from its last checkpoint as if it had not been killed: same batches, same dropout. The run
-folder is named after everything that defines the training (shape, settings, data, vocabulary, seed; where it can be
-prolonged, in one phase without an end to its schedule, not the number of steps).
+folder is named after everything that defines the training (shape, settings, data, vocabulary, seed, the weights it
+begins with; where it can be prolonged, in one phase without an end to its schedule, not the number of steps).
 """
 
 import argparse
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from distill.learning import learning_curve, mixture, training_seconds
+from distill.learning import learning_curve, left_out, mixture, training_seconds
 from distill.schedule import kept_checkpoints
 from distill.training import Training
 from formats.errors import UserError, command
@@ -79,6 +79,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
     parser.add_argument("--vocabulary", type=Path, required=True)
     parser.add_argument("--sentencepiece", type=Path, required=True)
+    parser.add_argument("--start-from", type=Path, help="averaged model whose weights the training begins with")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run: checkpoints, TensorBoard logs")
@@ -97,6 +98,8 @@ def main() -> None:
         "seed": args.seed,
         "data": [sha256(path) for path in (*args.source, *args.target, args.vocabulary, *described)],
     }
+    if args.start_from:
+        settings["start"] = [sha256(path) for path in sorted(args.start_from.glob("ckpt-*"))]
     run = run_folder(args.runs, settings)
     try:
         training = Training(run, settings, args)
@@ -108,6 +111,8 @@ def main() -> None:
     compared = averages(run, training.model, args.training["averages"], training.validation.bleu)
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
     curve = learning_curve(run)
+    epochs = [read_json(path) for path in args.epochs]
+    missed = [left_out(*sides, args.training["max_length"]) for sides in zip(args.source, args.target, strict=True)]
     learning = {
         "system": args.system,
         "role": args.role,
@@ -116,7 +121,9 @@ def main() -> None:
         "shape": str(shape(args.shape)),
         "parameters": int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
         "seed": args.seed,
-        "seen": mixture([read_json(path) for path in args.epochs], training.passes()),
+        "start_from": str(args.start_from) if args.start_from else None,
+        "seen": mixture(epochs, missed, training.passes()),
+        "left_out": {"pairs": sum(missed), "of": sum(epoch["lines"] for epoch in epochs)},
         "seconds": round(training_seconds(curve), 1),
         "training": curve,
         "validation": training.validation.scores(),

@@ -95,6 +95,8 @@ class Training:
         self._checkpoint.restore()
         self.model.create_variables(optimizer=self._optimizer)
         self.step = self._checkpoint.last_saved_step or 0
+        if files.start_from and not self.step:
+            start_from(self.model, files.start_from)
         if isinstance(built, Custom) and not converts(self.model):
             raise UserError(f"shape {built}: CTranslate2 has no such model; a recurrent one is a shape with `cell`")
         self.validation = Validation(
@@ -178,6 +180,17 @@ class Training:
         return [{"end": end, "accumulate": phase.accumulate} for end, phase in ends]
 
 
+def start_from(model: Any, averaged: Path) -> None:
+    """Give a model the weights of a finished training. Raises UserError for those of a model that is another one."""
+    import tensorflow as tf
+
+    try:
+        checkpoint = tf.train.Checkpoint(model=model)
+        checkpoint.restore(tf.train.latest_checkpoint(str(averaged))).assert_existing_objects_matched()
+    except (AssertionError, ValueError) as error:  # a variable that it lacks, one of another size
+        raise UserError(f"{averaged}: not the weights of a model of this shape and vocabulary") from error
+
+
 def shuffle_buffer(pairs: int) -> int:
     """Sentences that are shuffled at a time: not more than SHUFFLE_BUFFER, and parts of equal size.
 
@@ -189,18 +202,20 @@ def shuffle_buffer(pairs: int) -> int:
 
 def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> Filled:
     """The batches of one pass through an epoch of so many pairs, as OpenNMT-tf makes them but for the leftovers."""
+    unit = "tokens" if training["batch_tokens"] else "sentences"
+    size = training[f"batch_{unit}"]
     batches = model.examples_inputter.make_training_dataset(
         str(source),
         str(target),
-        training["batch_tokens"],
-        batch_type="tokens",
+        size,
+        batch_type="tokens" if unit == "tokens" else "examples",
         shuffle_buffer_size=shuffle_buffer(pairs),
         length_bucket_width=LENGTH_BUCKET,
-        maximum_features_length=MAXIMUM_OUTPUT,
-        maximum_labels_length=MAXIMUM_OUTPUT,
+        maximum_features_length=training["max_length"],
+        maximum_labels_length=training["max_length"] + 1,  # the target begins with <s>
         single_pass=True,
     )
-    return Filled(batches, training["batch_tokens"])
+    return Filled(batches, size, unit)
 
 
 def resumable_trainer() -> type:

@@ -166,6 +166,11 @@ def shown_systems():
     return [{"system": name, "student": name, **teacher} for name in names] + [about(name) for name in STUDENTS]
 
 
+def parent(system):
+    """The averaged teacher whose weights a training begins with, if any."""
+    return f"{STUDY}/systems/{system.start_from}/averaged" if system.start_from else []
+
+
 def teacher_model(teacher):
     """The teacher as a CTranslate2 folder."""
     kind = "imported" if teacher in IMPORTED else "converted"

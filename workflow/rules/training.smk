@@ -59,6 +59,7 @@ rule train_teacher:
         dev_source=ancient(f"{STUDY}/training/dev.source"),
         vocabulary=rules.vocabulary.output.vocabulary,
         sentencepiece=rules.vocabulary.output.model,
+        start=lambda w: parent(SYSTEMS[w.system]),
     output:
         averaged=protected(directory(f"{STUDY}/systems/{{system}}/averaged")),
         learning=f"{STUDY}/systems/{{system}}/learning.json",
@@ -80,11 +81,12 @@ rule train_teacher:
         shape=lambda w: json.dumps(SYSTEMS[w.system].shape),
         training=lambda w: json.dumps(SYSTEMS[w.system].training),
         seed=lambda w: SYSTEMS[w.system].seed,
+        start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         runs=f"{STUDY}/systems/{{system}}",
     shell:
         "python -m distill.train --system {wildcards.system} --role {params.role} --shape {params.shape:q} --training {params.training:q}"
         " --source {input.source} --target {input.target} --epochs {input.epochs} --dev {input.dev} --dev-source {input.dev_source}"
-        " --vocabulary {input.vocabulary} --sentencepiece {input.sentencepiece} --seed {params.seed}"
+        " --vocabulary {input.vocabulary} --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start}"
         " --threads {threads} --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(tee {log} >&2)"
 
 
