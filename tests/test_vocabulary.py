@@ -24,8 +24,9 @@ def test_only_scripts_of_the_pair_stay(languages, text, kept):
     assert foreign_characters(languages).sub("", text) == kept
 
 
-def test_control_tokens_come_first_and_all_pieces_follow():
-    model = train(TEXT, pieces=120, character_coverage=1.0, threads=1)
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_control_tokens_come_first_and_all_pieces_follow(kind):
+    model = train(TEXT, kind, pieces=120, character_coverage=1.0, threads=1)
     names = list(entries(model))
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     assert names[:3] == ["<blank>", "<s>", "</s>"]
@@ -33,13 +34,25 @@ def test_control_tokens_come_first_and_all_pieces_follow():
     assert set(processor.encode("a red Hund runs", out_type=str)) <= set(names)
 
 
-def test_equal_text_gives_equal_bytes():
-    assert train(TEXT, 120, 1.0, 1) == train(TEXT, 120, 1.0, 1)
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_equal_text_gives_equal_bytes(kind):
+    assert train(TEXT, kind, 120, 1.0, 1) == train(TEXT, kind, 120, 1.0, 1)
+
+
+def test_bpe_begins_with_the_most_frequent_pair():
+    """Sennrich et al. 2016: of four words with "lo" three begin with it, and two go on to "low"."""
+    names = list(entries(train(["lo low low alo"] * 30, "bpe", 12, 1.0, 1)))
+    assert names[3:6] == ["lo", "▁lo", "▁low"]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_small_text_gives_fewer_pieces(kind):
+    assert 5 < len(list(entries(train(TEXT[:3], kind, 500, 1.0, 1)))) < 500
 
 
 def test_no_text_is_said_plainly():
     with pytest.raises(UserError, match="no text left"):
-        train([], 120, 1.0, 1)
+        train([], "bpe", 120, 1.0, 1)
 
 
 @given(st.lists(st.text(), max_size=60), st.integers(1, 30), st.integers(0, 5))

@@ -44,14 +44,15 @@ def reservoir(lines: Iterable[str], size: int, seed: int) -> list[str]:
     return [line for _, line in sorted(chosen)]
 
 
-def train(lines: list[str], pieces: int, character_coverage: float, threads: int) -> bytes:
-    """Train a unigram model. Raises UserError where the text is too small to give one piece."""
+def train(lines: list[str], kind: str, pieces: int, character_coverage: float, threads: int) -> bytes:
+    """Train a model, ``unigram`` or ``bpe``. Raises UserError where the text is too small to give one piece."""
     if not lines:
         raise UserError("the training corpora have no text left; see the counts in corpora/clean/*.json")
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
         model_writer=model,
+        model_type=kind,
         vocab_size=pieces,
         hard_vocab_limit=False,  # a tiny corpus gives fewer pieces instead of an error
         character_coverage=character_coverage,
@@ -74,6 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", nargs="+", required=True, help="records; all columns are used")
     parser.add_argument("--languages", nargs="+", required=True, help="language codes whose scripts are kept")
+    parser.add_argument("--type", choices=["unigram", "bpe"], default="unigram", help="of the SentencePiece model")
     parser.add_argument("--pieces", type=int, required=True)
     parser.add_argument("--character-coverage", type=float, default=1.0)
     parser.add_argument("--sentences", type=int, default=2_000_000, help="train on a random sample of this many")
@@ -86,7 +88,8 @@ def main() -> None:
     foreign = foreign_characters(args.languages)
     lines = itertools.chain.from_iterable(itertools.chain.from_iterable(map(records.read, args.corpora)))
     kept = (foreign.sub("", line) for line in progress(lines, "sampling text for the vocabulary", unit="sentence"))
-    model = train(reservoir(kept, args.sentences, args.seed), args.pieces, args.character_coverage, args.threads)
+    sample = reservoir(kept, args.sentences, args.seed)
+    model = train(sample, args.type, args.pieces, args.character_coverage, args.threads)
     with whole(args.model) as part:
         part.write_bytes(model)
     write_text(args.vocabulary, "".join(f"{entry}\n" for entry in entries(model)))

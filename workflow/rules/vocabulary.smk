@@ -19,12 +19,14 @@ rule vocabulary:
         runtime=60,
     params:
         languages=PAIR,
+        type=config["vocabulary"]["type"],
         pieces=config["vocabulary"]["pieces"],
         coverage=config["vocabulary"]["character_coverage"],
         sentences=config["vocabulary"]["sentences"],
         seed=config["seed"],
     shell:
-        "python -m distill.vocabulary --corpora {input.corpora} --languages {params.languages} --pieces {params.pieces}"
+        "python -m distill.vocabulary --corpora {input.corpora} --languages {params.languages}"
+        " --type {params.type} --pieces {params.pieces}"
         " --character-coverage {params.coverage} --sentences {params.sentences} --seed {params.seed}"
         " --threads {threads} --model {output.model} --vocabulary {output.vocabulary} 2> {log}"
 
