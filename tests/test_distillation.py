@@ -32,7 +32,7 @@ IMPORT = {"checkpoint": None, "ctranslate2": None, "converted": None}
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("vocabulary") / "sentencepiece.model"
-    path.write_bytes(train([side for pair in PAIRS for side in pair], 100, 1.0, 1))
+    path.write_bytes(train([side for pair in PAIRS for side in pair], "unigram", 100, 1.0, 1))
     return path
 
 
@@ -116,11 +116,11 @@ def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(teacher, tmp_path):
         run("translate", "--input", tmp_path / "x.tsv.zst", "--model", one, *options,
             "--beam-size", "2", "--n-best", "2", "--output", tmp_path / f"{name}.tsv.zst")  # fmt: skip
 
-    def rescored(*names):
+    def rescored(*names, n_best=4):
         models = {"a": folder, "b": other}
         run("rescore", "--inputs", *(tmp_path / f"{name}.tsv.zst" for name in names), "--models",
             *(models[name] for name in names), "--tokenizations", *["null"] * len(names), *options,
-            "--output", tmp_path / "both.tsv.zst")  # fmt: skip
+            "--n-best", str(n_best), "--output", tmp_path / "both.tsv.zst")  # fmt: skip
         return list(candidates.read(tmp_path / "both.tsv.zst"))
 
     single = list(candidates.read(tmp_path / "a.tsv.zst"))
@@ -132,6 +132,8 @@ def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(teacher, tmp_path):
     for entry, one, two in zip(both, single, candidates.read(tmp_path / "b.tsv.zst"), strict=True):
         assert {c.text for c in entry.translations} == {c.text for c in one.translations + two.translations}
         assert entry.translations == sorted(entry.translations, key=lambda c: -c.score)
+    assert max(len(entry.translations) for entry in both) > 2  # so many in all, as an ensemble's search finds them
+    assert [entry.translations for entry in rescored("a", "b", n_best=2)] == [e.translations[:2] for e in both]
 
 
 def test_no_translation_of_a_source_that_is_not_read_to_its_end(teacher):

@@ -1,4 +1,4 @@
-"""An ensemble: the n-best lists of all teachers united, every translation scored by every teacher.
+"""An ensemble: the n-best lists of all teachers united, every translation scored by every teacher, the n best kept.
 
 A translation's score is the mean over the teachers of its mean log-probability a token (forced decoding). The usual
 ensemble averages probabilities token by token, which needs a common vocabulary; this one needs none.
@@ -35,13 +35,13 @@ def united(paths: list[Path]) -> Iterator[Candidates]:
         yield Candidates(lists[0].source, ranked(candidate for entry in lists for candidate in entry.translations))
 
 
-def rescored(window: list[Candidates], teachers: list[Teacher]) -> Iterator[Candidates]:
-    """The same translations in the order of their mean score."""
+def rescored(window: list[Candidates], teachers: list[Teacher], n_best: int) -> Iterator[Candidates]:
+    """The translations with the best mean scores, at most ``n_best`` of a sentence, in the order of these."""
     pairs = [(entry.source, candidate.text) for entry in window for candidate in entry.translations]
     scores = zip(*(teacher.score(pairs) for teacher in teachers), strict=True)
     means = (sum(row) / len(row) for row in scores)
     for entry in window:
-        yield Candidates(entry.source, ranked(Candidate(c.text, next(means)) for c in entry.translations))
+        yield Candidates(entry.source, ranked(Candidate(c.text, next(means)) for c in entry.translations)[:n_best])
 
 
 def main() -> None:
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--tokenizations", type=json.loads, nargs="+", required=True, help="JSON of each, or null")
     parser.add_argument("--sentencepiece", type=Path, required=True, help="the study's model")
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the source and the target language")
+    parser.add_argument("--n-best", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="single-threaded translators")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument(
@@ -64,7 +65,7 @@ def main() -> None:
     ]
     total = records.count(args.inputs[0])
     lists = iter(progress(united(args.inputs), f"rescore {records.name(args.output)}", total, "sentence"))
-    scored = (entry for window in windows(lists) for entry in rescored(window, teachers))
+    scored = (entry for window in windows(lists) for entry in rescored(window, teachers, args.n_best))
     lines, checksum = candidates.write(args.output, scored)
     computed = [{"model": str(model), **teacher.computed} for model, teacher in zip(args.models, teachers, strict=True)]
     write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum, "teachers": computed})

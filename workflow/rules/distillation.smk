@@ -35,7 +35,7 @@ rule translate_shard:
 
 
 rule rescore_shard:
-    """The ensemble: every translation of every teacher, scored by all of them."""
+    """The ensemble: every translation of every teacher, scored by all of them; the n best are kept."""
     input:
         shards=expand(f"{STUDY}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=TEACHERS),
         models=[teacher_model(teacher) for teacher in TEACHERS],
@@ -57,10 +57,11 @@ rule rescore_shard:
     params:
         tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in TEACHERS],
         languages=PAIR,
+        n_best=config["distillation"]["n_best"],
         device=config["distillation"]["device"],
     shell:
         "python -m distill.rescore --inputs {input.shards} --models {input.models} --sentencepiece {input.sentencepiece}"
-        " --tokenizations {params.tokenizations:q} --languages {params.languages} --threads {threads}"
+        " --tokenizations {params.tokenizations:q} --languages {params.languages} --n-best {params.n_best} --threads {threads}"
         " --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
 
 
