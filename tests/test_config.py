@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from langid import langid
 
 from distill import config
-from distill.systems import absent_teachers, learned_from
+from distill.systems import absent_teachers, learned_from, systems
 from formats.errors import UserError
 from formats.prices import prices
+from formats.shape import shape
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 DEMO = yaml.safe_load((CONFIGS / "demo.yaml").read_text())
@@ -98,6 +99,50 @@ def test_a_section_may_be_left_out_or_empty(tmp_path):
 def test_french_differs_from_the_default_in_names_only():
     german, french = config.load(CONFIGS / "demo.yaml"), config.load(CONFIGS / "demo-fr.yaml")
     assert {key for key in german if german[key] != french[key]} == {"study", "target"}
+
+
+def test_a_student_may_have_batches_of_another_unit(tmp_path):
+    training = {"batch_sentences": 64, "epochs": 2}
+    found = config.load(saved(tmp_path, edited("students.tiny.training", training)))["students"]["tiny"]["training"]
+    assert [found[key] for key in ("batch_tokens", "batch_sentences", "steps", "epochs")] == [None, 64, None, 2]
+
+
+def test_a_student_starts_from_a_teacher_of_its_shape(tmp_path):
+    study = edited("students.twin", {"shape": DEMO["teachers"]["teacher"]["shape"], "start_from": "teacher"})
+    found = {system.name: system.start_from for system in systems(config.load(saved(tmp_path, study)))}
+    assert found == {"teacher": None, "deep": None, "deep-original": None, "tiny": None, "twin": "teacher"}
+
+
+def test_trainings_of_2018_are_as_the_papers_print_them():
+    """Senellart et al., sections 2 and 4 and table 1; Junczys-Dowmunt et al., sections 2.1 to 3.1 and table 3."""
+    study = config.load(CONFIGS / "opennmt-wnmt2018.yaml")
+    trained = {system.name: system.training for system in systems(study)}
+    for name in ("teacher", "base-original"):
+        training = trained[name]
+        assert (training["warmup_steps"], training["average_last"], training["max_length"]) == (8000, 8, 100)
+        assert training["learning_rate"] == pytest.approx(2 / (512 * 8000) ** 0.5, rel=1e-3)
+    rnns = {name: (t["optimizer"], t["learning_rate"]) for name, t in trained.items() if "rnn" in name}
+    sgd, adam = ("sgd", 1.0), ("adam", 0.0002)
+    assert rnns == {"large-rnn-original": sgd, "small-rnn": sgd, "small-rnn-original": sgd, "tiny-rnn": adam}
+    fixed = {"epochs": 10, "batch_sentences": 64, "max_length": 100, "average_last": 1, "label_smoothing": 0}
+    assert all({key: trained[name][key] for key in fixed} == fixed for name in rnns)
+    assert study["vocabulary"]["type"] == "bpe" and study["distillation"]["compute_type"] == "float16"
+    grid = study["vocabulary_map"]["grid"]
+    rows = [(1, 1, 50), (2, 1, 50), (2, 1, 100), (2, 1, 150), (2, 2, 50), (2, 2, 100), (2, 2, 150), (3, 1, 50)]
+    assert all(n in grid["max_ngram"] and f in grid["min_frequency"] and m in grid["meanings"] for n, f, m in rows)
+
+    study = config.load(CONFIGS / "marian-wnmt2018.yaml")
+    found = systems(study)
+    assert all(system.training["patience"] == 20 and system.training["average_last"] == 1 for system in found)
+    learned = {system.name: system.mixture for system in found if system.role == "student"}
+    assert learned == dict.fromkeys(["base", "big", "small", "tiny-256", "tiny-192"], "distilled")
+    assert study["mixtures"]["distilled"]["targets"] == "interpolated" and study["distillation"]["n_best"] == 8
+    assert [(system.name, system.start_from) for system in found if system.start_from] == [("big", "big-1")]
+    sizes = {system.student: shape(system.shape).parameters(36000) * 4 >> 20 for system in found}
+    assert {name: sizes[name] for name in ("big-1", "big", "base", "small")} == {
+        "big-1": 813, "big": 813, "base": 238, "small": 101
+    }  # fmt: skip
+    assert set(study["decoding"]["beam_sizes"]) == {1, 2, 4, 8}
 
 
 def test_offline_needs_no_file():
@@ -260,6 +305,15 @@ WRONG = [
         "students.tiny.training: needs either steps or epochs; it has both",
     ),
     ("student_training.steps", None, "student_training: needs either steps or epochs; it has neither"),
+    ("student_training.batch_sentences", 64, "needs either batch_tokens or batch_sentences; it has both"),
+    (
+        "teachers.teacher.training.batch_tokens",
+        None,
+        "teachers.teacher.training: needs either batch_tokens or batch_sentences; it has neither",
+    ),
+    ("students.tiny.start_from", "nobody", "students.tiny.start_from: 'nobody' is not a teacher that is trained here"),
+    ("students.tiny.start_from", "teacher", "students.tiny.start_from: teacher has another shape, so its weights do n"),
+    ("vocabulary.type", "word", "vocabulary.type: 'word' is not one of ['unigram', 'bpe']"),
     ("student_training.then", [{"accumulate": 16}], "student_training.then.0: needs either steps or epochs"),
     ("students.tiny.shape", "marian-smal", "unknown shape 'marian-smal'; did you mean marian-small?"),
     ("students.tiny.shape", {"like": "marian-small", "cell": "gru"}, "students.tiny.shape: ffn_units, heads: not of a"),

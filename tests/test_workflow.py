@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from distill import config
+from distill import candidates, config
 from distill.fetch import available
 from formats import records
 
@@ -227,6 +227,13 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
         for targets in ("best", "interpolated")
     )
     assert best != interpolated
+    lists = [*candidates.read(study / "n-best/ensemble/grammar/1-of-2.tsv.zst")]
+    assert max(len(entry.translations) for entry in lists) == 3  # in all, not of each teacher
+    names = ("deep", "rnn-original")
+    deep, rnn = (json.loads((study / f"systems/{name}/learning.json").read_text()) for name in names)
+    assert deep["start_from"] == "results/test-tiny-ensemble/systems/first/averaged" and rnn["start_from"] is None
+    assert deep["left_out"]["pairs"] == 0 < rnn["left_out"]["pairs"] < 600
+    assert "600 |" in (study / "report/training.md").read_text()
     mixed = json.loads((study / "training/interpolated.1.json").read_text())
     assert [corpus["name"] for corpus in mixed["corpora"]] == ["grammar"]
     assert mixed["lines"] == counts["lines_out"] - int(counts["lines_out"] * 0.2)
