@@ -17,9 +17,10 @@ from distill.learning import left_out, mixture, reads
 from distill.leftovers import groups, longest, rows
 from distill.schedule import Journal, Passes, Phase, phases
 from distill.train import run_folder
-from distill.training import dataset, opennmt_parameters, shuffle_buffer, watched
+from distill.training import dataset, opennmt_parameters, shuffle_buffer, start_from, watched
 from distill.validation import stalled
 from formats import records
+from formats.errors import UserError
 from formats.files import read_json
 from formats.shape import shape
 
@@ -318,9 +319,28 @@ def test_a_training_starts_from_the_weights_of_another(data, tmp_path):
     learning = read_json(tmp_path / "whole/learning.json")
     assert learning["steps"] == 12 and learning["start_from"] == str(tmp_path / "parent/averaged")  # its own schedule
 
-    other = training(data, tmp_path / "other", VALUES | {"ffn_units": 64}, short, *start)
-    done = subprocess.run(other, capture_output=True, text=True)
-    assert done.returncode == 1 and "not the weights of a model of this shape" in done.stderr.splitlines()[-1]
+
+@pytest.mark.parametrize("values", [VALUES | {"ffn_units": 64}, VALUES | {"encoder_layers": 2}])
+def test_weights_of_another_model_are_refused(values, tmp_path):
+    import opennmt
+    from opennmt.utils.checkpoint import Checkpoint
+
+    (tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\na\n")
+    models = []
+    for number, built in enumerate((SHAPE, SHAPE, shape(values))):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "model_description.py").write_text(built.model_description(0.1))
+        models.append(opennmt.load_model(str(tmp_path / str(number))))
+        models[-1].initialize({f"{side}_vocabulary": str(tmp_path / "vocabulary.txt") for side in ("source", "target")})
+        models[-1].create_variables()
+    first, same, other = models
+    Checkpoint(first, model_dir=str(tmp_path / "averaged")).save(4)
+    assert not all((a == b).numpy().all() for a, b in zip(first.weights, same.weights, strict=True))
+    start_from(same, tmp_path / "averaged")
+    assert all((a == b).numpy().all() for a, b in zip(first.weights, same.weights, strict=True))
+    for model, folder in ((other, "averaged"), (same, "0")):
+        with pytest.raises(UserError, match="not the weights of a model of this shape and vocabulary"):
+            start_from(model, tmp_path / folder)
 
 
 def test_an_average_of_one_is_the_last_checkpoint(data, tmp_path):
