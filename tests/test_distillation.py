@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import ctranslate2
 import pytest
@@ -15,7 +16,7 @@ from sacrebleu import sentence_bleu
 from distill import candidates, drop
 from distill.candidates import Candidate, Candidates, ranked
 from distill.encode import encode
-from distill.rescore import united
+from distill.rescore import rescored, united
 from distill.select import Selection
 from distill.teacher import Teacher
 from distill.tokenization import MosesBPE, SentencePiece, tokenizers
@@ -116,24 +117,33 @@ def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(teacher, tmp_path):
         run("translate", "--input", tmp_path / "x.tsv.zst", "--model", one, *options,
             "--beam-size", "2", "--n-best", "2", "--output", tmp_path / f"{name}.tsv.zst")  # fmt: skip
 
-    def rescored(*names, n_best=4):
+    def both_scored(*names):
         models = {"a": folder, "b": other}
         run("rescore", "--inputs", *(tmp_path / f"{name}.tsv.zst" for name in names), "--models",
             *(models[name] for name in names), "--tokenizations", *["null"] * len(names), *options,
-            "--n-best", str(n_best), "--output", tmp_path / "both.tsv.zst")  # fmt: skip
+            "--n-best", "4", "--output", tmp_path / "both.tsv.zst")  # fmt: skip
         return list(candidates.read(tmp_path / "both.tsv.zst"))
 
     single = list(candidates.read(tmp_path / "a.tsv.zst"))
-    same = rescored("a", "a")
+    same = both_scored("a", "a")
     assert [[c.text for c in entry.translations] for entry in same] == [
         [c.text for c in entry.translations] for entry in single
     ]
-    both = rescored("a", "b")
+    both = both_scored("a", "b")
     for entry, one, two in zip(both, single, candidates.read(tmp_path / "b.tsv.zst"), strict=True):
         assert {c.text for c in entry.translations} == {c.text for c in one.translations + two.translations}
         assert entry.translations == sorted(entry.translations, key=lambda c: -c.score)
-    assert max(len(entry.translations) for entry in both) > 2  # so many in all, as an ensemble's search finds them
-    assert [entry.translations for entry in rescored("a", "b", n_best=2)] == [e.translations[:2] for e in both]
+
+
+@given(st.lists(st.tuples(st.integers(-9, 0), st.integers(-9, 0)), max_size=8), st.integers(1, 5))
+def test_an_ensemble_keeps_the_best_in_all(scores, n_best):
+    """So many as the search of an ensemble would give, whatever number of teachers found them."""
+    entry = Candidates("s", [Candidate(f"t{number}", -1.0) for number in range(len(scores))])
+    teachers = [SimpleNamespace(score=lambda pairs, side=side: [row[side] for row in scores]) for side in (0, 1)]
+    found, empty = rescored([entry, Candidates("empty", [])], teachers, n_best)
+    means = [sum(row) / 2 for row in scores]
+    assert [c.score for c in found.translations] == sorted(means, reverse=True)[:n_best]
+    assert all(c.score == means[int(c.text[1:])] for c in found.translations) and not empty.translations
 
 
 def test_no_translation_of_a_source_that_is_not_read_to_its_end(teacher):

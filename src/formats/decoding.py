@@ -5,8 +5,8 @@ from typing import Any
 
 from formats.cpu import USE_MKL, has_onemkl, intel
 
-# Pieces, as in the WNGT 2020 submission. Teachers and dev sets stop here, as models learn from no longer sentences unless
-# `training.max_length` says otherwise.
+# Pieces, as in the WNGT 2020 submission. Teachers and dev sets stop here, as models learn from no longer sentences
+# unless `training.max_length` says otherwise.
 MAXIMUM_OUTPUT = 150
 # Types of two bytes, alone or beside int8. A CPU that lacks them computes in float32, which loses nothing.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")
