@@ -2,7 +2,7 @@
 
 Throughput is the median of what OpenNMT-tf reports, source and target tokens a second; minutes are those spent on
 updates, without starts, validations, and the pauses after a kill. Pairs are left out of the epochs where a side has
-more than ``max_length`` pieces, or none.
+more than ``max_length`` pieces, or none; trainings of version 0.5 did not count them.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def row(learning: dict[str, Any]) -> dict[str, str]:
         "tokens/s": f"{statistics.median(rates):,.0f}" if rates else "",
         "minutes": f"{learning['seconds'] / 60:.0f}",
         "pairs seen": f"{learning['seen']['pairs']:,} ({learning['seen']['passes']:.1f} passes)",
-        "left out": f"{learning['left_out']['pairs']:,} of {learning['left_out']['of']:,}",
+        "left out": "{pairs:,} of {of:,}".format(**learning["left_out"]) if "left_out" in learning else "",
         "dev BLEU, best": f"{max(scores):.2f}" if scores else "",
         **{f"average of {found['checkpoints']}": f"{found['bleu']:.2f}" for found in learning["averages"]},
     }
