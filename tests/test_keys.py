@@ -1,0 +1,172 @@
+"""Every key of the schema changes something: another value is another plan, or a program reads it."""
+
+import ast
+import copy
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from distill import config
+from distill.rules import REGISTRY
+from export.vocabulary_map import Knobs
+from formats.shape import Custom, Recurrent, Transformer
+
+ROOT = Path(__file__).parents[1]
+TRAINING = {"steps": 10, "batch_tokens": 100, "learning_rate": 0.1}
+STUDY = {
+    "study": "keys", "source": "en", "target": "de",
+    "corpora": {
+        name: {"role": role, "file": f"{name}.{{lang}}"}
+        for name, role in {"pairs": "train", "text": "monolingual", "watched": "dev", "seen": "test"}.items()
+    },
+    "teachers": {"trained": {"shape": "wngt2020-4-3", "training": TRAINING}, "given": {"ctranslate2": "/there"}},
+    "reverse_teacher": {"ctranslate2": "/back"},
+    "distillation": {"n_best": 2},
+    "mixtures": {"distilled": {"drop_worst": 5, "drop_by": "reverse"}, "original": {"targets": "original"}},
+    "students": {"small": {"shape": "wngt2020-4-3"}},
+    "student_training": TRAINING,
+    "vocabulary_map": {"grid": {}},
+    "prices": {"machine": "mine", "usd_per_hour": 0.5},
+}  # fmt: skip
+PLANNED = {  # another value of each key, where the schema does not tell one
+    "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
+    "mixtures.distilled.targets": "interpolated", "mixtures.distilled.teacher": "trained",
+    "mixtures.distilled.weights": {"pairs": 2},
+    "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
+    "students.small.training": {"steps": 3},
+    "distillation.compute_type": "float32", "vocabulary.character_coverage": 0.99,
+    **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},
+    "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,
+    "decoding.compute_types": ["float32", "int8"], "decoding.beam_sizes": [1, 2], "decoding.cores": [1],
+    "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
+    "prices.machine": "yours",
+}  # fmt: skip
+NAMED = {"mixtures": "distilled", "students": "small"}  # whose entries are looked at in the plan
+# Definitions whose values reach a program as JSON, so that any change is another plan: what reads their keys.
+READ_BY = {
+    "corpus": ["src/distill/fetch.py", "src/distill/sources/copies.py", "src/distill/systems.py", "common.smk"],
+    "cleaning": ["src/distill/rules.py", "common.smk"],
+    "teacher": ["src/export/import_teacher.py", "src/distill/tokenization.py", "src/distill/systems.py"],
+    "training": ["src/distill/training.py", "src/distill/train.py", "src/distill/schedule.py", "training.smk"],
+    "shape": ["src/distill/config.py"],
+}
+KNOWN = {  # keys that code has in tables of its own
+    "cleaning": {key for key, _ in REGISTRY.values()},
+    "shape": {field.name for kind in (Transformer, Recurrent, Custom) for field in fields(kind)},
+}
+
+
+def planned(schema, path=()):
+    """The keys that are looked for in a plan, with their schemas."""
+    for key, entry in schema.get("properties", {}).items():
+        at = (*path, key)
+        sub, definition = config._resolved(entry), entry.get("$ref", "").removeprefix("#/$defs/")
+        others = sub.get("additionalProperties")
+        if definition == "shape" and path[:1] == ("students",):
+            yield ".".join(at), sub
+        elif definition in READ_BY:
+            continue
+        elif "properties" in sub:
+            yield from planned(sub, at)
+        elif isinstance(others, dict) and key in NAMED:
+            yield from planned(config._resolved(others), (*at, NAMED[key]))
+        elif isinstance(others, dict) and others.get("$ref", "").removeprefix("#/$defs/") in READ_BY:
+            continue
+        else:
+            yield ".".join(at), sub
+
+
+def given(study, key):
+    for part in key.split("."):
+        study = study[part]
+    return study
+
+
+def changed(study, key, value):
+    study = copy.deepcopy(study)
+    *above, last = key.split(".")
+    at = study
+    for part in above:
+        at = at.setdefault(part, {})
+    at[last] = value
+    return study
+
+
+def another(key, schema, value):
+    """A value that the key does not have."""
+    if key in PLANNED:
+        return PLANNED[key]
+    if choices := [choice for choice in schema.get("enum", []) if choice not in (value, None)]:
+        return choices[0]
+    if isinstance(value, bool):
+        return not value
+    assert value is None or isinstance(value, int | float), f"{key}: name another value in PLANNED"
+    return value / 2 if isinstance(value, float) else (value or 0) + 1
+
+
+def test_every_key_changes_the_plan(tmp_path):
+    keys = dict(planned(config._schema()))
+    assert len(keys) > 50 and set(PLANNED) <= set(keys)
+    # A grid stands instead of the knobs, so they are looked at without one.
+    bases = {False: STUDY, True: changed(STUDY, "vocabulary_map", {})}
+    of_knob = {key: key.removeprefix("vocabulary_map.") in Knobs._fields for key in keys}
+    studies = {f"base-{number}-{knobs}": base for knobs, base in bases.items() for number in (1, 2)}
+    loaded = {}
+    for knobs, base in bases.items():
+        (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
+        loaded[knobs] = config.load(tmp_path / "base.yaml")
+    for key, schema in keys.items():
+        value = another(key, schema, given(loaded[of_knob[key]], key))
+        studies[key] = changed(bases[of_knob[key]], key, value)
+    (tmp_path / "base.yaml").unlink()
+    for name, study in studies.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(study))
+    command = [sys.executable, ROOT / "tests/plans.py", tmp_path, "all", "speed", "search"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+
+    plans = {name: (tmp_path / f"{name}.plan").read_text() for name in studies}
+    assert not [f"{name}: {text}" for name, text in plans.items() if text.startswith("Traceback")]
+    for knobs in bases:  # a key that nothing reads would leave the plan as it is
+        assert plans[f"base-1-{knobs}"] == plans[f"base-2-{knobs}"] != ""
+    assert [key for key in keys if plans[key] == plans[f"base-1-{of_knob[key]}"]] == []
+
+
+def names(schema):
+    """The keys of a definition, those of mappings inside too, but not of other definitions."""
+    schema = schema.get("items", schema) if schema.get("type") == "array" else schema
+    for key, entry in schema.get("properties", {}).items():
+        yield key
+        yield from names(entry) if "$ref" not in entry else ()
+
+
+def read(path):
+    """What a file asks mappings for: ``x["key"]``, ``x.get("key")``; and in rules any word in quotes."""
+    if path.endswith(".smk"):
+        return set(re.findall(r'"(\w+)"', (ROOT / "workflow/rules" / path).read_text()))
+    asked = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        word = node.slice if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            word = node.args[0]
+        if isinstance(word, ast.Constant):
+            asked.add(word.value)
+    return asked
+
+
+@pytest.mark.parametrize("definition", READ_BY)
+def test_every_key_that_is_handed_on_is_read(definition):
+    asked = KNOWN.get(definition, set()).union(*map(read, READ_BY[definition]))
+    keys = [*names(config._schema()["$defs"][definition])]
+    assert len(keys) > 5 and [key for key in keys if key not in asked] == []
+
+
+def test_the_knobs_of_a_map_are_those_of_the_schema():
+    """They are handed on as JSON, and checked against these."""
+    described = config._schema()["properties"]["vocabulary_map"]["properties"]
+    assert set(described) == {*Knobs._fields, "grid", "coverage"}
+    assert set(described["grid"]["properties"]) == set(Knobs._fields)
