@@ -174,7 +174,9 @@ def test_ladder(two_cores, made_up, tmp_path):
     rows = rows_of(text)
     # Ratios are 10 and 20 in the two runs, while the ratio of the medians is 25 / 1.5.
     assert "| 15.0 (10.0 to 20.0) |" in rows["CTranslate2"] and " 1.13 |" in rows["CTranslate2"]
-    assert "80 (60 to 120)" in rows["8 bits"] and "100.00" in rows["8 bits"] and "2 interleaved runs" in text
+    assert (
+        "80 (60 to 120)" in rows["8 bits"] and "100.00" in rows["8 bits"] and "medians of 2 runs, interleaved;" in text
+    )
     assert rows["vocabulary map"].count(" 25.42 |") == 1  # the paper's BLEU
     picture = ladder_plot.draw(found)
     (axes,) = picture.axes

@@ -323,3 +323,15 @@ def test_command_line_reports_mistakes_without_a_traceback(tmp_path):
     assert done.returncode == 1 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
     done = run("--measurements", FIXTURE)
     assert done.returncode == 2 and "nothing to do" in done.stderr
+
+
+def test_captions_say_of_every_row_how_often_it_was_measured(timed):
+    some = [{**record, "runs": 3} for record in timed]
+    assert "medians of 3 runs: " in table.notes(some) and measurements.ONCE not in str(table.rows(some))
+    some[1]["runs"] = 1
+    assert "medians of 3 runs (¹: a single run): " in table.notes(some)
+    marked = [row for row in table.rows(some) if row["source words/s"].endswith(measurements.ONCE)]
+    assert marked == [table.row(some[1], some)]
+    once = [{**record, "runs": 1} for record in some]
+    assert "a single run: " in table.notes(once) and measurements.ONCE not in str(table.rows(once))
+    assert measurements.repeats([{"runs": 5}, {"runs": 1}, {"runs": 3}]) == "medians of 3 or 5 runs, or one run"

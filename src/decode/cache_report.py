@@ -7,12 +7,12 @@ from matplotlib.figure import Figure
 
 from decode import figure
 from decode.markdown import between, document, table
-from decode.measurements import mark, marks
+from decode.measurements import mark, marks, repeats
 from decode.search_conditions import conditions
 
 NOTE = """The keys and values of the encoder, one copy a sentence or one a beam: after section 5.2 of FastSeq, where \
 one copy takes 1.8 GB in place of 6.3, which its Table 2 estimates for 1,024 pieces in and 50 out, and does not \
-measure. On one core of {cpu}, medians of {runs} runs, CPU seconds; load average before: {load_average}."""
+measure. On one core of {cpu}, {repeats}, CPU seconds; load average before: {load_average}."""
 ENGINE = """**CTranslate2 {engine_version} keeps one copy a sentence.** {system} ({shape}, {quantization}), \
 {sentences} sources of {length} pieces, {steps} pieces out, few candidates. Memory is what decoding adds to the \
 loaded model, in a process for each run. The last column is what copies for all beams would take on top, in {layers} \
@@ -48,7 +48,11 @@ def markdown(found: dict[str, Any]) -> str:
         }
         for row in found["engine"]
     ]
-    parts = [NOTE.format(**found), ENGINE.format(**{**found["model"], **found, **found["engine"][0]}), table(engine)]
+    parts = [
+        NOTE.format(**found, repeats=repeats([found])),
+        ENGINE.format(**{**found["model"], **found, **found["engine"][0]}),
+        table(engine),
+    ]
     parts += [RECKONING.format(**found), table(reckoned(found["reckoning"], found["noise"]))]
     return document("Encoder cache", *parts, marks([*found["engine"], *found["reckoning"]], found["noise"]))
 

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from decode import figure
 from decode.components import COMPONENTS, FEW
 from decode.markdown import between, document, table
-from decode.measurements import mark, marks
+from decode.measurements import mark, marks, repeats
 from decode.search_conditions import conditions
 
-NOTE = """Share of the time of decoding by component, in per cent, medians of {runs} runs and the lowest and \
+NOTE = """Share of the time of decoding by component, in per cent, {repeats}, with the lowest and \
 highest, on one core of {cpu}: {sentences:,} sentences of {test_set}, batches of {batch_tokens} tokens. After Figure 2 \
 of WNMT 2018, where the generator was the largest part.
 
@@ -43,7 +43,9 @@ def markdown(found: dict[str, Any]) -> str:
             | {"profiler's cost": f"{row['profiler_costs']:+.0%}" if "profiler_costs" in row else ""}
         )
     inferred = next(row for row in found["rows"] if row["how"] == "differences")
-    note = NOTE.format(**found, version=inferred["engine_version"], few=FEW, steps=inferred["steps"])
+    note = NOTE.format(
+        **found, repeats=repeats([found]), version=inferred["engine_version"], few=FEW, steps=inferred["steps"]
+    )
     return document("Components", note, table(rows), marks(found["rows"], found["noise"]))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decode import speed
-from decode.measurements import BASELINE, Record, Spread, mark, times_faster
+from decode.measurements import BASELINE, Record, Spread, mark, once, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -42,12 +42,12 @@ def pairs(records: list[Record]) -> list[Pair]:
     return [Pair(both[True], both[False]) for both in found.values()]
 
 
-def seconds(record: Record) -> str:
+def seconds(record: Record, records: list[Record]) -> str:
     spread = Spread(*(record[f"total_seconds{end}"] for end in ("", "_min", "_max")))
-    return f"{spread:,.1f}{mark(record)}"
+    return f"{spread:,.1f}{mark(record)}{once(record, records)}"
 
 
-def row(pair: Pair) -> dict[str, str]:
+def row(pair: Pair, records: list[Record]) -> dict[str, str]:
     baseline, optimized = pair
     paper = PAPER.get(optimized["shape"]) if len(optimized["cores"]) == 1 else None
     return {
@@ -55,8 +55,8 @@ def row(pair: Pair) -> dict[str, str]:
         "shape": optimized["shape"],
         "parameters": f"{optimized['parameters']:,}",
         "cores": f"{len(optimized['cores'])}",
-        "OpenNMT-tf, s": seconds(baseline),
-        "optimised, s": seconds(optimized),
+        "OpenNMT-tf, s": seconds(baseline, records),
+        "optimised, s": seconds(optimized, records),
         "×": f"{pair.times_faster:.1f}{mark(baseline, optimized)}",
         "paper": f"{paper[0] / paper[1]:.1f}" if paper else "",
         "BLEU OpenNMT-tf": speed.bleu(baseline),
@@ -67,7 +67,7 @@ def row(pair: Pair) -> dict[str, str]:
 
 
 def markdown(records: list[Record]) -> str:
-    rows = [row(pair) for pair in pairs(records)]
+    rows = [row(pair, records) for pair in pairs(records)]
     return "\n".join(
         [
             "# The toolkit against the optimised configuration\n",

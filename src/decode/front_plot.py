@@ -130,12 +130,13 @@ def legend(styles: dict[str, Style]) -> list[Line2D]:
     ]
 
 
-def footnote(record: Record) -> str:
+def footnote(records: list[Record]) -> str:
     """What the numbers are: test set, signature, machine, runs."""
+    record = records[0]
     cores = ", ".join(map(str, record.get("cores", "?")))
     text = f"Study {record['study']}, test set {record['test_set']}. BLEU {record.get('bleu_signature')}.\n"
-    runs = record.get("runs", 1)
-    text += f"Medians of {runs} runs, bars from the slowest to the fastest" if runs > 1 else "A single run"
+    text += measurements.repeats(records).capitalize()
+    text += ", bars from the slowest to the fastest" if max(one.get("runs", 1) for one in records) > 1 else ""
     return f"{text}; core {cores} of {record.get('cpu')}."
 
 
@@ -158,7 +159,7 @@ def draw(records: list[Record], best: Record | None = None) -> Figure:
     for number, system in enumerate(systems):
         panels[system] = picture.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
         plot.panel(panels[system], near(records, system))
-    note = footnote(records[0])
+    note = footnote(records)
     if best:
         plot.ring(top, best)
         plot.ring(panels[best["system"]], best)

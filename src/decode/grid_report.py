@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 from decode import figure
 from decode.markdown import between, document, table
-from decode.measurements import mark, marks
+from decode.measurements import mark, marks, repeats
 from decode.search_conditions import conditions
 
 NOTE = """{system} ({shape}) with {type} weights in CTranslate2 {engine_version}, {map}, on one core of {cpu}: \
-{test_set}, {sentences} sentences, medians of {runs} runs. CPU seconds are those of the whole process after loading, \
+{test_set}, {sentences} sentences, {repeats}. CPU seconds are those of the whole process after loading, \
 tokenization and detokenization included; batches are of so many sentences, sorted by length in windows of eight. \
 BLEU: `{bleu_signature}`.
 
@@ -47,7 +47,7 @@ def markdown(records: list[dict[str, Any]]) -> str:
     batches, beams = sides(grid)
     first = records[0]
     mapped = "with its vocabulary map" if first["vocabulary_map"] else "without a vocabulary map"
-    parts = [NOTE.format(**first, type=first["compute_type"], map=mapped)]
+    parts = [NOTE.format(**first, repeats=repeats(records), type=first["compute_type"], map=mapped)]
     columns = {title: functools.partial(cell, measure=name) for name, (title, _, _) in MEASURES.items()}
     columns["Source words a second, lowest and highest"] = functools.partial(
         between, name="source_words_per_second", digits=0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from decode import speed
 from decode.ladder import BEAM, GREEDY
-from decode.measurements import Record, mark, times_faster
+from decode.measurements import Record, mark, once, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -44,7 +44,7 @@ def row(record: Record, before: Record | None, rungs: dict[str, Record]) -> dict
     name = record["rung"]
     return {
         "": name,
-        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}",
+        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, [*rungs.values()])}",
         "× the row above": times(record, before, 2) if before else "",
         "× beam 4": times(record, rungs[BEAM], 1),
         "× greedy": times(record, rungs[GREEDY], 1),

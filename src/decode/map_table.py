@@ -6,17 +6,18 @@ from typing import Any
 
 from tabulate import tabulate
 
+from decode.measurements import repeats
 from formats.errors import UserError, command
 from formats.files import read_json, write_text
 
-NOTE = """{system}, {quantization}, {sentences} sentences of {test_set}, greedy, one core ({cpu}), {runs} runs in turn.
-"own": share of the pieces that the model says with its whole vocabulary which the map allows; "reference": the same of
-the references. "candidates": pieces that the output layer computes, those of a sentence for each piece of its source,
-and those of a sentence or of a batch of so many pieces, which are the union over its sentences; means. "times faster":
-decoding without loading and tokenization, against the whole vocabulary; the median of the runs, the lowest and the
-highest. BLEU is the difference to the whole vocabulary, a star where the paired bootstrap finds it significant
-(p < 0.05). The bold map is used by the study: of those that allow at least {coverage} % of the model's own pieces of
-the dev set, the one with the fewest candidates there{none}.
+NOTE = """{system}, {quantization}, {sentences} sentences of {test_set}, greedy, one core ({cpu}), {repeats}, all maps
+in turn. "own": share of the pieces that the model says with its whole vocabulary which the map allows; "reference":
+the same of the references. "candidates": pieces that the output layer computes, those of a sentence for each piece of
+its source, and those of a sentence or of a batch of so many pieces, which are the union over its sentences; means.
+"times faster": decoding without loading and tokenization, against the whole vocabulary; the median of the runs, the
+lowest and the highest. BLEU is the difference to the whole vocabulary, a star where the paired bootstrap finds it
+significant (p < 0.05). The bold map is used by the study: of those that allow at least {coverage} % of the model's
+own pieces of the dev set, the one with the fewest candidates there{none}.
 
 BLEU of the whole vocabulary: {bleu:.2f} ({signature}).
 """
@@ -67,6 +68,7 @@ def markdown(dev: dict[str, Any], coverage: dict[str, Any], timing: dict[str, An
     fallback = "" if dev["picked"]["own"] >= dev["coverage"] else " (none does; this one allows the most)"
     note = NOTE.format(
         **{**timing["model"], **timing, "bleu": whole["bleu"]},
+        repeats=repeats([timing]),
         signature=whole["bleu_signature"],
         coverage=dev["coverage"],
         none=fallback,

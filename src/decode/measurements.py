@@ -26,6 +26,7 @@ MARKS = {
     "?": "too short to tell whether others used the cores",
 }
 UNKNOWN = "what sets their trainings apart was not recorded"
+ONCE = "¹"  # beside a measurement that was taken once, in a table of repeated ones
 SATURATES = "saturates"  # said of a type whose products of matrices may be cut off on this CPU (formats.cpu)
 CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # tells a study's rows apart
 STUDENTS = ("student", "control")  # the roles of what a configuration calls students
@@ -158,6 +159,25 @@ def marks(rows: list[Record], limit: float = 1.0) -> str:
     libraries = sorted({row["library"] for row in rows if row.get("int8_saturates")})
     cut = [f"{SATURATES}: {name} cuts off sums of 8-bit products here, which costs quality." for name in libraries]
     return " ".join([*(f"{sign}: {MARKS[sign]}." for sign in found), *cut])
+
+
+def repeats(rows: list[Record], marked: bool = False) -> str:
+    """How often these measurements were taken, for a caption: ``medians of 3 runs``.
+
+    marked: those that were taken once have the sign of ``once``.
+    """
+    counts = {row.get("runs", 1) for row in rows}
+    if counts == {1}:
+        return "a single run"
+    text = f"medians of {' or '.join(map(str, sorted(counts - {1})))} runs"
+    return (
+        f"{text} ({ONCE}: a single run)" if 1 in counts and marked else f"{text}, or one run" if 1 in counts else text
+    )
+
+
+def once(row: Record, rows: list[Record]) -> str:
+    """The sign of a measurement that was taken once, where others of ``rows`` were repeated."""
+    return ONCE if row.get("runs", 1) == 1 and any(other.get("runs", 1) > 1 for other in rows) else ""
 
 
 def times_faster(record: Record, other: Record, seconds: str = "text_seconds") -> Spread:

@@ -7,14 +7,14 @@ from matplotlib.figure import Figure
 
 from decode import figure
 from decode.markdown import between, document, table
-from decode.measurements import mark, marks
+from decode.measurements import mark, marks, repeats
 from decode.ngram_timing import DIFFERENT, VOCABULARY
 from decode.ngrams import ALGORITHMS
 from decode.search_conditions import conditions
 
-NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu}; medians of {runs} runs in \
-turn, CPU seconds; load average before: {load_average}. After Table 3 of FastSeq (4,477 ms as found, 585 ms as a \
-scan on the CPU, 7.8 ms on a GPU; the paper does not say of how much work, so the numbers here are not comparable)."""
+NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu}; {repeats}, all \
+ways in turn, CPU seconds; load average before: {load_average}. After Table 3 of FastSeq (4,477 ms as found, 585 ms as \
+a scan on the CPU, 7.8 ms on a GPU; the paper does not say of how much work, so the numbers here are not comparable)."""
 ALONE = f"""Milliseconds of a step, by the pieces that every hypothesis has: *scan* goes through each hypothesis in \
 Python, *sliding* compares all places at once in NumPy, *compiled* is a loop of numba. All ban the same pieces \
 (checked). The hypotheses are no translations: their pieces are drawn at random, of {DIFFERENT} so that trigrams come \
@@ -52,7 +52,13 @@ def markdown(found: dict[str, Any]) -> str:
         for row in found["engine"]
     ]
     about = ENGINE.format(**found["model"], engine_version=found["engine_version"])
-    parts = [NOTE.format(**found), ALONE, table(alone(found["algorithms"], found["noise"])), about, table(engine)]
+    parts = [
+        NOTE.format(**found, repeats=repeats([found])),
+        ALONE,
+        table(alone(found["algorithms"], found["noise"])),
+        about,
+        table(engine),
+    ]
     return document("N-gram blocking", *parts, marks([*found["algorithms"], *found["engine"]], found["noise"]))
 
 

@@ -101,7 +101,7 @@ def draw(records: list[Record]) -> Figure:
         Line2D([], [], linestyle="", marker=marker, color=GREY, label=label) for marker, label in MARKERS.values()
     ]
     picture.legend(handles=[*legend(plot.styles), *handles], loc="outside upper left", ncols=5)
-    picture.supxlabel(f"{footnote(records[0])}\n{NOTE}", **figure.FOOTNOTE)
+    picture.supxlabel(f"{footnote(records)}\n{NOTE}", **figure.FOOTNOTE)
     picture.draw_without_rendering()
     picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
     names(axes, plot, systems, front)

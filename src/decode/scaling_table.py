@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from decode import speed
-from decode.measurements import Record, mark, times_faster
+from decode.measurements import Record, mark, once, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -15,13 +15,14 @@ text without loading. Memory is the peak of the whole process. {batch_tokens} to
 """
 
 
-def row(record: Record, one: Record) -> dict[str, str]:
+def row(record: Record, records: list[Record]) -> dict[str, str]:
+    one = records[0]
     memory, base = record["peak_rss_bytes"] / 1e6, one["peak_rss_bytes"] / 1e6
     return {
         "cores": f"{len(record['cores'])}",
         "workers": f"{record['workers']}",
         "threads": f"{record['threads']}",
-        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}",
+        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}",
         "×": f"{times_faster(record, one):.2f}{mark(record, one)}",
         "CPU s": f"{record['cpu_seconds']:.1f}",
         "memory, MB": f"{memory:,.0f}",
@@ -30,7 +31,7 @@ def row(record: Record, one: Record) -> dict[str, str]:
 
 
 def markdown(records: list[Record]) -> str:
-    rows = [row(record, records[0]) for record in records]
+    rows = [row(record, records) for record in records]
     note = NOTE.format(batch_tokens=records[0]["batch_tokens"], conditions=speed.conditions(records))
     return "\n".join([f"# Workers and threads: {speed.title(records[0])}\n", speed.layout(rows, left=0), note])
 

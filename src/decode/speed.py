@@ -5,7 +5,7 @@ from matplotlib.patches import Patch
 from tabulate import tabulate
 
 from decode import figure
-from decode.measurements import Record, Spread, marks
+from decode.measurements import Record, Spread, marks, repeats
 
 SPEED_ONLY = "speed only"
 
@@ -26,11 +26,11 @@ def title(record: Record) -> str:
     return f"{text}, {SPEED_ONLY}" if record["speed_only"] else text
 
 
-def conditions(records: list[Record]) -> str:
-    """What the numbers were made with: test set, machine, runs, scores, and what they are not."""
+def conditions(records: list[Record], marked: bool = True) -> str:
+    """What the numbers were made with: test set, machine, runs, scores, and what they are not; marked as in repeats."""
     first = records[0]
-    runs = f"{first['runs']} interleaved runs" if first["runs"] > 1 else "a single run"
-    text = f"{first['sentences']:,} sentences of {first['test_set']}, {runs}, {first['cpu']} ({first['isa']})."
+    runs = repeats(records, marked) + ", interleaved" * (max(record["runs"] for record in records) > 1)
+    text = f"{first['sentences']:,} sentences of {first['test_set']}; {runs}; {first['cpu']} ({first['isa']})."
     if untrained := next((record for record in records if record["speed_only"]), None):
         text += f" Untrained weights are for {SPEED_ONLY}: {untrained['sentences']:,} sentences, every translation of"
         text += f" {untrained['steps']} pieces, there is no BLEU."
@@ -48,7 +48,7 @@ def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:
 
 def footnote(picture: Figure, records: list[Record]) -> None:
     """The conditions, small, below everything else."""
-    figure.footnote(picture, conditions(records))
+    figure.footnote(picture, conditions(records, marked=False))
 
 
 def layout(rows: list[dict[str, str]], left: int = 1) -> str:

@@ -63,7 +63,9 @@ def row(record: Record, records: list[Record]) -> dict[str, str]:
         "to teacher": difference(record, "teacher"),
         "to control": difference(record, "control"),
         "target tokens/s": number(record.get("target_tokens_per_second")),
-        "source words/s": number(measurements.speed(record)) + measurements.mark(record),
+        "source words/s": number(measurements.speed(record))
+        + measurements.mark(record)
+        + measurements.once(record, records),
         "×": number(measurements.speed_up(records, record), 1),
         "core-s/M words": number(record.get("core_seconds_per_million_words"), 1),
         "load s": number(record.get("load_seconds"), 2),
@@ -91,9 +93,8 @@ def cpu(records: list[Record]) -> str:
 
 def notes(records: list[Record]) -> str:
     """How the numbers of one test set were made, in Markdown."""
-    runs = max(record.get("runs", 1) for record in records)
     return NOTES.format(
-        runs=f"medians of {runs} runs" if runs > 1 else "a single run",
+        runs=measurements.repeats(records, marked=True),
         cpu=cpu(records),
         price=records[0].get("price", NO_PRICE),
         beam=measurements.BEAM,
