@@ -31,7 +31,6 @@ STUDY = {
     "students": {"small": {"shape": "wngt2020-4-3"}},
     "student_training": TRAINING,
     "vocabulary_map": {"grid": {}},
-    "prices": {"machine": "mine", "usd_per_hour": 0.5},
 }  # fmt: skip
 PLANNED = {  # another value of each key, where the schema does not tell one
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
@@ -39,12 +38,12 @@ PLANNED = {  # another value of each key, where the schema does not tell one
     "mixtures.distilled.weights": {"pairs": 2},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
     "students.small.training": {"steps": 3},
-    "distillation.compute_type": "float32", "vocabulary.character_coverage": 0.99,
+    "distillation.compute_type": "float16", "vocabulary.character_coverage": 0.99,
     **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},
     "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,
     "decoding.compute_types": ["float32", "int8"], "decoding.beam_sizes": [1, 2], "decoding.cores": [1],
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
-    "prices.machine": "yours",
+    "prices.machine": "m7i.large",
 }  # fmt: skip
 NAMED = {"mixtures": "distilled", "students": "small"}  # whose entries are looked at in the plan
 # Definitions whose values reach a program as JSON, so that any change is another plan: what reads their keys.
@@ -54,6 +53,7 @@ READ_BY = {
     "teacher": ["src/export/import_teacher.py", "src/distill/tokenization.py", "src/distill/systems.py"],
     "training": ["src/distill/training.py", "src/distill/train.py", "src/distill/schedule.py", "training.smk"],
     "shape": ["src/distill/config.py"],
+    "price": ["src/decode/cost.py", "src/formats/prices.py"],
 }
 KNOWN = {  # keys that code has in tables of its own
     "cleaning": {key for key, _ in REGISTRY.values()},
@@ -67,7 +67,7 @@ def planned(schema, path=()):
         at = (*path, key)
         sub, definition = config._resolved(entry), entry.get("$ref", "").removeprefix("#/$defs/")
         others = sub.get("additionalProperties")
-        if definition == "shape" and path[:1] == ("students",):
+        if ".".join((*path[:1], key)) in ("students.shape", "prices.machine"):
             yield ".".join(at), sub
         elif definition in READ_BY:
             continue
@@ -145,17 +145,19 @@ def names(schema):
 
 
 def read(path):
-    """What a file asks mappings for: ``x["key"]``, ``x.get("key")``; and in rules any word in quotes."""
+    """What a file asks mappings for: ``x["key"]``, ``x.get("key")``, ``x[key] for key in ("key", ...)``; in rules any
+    word in quotes."""
     if path.endswith(".smk"):
         return set(re.findall(r'"(\w+)"', (ROOT / "workflow/rules" / path).read_text()))
-    asked = set()
+    asked = []
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
-        word = node.slice if isinstance(node, ast.Subscript) else None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-            word = node.args[0]
-        if isinstance(word, ast.Constant):
-            asked.add(word.value)
-    return asked
+        if isinstance(node, ast.Subscript):
+            asked.append(node.slice)
+        elif isinstance(node, ast.comprehension | ast.For) and isinstance(node.iter, ast.Tuple):
+            asked += node.iter.elts
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            asked.append(node.args[0])
+    return {node.value for node in asked if isinstance(node, ast.Constant)}
 
 
 @pytest.mark.parametrize("definition", READ_BY)
