@@ -338,6 +338,14 @@ WRONG = [
         {"ctranslate2": "x", "tokenization": {"bpe": "a", "sentencepiece": "b"}},
         "has both sentencepiece and",
     ),
+    ("vocabulary.of", "best", "vocabulary.of: 'best' is not one of the mixtures distilled, original"),
+    (
+        "vocabulary.of",
+        "distilled",
+        "vocabulary.of: distilled is made by teacher, which splits text with this vocabulary itself; take a teacher",
+    ),
+    ("corpora.val.sample", 5, "corpora.val.sample: dev sets are taken whole, or up to max_lines"),
+    ("corpora.multi30k.sample", 30_000, "corpora.multi30k.sample: 30,000 lines of 29,000; take fewer, or all"),
     ("reverse_teacher", {"shape": "marian-small"}, "reverse_teacher.shape: is not trained here"),
     ("distillation.n_best", 8, "distillation.n_best: 8 hypotheses need a beam as wide; beam_size is 4"),
     ("mixtures.x", {"targets": "interpolated"}, "mixtures.x.targets: interpolated chooses among hypotheses"),
@@ -540,6 +548,29 @@ def test_teachers_from_elsewhere_are_looked_for(tmp_path):
     }
     found = absent_teachers(config.load(saved(tmp_path, study)))
     assert found == ["b: no m.pt", "b: no a", "b: no b", "b: no codes"]
+
+
+def test_a_vocabulary_of_translations_needs_teachers_with_another_one(tmp_path):
+    study = edited("vocabulary.of", "distilled")
+    study["teachers"] = {"a": {"ctranslate2": "x"}}
+    with pytest.raises(UserError, match=r"distilled is made by a, which .* itself; give it a tokenization of its own"):
+        config.load(saved(tmp_path, study))
+    study["teachers"]["a"]["tokenization"] = {"bpe": "codes"}
+    study["students"]["tiny"]["training"] = {}
+    assert config.load(saved(tmp_path, study))["vocabulary"]["of"] == "distilled"
+    study["mixtures"]["distilled"] = {"drop_worst": 5, "drop_by": "reverse"}
+    study["reverse_teacher"] = {"ctranslate2": "y"}
+    with pytest.raises(UserError, match="distilled is made by reverse_teacher"):
+        config.load(saved(tmp_path, study))
+
+
+def test_the_environment_of_a_converter_is_looked_for(tmp_path):
+    converted = {"from": "fairseq", "environment": str(tmp_path / "none")}
+    study = edited("teachers.a", {"converted": converted, "tokenization": {"bpe": __file__}})
+    (found,) = absent_teachers(config.load(saved(tmp_path, study)))
+    assert found.startswith(
+        f"a: no {tmp_path}/none; make it: python3.10 -m venv {tmp_path}/none && {tmp_path}/none/bin/pip"
+    )
 
 
 def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():

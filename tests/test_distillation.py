@@ -1,6 +1,7 @@
 """From records to pieces, to candidates, to the targets students learn: nothing is lost, shifted or half written."""
 
 import json
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -294,6 +295,7 @@ def test_a_teacher_of_another_toolkit_is_converted(tmp_path):
     options = {"model_path": str(folder), "src_vocab": vocabulary, "tgt_vocab": vocabulary}
     asked = {
         "from": "opennmt-tf",
+        "environment": None,
         "options": options | {"model_type": str(folder / "model_description.py"), "force": True},
     }
     import_teacher(IMPORT | {"converted": asked}, tmp_path / "vocabulary", tmp_path / "int8")
@@ -305,11 +307,38 @@ def test_a_teacher_of_another_toolkit_is_converted(tmp_path):
     [
         ({"checkpoint": "."}, "no model_description.py here"),
         ({"ctranslate2": "."}, "no CTranslate2 model here"),
-        ({"converted": {"from": "marian", "options": {"model_path": "x.npz", "vocab_paths": ["a", "b"]}}},
+        ({"converted": {"from": "marian", "environment": None,
+                        "options": {"model_path": "x.npz", "vocab_paths": ["a", "b"]}}},
          r"ct2-marian-converter .*--model_path x.npz --vocab_paths a b: .*x.npz"),
+        ({"converted": {"from": "fairseq", "environment": None, "options": {"model_path": "x", "data_dir": "y"}}},
+         r"does not import on Python 3.11, make it an environment with `python3.10 -m venv .*fairseq==0.12.2.*`"),
+        ({"converted": {"from": "fairseq", "environment": "none", "options": {}}},
+         "none/bin/ct2-fairseq-converter: no converter here; the environment needs the package ctranslate2"),
     ],
 )  # fmt: skip
 def test_teachers_that_are_not_there(entry, message, tmp_path):
     with pytest.raises(UserError, match=message):
         import_teacher(IMPORT | entry, tmp_path / "vocabulary", tmp_path / "int8")
     assert not (tmp_path / "int8").exists()
+
+
+def test_the_converter_of_another_environment_is_called(tmp_path):
+    program = tmp_path / "environment/bin/ct2-fairseq-converter"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\nmkdir -p "$2"; echo "$@" > "$2/asked"\n')
+    program.chmod(0o755)
+    asked = {"from": "fairseq", "environment": str(tmp_path / "environment"), "options": {"model_path": "m.pt"}}
+    import_teacher(IMPORT | {"converted": asked}, None, tmp_path / "float16")
+    assert (tmp_path / "float16/asked").read_text().endswith("--quantization float16 --model_path m.pt\n")
+
+
+def test_a_run_with_its_own_tokenization_brings_its_vocabulary(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(folders()["opennmt-tf"], run, ignore=shutil.ignore_patterns("vocabulary.txt"))
+    with pytest.raises(UserError, match="no vocabulary"):
+        import_teacher(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "int8")
+
+
+def test_a_model_without_any_tokenization_is_told():
+    with pytest.raises(UserError, match="needs the SentencePiece model of the study"):
+        tokenizers(None, None, ["en", "de"])

@@ -98,3 +98,11 @@ def test_how_students_of_2018_were_trained():
     opennmt = methods(config.load(ROOT / "configs/opennmt-wnmt2018.yaml"))
     assert "more than 100 pieces on a side" in opennmt and "began with" not in opennmt
     assert "Each is the average of its last 1 or 8 checkpoints." in opennmt
+
+
+def test_the_paper_of_2020_is_told_with_its_subset_its_vocabulary_and_its_ensemble():
+    text = methods(config.load(ROOT / "configs/wngt2020.yaml"))
+    assert "Of news-crawl a random subset of 31,409,061 lines was taken." in text
+    assert "pieces was trained on what students learn from in the mixture distilled." in text
+    assert "all of them scored the whole translations of each (rescoring, not token by token)" in text
+    assert "another language on the source side" in text and "or target side" not in text

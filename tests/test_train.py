@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from distill import sample
 from distill.learning import left_out, mixture, reads
@@ -60,6 +61,7 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
         return run_folder(tmp_path, {**settings, "training": basic | changes})
 
     assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
+    assert folder(device="cuda") == folder()  # and continued on a GPU
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
     # Other steps are another rate at every step, or a second phase that begins elsewhere.
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
@@ -217,6 +219,7 @@ STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | TOKENS
     "patience": None,
     "average_last": 2,
     "averages": [1, 2, 10],
+    "device": "cpu",
     "threads": 1,
 }  # fmt: skip
 
@@ -403,6 +406,14 @@ def test_divergence_is_told(data, tmp_path):
     again = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
     assert again.returncode == 1 and "diverged" in again.stderr and "in an earlier start" in again.stderr
     assert not (tmp_path / "averaged").exists()
+
+
+def test_a_gpu_that_is_not_there_is_told(data, tmp_path):
+    if tf.config.list_physical_devices("GPU"):
+        pytest.skip("TensorFlow finds a GPU here")
+    done = subprocess.run(training(data, tmp_path, None, STUDY | {"device": "cuda"}), capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu" in done.stderr.splitlines()[-1]
 
 
 def test_fewer_steps_than_were_made_are_told(data, tmp_path):

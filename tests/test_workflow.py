@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from models import folders
 
 from distill import candidates, config
 from distill.fetch import available
@@ -74,6 +75,32 @@ def test_the_programs_of_search_know_the_options_that_they_are_given(tmp_path):
         call = [sys.executable, "-m", module, "--help"]
         text = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         assert required(text.split("\n\n")[0]) <= options(given) <= options(text), module
+
+
+def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
+    """The teacher splits text by its own model; a corpus is sampled on the way to it."""
+    teacher = folders()["int8"]
+    study = tmp_path / "study.yaml"
+    own = {"ctranslate2": str(teacher), "tokenization": {"sentencepiece": str(teacher / "sentencepiece.model")}}
+    text = {
+        "extends": str(TINY),
+        "study": "given",
+        "corpora": {"grammar_english": {"sample": 120}, "test2": None},
+        "cleaning_shards": 1,
+        "distillation": {"shards": 1},
+        "vocabulary": {"of": "distilled", "pieces": 150},
+        "teachers": {"teacher": None, "given": own},
+    }
+    study.write_text(json.dumps(text))
+    results = tmp_path / "results/given"
+    succeeded(snakemake("results/given/training/distilled.1.source", "--configfile", study, cwd=tmp_path))
+    counts = json.loads((results / "corpora/clean/grammar_english.json").read_text())
+    assert counts["dropped"]["not_sampled"] == 180 and counts["lines_in"] == 300 and counts["lines_out"] <= 120
+    pieces = set((results / "vocabulary/vocabulary.txt").read_text().split())
+    translations = [pair[1] for pair in records.read(results / "training/distilled.1.tsv.zst")]
+    words = {"\u2581" + word for line in translations for word in line.split()}  # made up, none is in the corpora
+    assert len(pieces & words) > 20
+    succeeded(snakemake("-n", "--configfile", study, cwd=tmp_path))
 
 
 def test_lint(tmp_path):

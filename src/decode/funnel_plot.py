@@ -15,6 +15,7 @@ from formats.files import read_json
 
 KEPT = "#bbbbbb"
 REASONS = {  # in the order in which they are checked; the colours of Okabe and Ito, then of Tol's muted scheme
+    "not_sampled": "#dddddd",
     "empty": "#000000",
     "control_characters": "#882255",
     "too_long": "#e69f00",

@@ -21,7 +21,7 @@ import langcodes
 import yaml
 
 from distill.sources.copies import KINDS, TWO_FILES, alternatives, declared_format
-from distill.systems import ORIGINAL, systems, untrained
+from distill.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
 from formats.cpu import has_onemkl, int8_saturates, warning
 from formats.decoding import HALF_TYPES
 from formats.errors import UserError, command
@@ -310,6 +310,7 @@ def _study_problems(config: Config) -> Iterator[str]:
         yield f"prices.machine: {machine!r} is none of {known}; name one, or give an entry like those of {PRICES.name}"
     yield from _system_problems(config)
     yield from _corpora_problems(config)
+    yield from _vocabulary_problems(config)
     yield from _compute_type_problems(config)
     yield from _speed_problems(config)
     if config["vocabulary_map"]["grid"] is not None and all(
@@ -425,6 +426,24 @@ def _distillation_problems(config: Config) -> Iterator[str]:
             yield f"{path}.drop_worst: original targets have no scores"
 
 
+def _vocabulary_problems(config: Config) -> Iterator[str]:
+    """What is learned from translations cannot be needed to make them."""
+    of, path = config["vocabulary"]["of"], "vocabulary.of"
+    if of is None:
+        return
+    if of not in config["mixtures"]:
+        yield f"{path}: {of!r} is not one of the mixtures {', '.join(config['mixtures'])}"
+        return
+    names = [name for name in learned_from(config, of) if name in config["teachers"]]
+    needed = {name: config["teachers"][name] for name in names}
+    if config["mixtures"][of]["drop_by"] == "reverse" and config["mixtures"][of]["drop_worst"]:
+        needed |= {"reverse_teacher": config["reverse_teacher"]} if config["reverse_teacher"] else {}
+    for name, teacher in needed.items():
+        if splits_as_study(teacher):
+            remedy = "take a teacher from elsewhere" if teacher["shape"] else "give it a tokenization of its own"
+            yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
+
+
 def _corpora_problems(config: Config) -> Iterator[str]:
     corpora = config["corpora"]
     roles = {corpus["role"] for corpus in corpora.values()}
@@ -448,6 +467,8 @@ def _corpora_problems(config: Config) -> Iterator[str]:
                 where = f"{path}.builtin.split" if kind == "builtin" else path
                 yield f"{where}: is the text of {texts[text]}"
             texts[text] = path
+        if (most := corpus["max_lines"] or corpus["lines"]) and (corpus["sample"] or 0) > most:
+            yield f"{path}.sample: {corpus['sample']:,} lines of {most:,}; take fewer, or all with null"
         yield from _cleaning_problems(path, corpus, config)
 
 
@@ -455,6 +476,8 @@ def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[st
     if corpus["role"] in ("dev", "test"):
         if corpus["cleaning"] != config["cleaning"]:
             yield f"{path}.cleaning: {corpus['role']} sets are never filtered"
+        if corpus["sample"]:
+            yield f"{path}.sample: {corpus['role']} sets are taken whole, or up to max_lines"
         return
     candidates = corpus["cleaning"]["langid_languages"]
     for side, language in zip(

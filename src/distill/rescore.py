@@ -1,7 +1,8 @@
 """An ensemble: the n-best lists of all teachers united, every translation scored by every teacher, the n best kept.
 
 A translation's score is the mean over the teachers of its mean log-probability a token (forced decoding). The usual
-ensemble averages probabilities token by token, which needs a common vocabulary; this one needs none.
+ensemble averages probabilities token by token, which needs a common vocabulary, and an engine that can: CTranslate2 and
+OpenNMT-tf cannot. This one needs neither.
 """
 
 import argparse
@@ -49,7 +50,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="candidates of each teacher")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="CTranslate2 folder of each teacher")
     parser.add_argument("--tokenizations", type=json.loads, nargs="+", required=True, help="JSON of each, or null")
-    parser.add_argument("--sentencepiece", type=Path, required=True, help="the study's model")
+    parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, for those without their own")
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the source and the target language")
     parser.add_argument("--n-best", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="single-threaded translators")

@@ -20,7 +20,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
     parser.add_argument("--model", type=Path, required=True, help="target-to-source model, a CTranslate2 folder")
-    parser.add_argument("--sentencepiece", type=Path, required=True, help="the study's model")
+    parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, for one without its own")
     parser.add_argument("--tokenization", type=json.loads, help="JSON: the model's own, if it is another one")
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the source and the target of the study")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="single-threaded translators")

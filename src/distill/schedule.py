@@ -1,6 +1,6 @@
 """When a training does what: its phases, and its passes through the data, both resumable at any step.
 
-A phase is a number of updates with the gradient of so many batches each; the WNGT 2020 paper (section 2.2) has a base
+A phase is a number of updates with the gradient of so many batches each; the WNGT 2020 paper (section 2.5) has a base
 phase and then ten epochs with the gradient accumulated over 16 batches. A pass reads one epoch of the data in an order
 that depends on the seed and the number of the pass only. So the batches of step n are the same whether or not the
 training was killed before; only the rest of one pass is read again to get there.
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formats.files import read_json, write_json
+
+SHUFFLE_BUFFER = 500_000  # sentences; the data is shuffled on disk already, this mixes the passes over it
 
 
 class Phase(NamedTuple):

@@ -9,6 +9,15 @@ from formats.shape import registry
 PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")  # of CTranslate2's converters
 
 
+# Toolkits that do not import on Python 3.11, and the two commands that make an environment in which they do.
+ENVIRONMENTS = {
+    "fairseq": (
+        "python3.10 -m venv {0} && {0}/bin/pip install fairseq==0.12.2 torch==1.13.1 torchaudio==0.13.1 'numpy<1.24' "
+        "ctranslate2==4.8.5"
+    ),
+}
+
+
 class System(NamedTuple):
     """A model of the study.
 
@@ -113,20 +122,36 @@ def mixed(config: dict[str, Any], mixture: str) -> dict[str, Any]:
     }
 
 
+def splits_as_study(teacher: dict[str, Any]) -> bool:
+    """Whether a teacher has the pieces of the study's vocabulary, so that this must be there before it translates."""
+    return teacher["tokenization"] is None
+
+
 def absent_teachers(config: dict[str, Any]) -> list[str]:
     """What is missing of the teachers that are not trained here, a line for each file or folder."""
     teachers = config["teachers"] | (
         {"reverse_teacher": config["reverse_teacher"]} if config["reverse_teacher"] else {}
     )
     return [
-        f"{name}: no {path}" for name, entry in teachers.items() for path in _paths(entry) if not Path(path).exists()
+        f"{name}: no {path}{_remedy(entry, path)}"
+        for name, entry in teachers.items()
+        for path in _paths(entry)
+        if not Path(path).exists()
     ]
+
+
+def _remedy(teacher: dict[str, Any], path: str) -> str:
+    converted = teacher["converted"] or {}
+    commands = ENVIRONMENTS.get(converted.get("from"))
+    return f"; make it: {commands.format(path)}" if commands and path == converted["environment"] else ""
 
 
 def _paths(teacher: dict[str, Any]) -> Iterator[str]:
     """Files and folders that the entry of a teacher names. Names of models to download are none."""
     yield from (teacher[kind] for kind in ("checkpoint", "ctranslate2") if teacher[kind])
-    options = (teacher["converted"] or {}).get("options", {})
+    converted = teacher["converted"] or {"options": {}, "environment": None}
+    yield from [converted["environment"]] if converted["environment"] else []
+    options = converted["options"]
     given = [value for key, value in options.items() if key in PATH_OPTIONS]
     given += [value for value in (teacher["tokenization"] or {}).values() if value]
     for value in given:

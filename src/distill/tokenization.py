@@ -61,12 +61,17 @@ def merges(path: Path) -> TextIO:
     return StringIO("\n".join([lines[0], *(" ".join(line.split()[:2]) for line in lines[1:])]))
 
 
-def tokenizers(asked: dict[str, Any] | None, study: Path, languages: list[str]) -> list[Tokenizer]:
-    """Of both sides. asked: the value of the configuration; None stands for the ``study``'s SentencePiece model."""
+def tokenizers(asked: dict[str, Any] | None, study: Path | None, languages: list[str]) -> list[Tokenizer]:
+    """Of both sides. asked: the value of the configuration; None stands for the ``study``'s SentencePiece model.
+
+    Raises UserError where there is neither.
+    """
     asked = {key: value for key, value in (asked or {}).items() if value}
     if codes := asked.get("bpe"):
         return [MosesBPE(codes, language) for language in languages]
     paths = asked.get("sentencepiece", study)
+    if paths is None:
+        raise UserError("a model without a tokenization of its own needs the SentencePiece model of the study")
     if not isinstance(paths, list):
         paths = [paths] * 2
     return [SentencePiece(path) for path in paths]

@@ -27,7 +27,7 @@ from formats.shape import shape
 def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
     """``run-<hash of what defines the training>``, so that a checkpoint is never continued under other settings."""
     given = settings["training"]
-    unimportant = {"threads", "averages", "average_last"}
+    unimportant = {"threads", "device", "averages", "average_last"}
     if given["decay"] != "cosine" and not given["then"]:  # else other steps are another schedule
         unimportant |= {"steps"}
     training = {key: value for key, value in given.items() if key not in unimportant}

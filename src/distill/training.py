@@ -11,7 +11,7 @@ from typing import Any
 
 from distill import cross_entropy
 from distill.leftovers import Filled
-from distill.schedule import Journal, Passes, kept_checkpoints, phases
+from distill.schedule import SHUFFLE_BUFFER, Journal, Passes, kept_checkpoints, phases
 from distill.validation import Validation, converts, decoder
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
@@ -22,7 +22,6 @@ from formats.shape import Custom, shape
 # TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI, where it is faster, too (benchmarks/training.py).
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-SHUFFLE_BUFFER = 500_000  # sentences; the data is shuffled on disk already, this mixes the passes over it
 LENGTH_BUCKET = 2  # sentences of a batch differ by at most so many pieces, so that little padding is computed
 DIVERGED = 1.5  # nats a token by which the loss, averaged over so many updates, may exceed its lowest value
 DIVERGED_STEPS = 100
@@ -70,6 +69,7 @@ class Training:
         from opennmt.utils.checkpoint import Checkpoint
 
         cross_entropy.install()
+        use_device(settings["training"]["device"])
         tf.config.threading.set_intra_op_parallelism_threads(files.threads)
         tf.config.threading.set_inter_op_parallelism_threads(files.threads)
         tf.get_logger().setLevel(logging.INFO)
@@ -189,6 +189,19 @@ def start_from(model: Any, averaged: Path) -> None:
         checkpoint.restore(tf.train.latest_checkpoint(str(averaged))).assert_existing_objects_matched()
     except (AssertionError, ValueError) as error:  # a variable that it lacks, one of another size
         raise UserError(f"{averaged}: not the weights of a model of this shape and vocabulary") from error
+
+
+def use_device(device: str) -> None:
+    """Train on the GPU, or leave GPUs to others. Raises UserError where TensorFlow finds none."""
+    import tensorflow as tf
+
+    if device == "cpu":
+        tf.config.set_visible_devices([], "GPU")
+    elif not tf.config.list_physical_devices("GPU"):
+        raise UserError(
+            "training.device: cuda, but TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu "
+            "(README, Bigger), look at nvidia-smi, or train with device: cpu"
+        )
 
 
 def shuffle_buffer(pairs: int) -> int:

@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
     parser.add_argument("--model", type=Path, required=True, help="the teacher as a CTranslate2 folder")
-    parser.add_argument("--sentencepiece", type=Path, required=True, help="the study's model")
+    parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, for one without its own")
     parser.add_argument("--tokenization", type=json.loads, help="JSON: the teacher's own, if it is another one")
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the source and the target language")
     parser.add_argument("--beam-size", type=int, default=4)

@@ -1,6 +1,6 @@
 """One joint SentencePiece model for both languages of a study.
 
-Characters outside the scripts of the pair are removed first (WNGT 2020, section 2.1), so that no piece is
+Characters outside the scripts of the pair are removed first (WNGT 2020, section 2.3), so that no piece is
 spent on the Cyrillic and Chinese that web corpora carry.
 """
 

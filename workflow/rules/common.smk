@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from distill.config import config_hash, languages, load, note_teachers_type, warnings
-from distill.estimate import estimate
+from distill.estimate import estimate, training_resources
 from distill.fetch import available, read_unchecked
 from distill.systems import (
     ORIGINAL,
@@ -15,6 +15,7 @@ from distill.systems import (
     first_seed,
     learned_from,
     mixed,
+    splits_as_study,
     systems,
     untrained,
     weights,
@@ -137,7 +138,14 @@ onstart:
 
 def source(corpus):
     """What is read, without what is done with it later: another weight is no reason to read again."""
-    return {key: value for key, value in config["corpora"][corpus].items() if key not in ("cleaning", "weight")}
+    return {
+        key: value for key, value in config["corpora"][corpus].items() if key not in ("cleaning", "weight", "sample")
+    }
+
+
+def taken(corpus):
+    """The folder of what is cleaned: the whole corpus, or a random subset of it."""
+    return "subset" if config["corpora"][corpus]["sample"] else "raw"
 
 
 def cleaning(corpus):
@@ -179,6 +187,16 @@ def teacher_model(teacher):
 
 def reverse_model():
     return teacher_model("reverse") if config["reverse_teacher"] else []
+
+
+def study_pieces(*teachers):
+    """The study's SentencePiece model for teachers that split text with it, which is made before them then."""
+    return rules.vocabulary.output.model if any(map(splits_as_study, teachers)) else []
+
+
+def study_vocabulary(teacher):
+    """For an OpenNMT-tf run with the pieces of the study, which may have no vocabulary beside it."""
+    return rules.vocabulary.output.vocabulary if teacher["checkpoint"] and splits_as_study(teacher) else []
 
 
 def scored_corpus(mixture, corpus):

@@ -25,6 +25,31 @@ rule fetch:
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"
 
 
+rule subset:
+    """A random subset, where a corpus has a `sample`."""
+    input:
+        corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
+    output:
+        corpus=f"{STUDY}/corpora/subset/{{corpus}}.tsv.zst",
+        about=f"{STUDY}/corpora/subset/{{corpus}}.json",
+    log:
+        f"{STUDY}/logs/subset_{{corpus}}.log",
+    benchmark:
+        f"{STUDY}/benchmarks/subset_{{corpus}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=120,
+    params:
+        sample=lambda w: config["corpora"][w.corpus]["sample"],
+        seed=config["seed"],
+    shell:
+        "python -m distill.subset --input {input.corpus} --sample {params.sample} --seed {params.seed}"
+        " --output {output.corpus} 2> {log}"
+
+
 rule copy_held_out:
     """Dev and test sets are never filtered."""
     input:
@@ -55,7 +80,7 @@ rule copy_held_out:
 rule clean:
     """A shard is a range of the corpus, so nothing has to be cut up before."""
     input:
-        corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
+        corpus=lambda w: f"{STUDY}/corpora/{taken(w.corpus)}/{w.corpus}.tsv.zst",
         held_out=ancient(expand(f"{STUDY}/corpora/raw/{{name}}.tsv.zst", name=HELD_OUT)),
     output:
         shard=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.tsv.zst"),
@@ -87,7 +112,7 @@ rule clean:
 rule gather_clean:
     """Only the whole corpus shows what is there twice."""
     input:
-        about=f"{STUDY}/corpora/raw/{{corpus}}.json",
+        about=lambda w: f"{STUDY}/corpora/{taken(w.corpus)}/{w.corpus}.json",
         shards=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
         counts=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.json"),
         hashes=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.keys"),

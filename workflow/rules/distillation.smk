@@ -6,7 +6,7 @@ rule translate_shard:
     input:
         corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
         model=lambda w: teacher_model(w.teacher),
-        sentencepiece=rules.vocabulary.output.model,
+        sentencepiece=lambda w: study_pieces(config["teachers"][w.teacher]),
     output:
         shard=f"{STUDY}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{STUDY}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
@@ -39,7 +39,7 @@ rule rescore_shard:
     input:
         shards=expand(f"{STUDY}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=TEACHERS),
         models=[teacher_model(teacher) for teacher in TEACHERS],
-        sentencepiece=rules.vocabulary.output.model,
+        sentencepiece=study_pieces(*config["teachers"].values()),
     output:
         shard=f"{STUDY}/n-best/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{STUDY}/n-best/ensemble/{{corpus}}/{{scatteritem}}.json",
@@ -98,7 +98,7 @@ rule reverse_shard:
     input:
         shard=rules.select_shard.output.shard,
         model=reverse_model(),
-        sentencepiece=rules.vocabulary.output.model,
+        sentencepiece=study_pieces(*([config["reverse_teacher"]] if config["reverse_teacher"] else [])),
     output:
         shard=f"{STUDY}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",

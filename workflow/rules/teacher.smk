@@ -3,7 +3,7 @@
 
 rule import_teacher:
     input:
-        vocabulary=rules.vocabulary.output.vocabulary,
+        vocabulary=lambda w: study_vocabulary(IMPORTED[w.system]),
     output:
         folder=directory(f"{STUDY}/systems/{{system}}/imported/{config['distillation']['compute_type']}"),
     log:

@@ -74,8 +74,9 @@ rule train_teacher:
         "../../environment.yml"
     threads: lambda w: SYSTEMS[w.system].training["threads"]
     resources:
-        mem_mb=2000,
-        runtime=10000,
+        mem_mb=lambda w: training_resources(config, SYSTEMS[w.system])["mem_mb"],
+        runtime=lambda w: training_resources(config, SYSTEMS[w.system])["runtime"],
+        gpu=lambda w: training_resources(config, SYSTEMS[w.system])["gpu"],
     params:
         role=lambda w: SYSTEMS[w.system].role,
         shape=lambda w: json.dumps(SYSTEMS[w.system].shape),

@@ -1,9 +1,13 @@
-# One vocabulary for both languages and all systems, from the bilingual training data.
+# One vocabulary for both languages and all systems, from the bilingual training data or an epoch of a mixture.
 
 
 rule vocabulary:
     input:
-        corpora=expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["train"]),
+        corpora=(
+            f"{STUDY}/training/{config['vocabulary']['of']}.1.tsv.zst"
+            if config["vocabulary"]["of"]
+            else expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["train"])
+        ),
     output:
         model=f"{STUDY}/vocabulary/sentencepiece.model",
         vocabulary=f"{STUDY}/vocabulary/vocabulary.txt",

@@ -1,0 +1,57 @@
+"""A random subset of a corpus: exactly so many of its records, each as likely as any other, in their order.
+
+A permutation of the numbers of all records is computed (distill.permutation), and record i is taken where it lands
+among the first N. So the text streams through, and equal seeds give equal bytes. What is left out is counted as
+not_sampled.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from distill.permutation import keys, places
+from formats import records
+from formats.batches import batches
+from formats.errors import UserError, command
+from formats.files import read_json, write_json
+from formats.progress import progress
+
+
+def drawn(path: Path, total: int, sample: int, seed: int) -> Iterator[bytes]:
+    """Blocks of TSV: ``sample`` of the ``total`` records. Raises UserError if the corpus has another number."""
+    order, first = keys(seed, "subset", records.name(path)), 0
+    for batch in progress(batches(path), f"subset {records.name(path)}", total, size=len):
+        numbers = np.arange(first, first + len(batch))
+        first += len(batch)
+        if first > total:
+            break
+        yield batch.lines(np.flatnonzero(places(numbers, total, order) < sample))
+    if first != total:
+        raise UserError(f"{path}: has not the {total:,} lines that {records.info(path).name} tells of; run again")
+
+
+def subset(source: Path, sample: int, seed: int, output: Path) -> None:
+    """Write the subset and its JSON, which continues that of the corpus. Raises UserError if the corpus is smaller."""
+    about = read_json(records.info(source))
+    total = about["lines"]
+    if sample > total:
+        raise UserError(f"{records.name(source)}: sample: {sample:,} lines of {total:,}; take fewer, or all with null")
+    lines, checksum = records.write_blocks(output, drawn(source, total, sample, seed))
+    dropped = about["dropped"] | {"not_sampled": total - sample}
+    write_json(records.info(output), about | {"lines": lines, "sha256": checksum, "dropped": dropped, "seed": seed})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--input", type=Path, required=True, help="records, X.tsv.zst, with X.json of distill.fetch")
+    parser.add_argument("--sample", type=int, required=True, help="records to take")
+    parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--output", type=Path, required=True, help="records; their JSON is written beside them")
+    args = parser.parse_args()
+    subset(args.input, args.sample, args.seed, args.output)
+
+
+if __name__ == "__main__":
+    command(main)
