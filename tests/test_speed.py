@@ -70,6 +70,7 @@ def made_up(monkeypatch):
         row = dict.fromkeys(("tokenization_seconds", "decode_seconds", "detokenization_seconds"), seconds)
         row |= {"text_seconds": seconds, "cpu_seconds": seconds, "joules": None, "others": 0.0, "sentences": 6}
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
+        row |= {"reference_tokens": 125, "candidates": None if "--no-vocabulary-map" in call else 300.0}
         write_json(output, {
             "engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row},
             "checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1,
@@ -99,7 +100,7 @@ def run(module, folder, *options):
     """Records of a benchmark, with scores, two runs of each."""
     records.write(folder / "test.tsv.zst", zip(SOURCES, SOURCES, strict=True))
     test_sets = ["--test-sets", f"test={folder}/test.tsv.zst"]
-    common = [*test_sets, "--runs", "2", "--translations", folder / "x", "--steps", "7"]
+    common = [*test_sets, "--runs", "2", "--translations", folder / "x"]
     common += ["--sentences", "9"]
     sys.argv = list(map(str, [module.__name__, *options, *common, "--output", folder / "x.json"]))
     module.main()
@@ -168,7 +169,7 @@ def rows_of(text):
 
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
-    assert len(made_up) == 2 * 13 and not any("--steps" in call for call in made_up)
+    assert len(made_up) == 2 * 13 and not any("--sentences" in call for call in made_up)
     assert all(record["bleu"] == pytest.approx(100) and record["bleu_signature"] for record in found)
     text = ladder_table.markdown(found)
     rows = rows_of(text)
@@ -203,14 +204,13 @@ def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up
     assert names == ["OpenNMT-tf", "switches of table 5 of WNGT 2020", "switches beyond it", "all cores"]
 
 
-def test_what_is_untrained_has_its_steps_and_no_bleu(two_cores, made_up, untrained, tmp_path):
+def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
     found = run(ladder, tmp_path, *models(untrained))
-    for option, value in (("--steps", "7"), ("--sentences", "9")):
-        assert all(call[call.index(option) + 1] == value for call in made_up)
+    assert all(call[call.index("--sentences") + 1] == "9" for call in made_up)
     assert all(record["speed_only"] and record["bleu"] is record["bleu_signature"] is None for record in found)
     text = ladder_table.markdown(found)
     assert (
-        "6 sentences, every translation of 7 pieces" in text
+        "6 sentences, translations as long as their references (96.0% of their pieces)" in text
         and "100.00" not in text
         and text.count("| speed only |") == 11
     )

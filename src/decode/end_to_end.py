@@ -50,7 +50,7 @@ def main() -> None:
         raise UserError(f"{len(args.baselines)} --baselines and {len(args.rounded)} --rounded; a system needs both")
     todo = []
     for baseline, rounded in zip(args.baselines, args.rounded, strict=True):
-        todo += configurations(baseline, rounded, rounded.parent.name, **runs.forced(rounded, args))
+        todo += configurations(baseline, rounded, rounded.parent.name, **runs.text(rounded, args))
     write_json(args.output, of_test_set(runs.measured(todo, args), args.test_sets[0][0]))
 
 

@@ -72,7 +72,7 @@ def main() -> None:
     runs.speed_options(parser)
     args = parser.parse_args()
 
-    found = rungs(args.baseline, args.exact, args.rounded, **runs.forced(args.rounded, args))
+    found = rungs(args.baseline, args.exact, args.rounded, **runs.text(args.rounded, args))
     tried, apart = tries(found[OVERLAPPING]), everywhere(found[OVERLAPPING])
     todo = list(dict.fromkeys([*found.values(), *tried.values(), *apart.values()]))
     timed = of_test_set(runs.measured(todo, args), args.test_sets[0][0])

@@ -40,7 +40,7 @@ def main() -> None:
     runs.speed_options(parser)
     args = parser.parse_args()
 
-    todo = configurations(args.model, **runs.forced(args.model, args))
+    todo = configurations(args.model, **runs.text(args.model, args))
     write_json(args.output, of_test_set(runs.measured(todo, args), args.test_sets[0][0]))
 
 

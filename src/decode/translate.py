@@ -58,7 +58,6 @@ class Translator(Pipeline):
         overlap: bool = True,
         sorting: bool = True,
         threads: int = 1,
-        steps: int | None = None,
         batch_sentences: int | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
         checksums: bool = True,
@@ -72,7 +71,6 @@ class Translator(Pipeline):
             vocabulary_map=vocabulary_map and self.description["vocabulary_map"],
             workers=workers,
             threads=threads,
-            steps=steps,
             device=device,
         )
         self.engine = engines.load(folder, self.search, checksums)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from formats import loading
-from formats.decoding import longest_output, prepare
+from formats.decoding import prepare
 from formats.errors import UserError
 from formats.files import read_json
 
@@ -41,11 +41,6 @@ class Search:
     workers: int = 1  # batches decoded at a time, with one copy of the weights
     threads: int = 1  # that share the work of one batch, in each worker
     device: Literal["cpu", "cuda"] = "cpu"
-    steps: int | None = None  # pieces of every translation, whatever the model says: to time models that say nothing
-
-    def lengths(self, description: dict[str, Any]) -> tuple[int, int]:
-        """The least and the most pieces of a translation by the model of this ``model.json``."""
-        return (self.steps, self.steps) if self.steps else (0, longest_output(description))
 
 
 class Engine(ABC):
