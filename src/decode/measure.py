@@ -138,6 +138,7 @@ def main() -> None:
     run = {
         "engine_version": engine.version,
         "effective_compute_type": engine.effective_compute_type,
+        "forced_isa": engine.isa,
         "library": engine.library,
         "int8_saturates": engine.int8_saturates,
         "checksum_seconds": checksum_seconds,

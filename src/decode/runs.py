@@ -53,10 +53,10 @@ LIBRARIES = ("ctranslate2", "opennmt", "tensorflow", "sentencepiece")  # as they
 class Configuration:
     """One row of a table of results: a model folder and how it is decoded.
 
-    baseline: of the toolkit it was trained with. threads: of each worker. isa: what CTranslate2 is told to use, its
-    own choice if None. packed: weights laid out beforehand for the matrix products. sentences: the first of a test set,
-    all if None. batch_sentences: batches are cut in sentences, not in tokens. label: tells it from configurations that
-    differ in what the rest of the name does not say, such as the system.
+    baseline: of the toolkit it was trained with. threads: of each worker. isa: what CTranslate2 is told to use, the
+    best that is known if None (tune.isa). packed: weights laid out beforehand for the matrix products. sentences: the
+    first of a test set, all if None. batch_sentences: batches are cut in sentences, not in tokens. label: tells it from
+    configurations that differ in what the rest of the name does not say, such as the system.
     """
 
     model: Path
@@ -88,7 +88,8 @@ class Configuration:
     @property
     def environment(self) -> dict[str, str]:
         packing = {} if self.packed else {"CT2_PACKED_GEMM": "0"}
-        return packing | ({tune.ISA: self.isa} if self.isa else {})
+        isa = self.isa or tune.isa(self.model, self.beam_size)
+        return packing | ({cpu.ISA: isa} if isa else {})
 
     @property
     def settings(self) -> dict[str, Any]:

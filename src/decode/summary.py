@@ -102,7 +102,7 @@ def record(
         **conditions,
         **cost(numbers["text_seconds"], len(settings["cores"]), numbers["source_words"], price, conditions["cpu"]),
         "speed_only": description.get("role") == UNTRAINED,
-        "forced_isa": settings["isa"] or conditions["forced_isa"],
+        "forced_isa": runs[0]["forced_isa"],
     }
     result["noisy"] = (result["others"] or 0.0) > conditions["noise"]
     return result | {"signature": signature(result)}

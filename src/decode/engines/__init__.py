@@ -49,6 +49,7 @@ class Engine(ABC):
     name: ClassVar[str]
     version: str
     effective_compute_type: str  # the type the engine really computes in, whatever it was asked for
+    isa: str | None = None  # the instructions that it is told to use; None where it chooses them itself
     library: str | None = None  # for products of matrices, where there is a choice
     int8_saturates: bool | None = False  # whether its 8-bit products may be cut off here (formats.cpu); None: not known
 

@@ -1,5 +1,6 @@
 """CTranslate2: workers that share the weights, on the CPU of one thread each unless told otherwise."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class CTranslate2(Engine):
         )
         self.effective_compute_type = self._translator.compute_type
         if search.device == "cpu":
+            self.isa = os.environ.get(cpu.ISA)
             self.library = cpu.described()
             self.int8_saturates = self.effective_compute_type.startswith("int8") and cpu.int8_saturates()
         self._options = {
