@@ -175,7 +175,8 @@ def others(run: Run) -> float:
 def key(call: list[str], files: list[Path]) -> str:
     """Changes when the command, a file it reads, the code, a library, how it multiplies, or the machine changes."""
     state = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
-    facts = [call, state, [sha256(path) for path in CODE], versions(), machine.describe(), cpu.settings()]
+    here = {**machine.describe(), "forced_isa": None}  # it is in ``call``, with what else the process is told
+    facts = [call, state, [sha256(path) for path in CODE], versions(), here, cpu.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
