@@ -1,20 +1,27 @@
-"""The estimate of time and disk: what makes a study longer makes its estimate longer."""
+"""The estimate of time and disk: what makes a study longer makes its estimate longer, a faster machine shorter."""
 
 import copy
 import re
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from distill import config
-from distill.estimate import LONGEST, TOKENS, estimate, training_resources, training_seconds
+from distill import config, rates
+from distill.estimate import estimate, makespan
+from distill.rates import Rates
+from distill.resources import LONGEST, TOKENS, operations, trained_tokens, training_resources
 from distill.systems import systems
 
 MULTI30K = config.load(Path(__file__).parents[1] / "configs/multi30k.yaml")
+RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
 
 
-def core_minutes(study, stage):
-    return float(re.search(rf"{stage}.* ([\d,.]+) core-minutes", estimate(study, 2)).group(1).replace(",", ""))
+def core_minutes(study, stage, measured=RATES):
+    found = re.findall(rf"{stage}.* ([\d,.]+) core-minutes", estimate(study, 2, measured))
+    return sum(float(number.replace(",", "")) for number in found)
 
 
 def edited(change):
@@ -28,11 +35,19 @@ def test_epochs_are_as_long_as_the_steps_they_make():
     steps = common | {"steps": 100, "epochs": None, "then": []}
     epochs = common | {"steps": None, "epochs": 2, "then": []}
     pairs = 100 * 2000 // TOKENS // 2
-    assert training_seconds(steps, 3, pairs) == pytest.approx(training_seconds(epochs, 3, pairs))
+    assert trained_tokens(steps, pairs) == pytest.approx(trained_tokens(epochs, pairs))
     sentences = steps | {"batch_tokens": None, "batch_sentences": 2000 // TOKENS}
-    assert training_seconds(sentences, 3, pairs) == pytest.approx(training_seconds(steps, 3, pairs))
+    assert trained_tokens(sentences, pairs) == pytest.approx(trained_tokens(steps, pairs))
     both = steps | {"then": [epochs | {"accumulate": 16}]}
-    assert training_seconds(both, 3, pairs) == pytest.approx(2 * training_seconds(steps, 3, pairs))
+    assert trained_tokens(both, pairs) == pytest.approx(2 * trained_tokens(steps, pairs))
+
+
+def test_a_piece_passes_half_of_the_weights_that_are_multiplied():
+    shape = {"encoder_layers": 2, "decoder_layers": 2, "units": 64, "ffn_units": 256, "heads": 4}
+    shared = operations(shape | {"share_embeddings": True}, 1000)
+    assert operations(shape, 1000) == shared  # the embeddings, apart or not, are looked up
+    assert operations(shape | {"ffn_units": 257}, 1000) - shared == 3 * 4 * (2 * 64 + 1)
+    assert operations({"model": "TransformerBaseRelative"}, 1000) is None
 
 
 def test_seeds_are_trained_and_not_timed():
@@ -46,9 +61,26 @@ def test_every_teacher_translates():
     assert core_minutes(MULTI30K, "distillation") > 1.2 * core_minutes(one, "distillation")
 
 
+@pytest.mark.parametrize(
+    ("rate", "stage"),
+    [("product", "training"), ("logit", "training"), ("decoded", "distillation"), ("tensorflow", "decoding")],
+)
+def test_a_slower_machine_takes_longer(rate, stage):
+    slower = replace(RATES, **{rate: 3 * getattr(RATES, rate)})
+    assert core_minutes(MULTI30K, stage, slower) > core_minutes(MULTI30K, stage)
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=20), st.integers(1, 8))
+def test_jobs_side_by_side_take_as_long_as_they_must(jobs, cores):
+    wall = makespan(jobs, cores)
+    least = max(max(jobs, default=0), sum(jobs) / cores)
+    assert least <= wall * (1 + 1e-9) and wall <= 2 * least + 1e-6  # Graham 1966: less than twice the optimum
+
+
 def test_it_says_which_targets_it_is_not_about():
-    assert "what only maps, speed and search make is not counted" in estimate(MULTI30K, 2)
-    assert estimate(MULTI30K, 2) == estimate(edited(lambda study: study["speed"].update(systems=[])), 2)
+    assert "what only maps, speed and search make is not counted" in estimate(MULTI30K, 2, RATES)
+    without = edited(lambda study: study["speed"].update(systems=[]))
+    assert estimate(MULTI30K, 2, RATES) == estimate(without, 2, RATES)
 
 
 def resources(name, change=lambda study: None):
@@ -71,20 +103,18 @@ def test_a_training_asks_for_the_memory_of_its_size():
         of_training(batch_tokens=None, batch_sentences=500),  # the longest ones
     ]
     assert all(resources("deep-seed1", change)["mem_mb"] > asked["mem_mb"] for change in larger)
-    longer = resources("deep-seed1", of_training(steps=200_000))
+    longer = resources("deep-seed1", of_training(steps=2_000_000))
     assert asked["runtime"] < longer["runtime"] <= LONGEST
 
 
-def test_a_training_on_a_gpu_asks_for_one_and_is_not_estimated():
+def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
     change = of_training(device="cuda")
     asked = resources("deep-seed1", change)
     assert asked["gpu"] == 1 and asked["runtime"] == LONGEST
     # The activations of a batch are in the GPU's memory.
     assert asked == resources("deep-seed1", lambda study: (change(study), of_training(batch_tokens=25000)(study)))
-    text = estimate(edited(change), 2)
-    assert (
-        "cores beside what GPUs do, " in text and "not counted, on a GPU: " in text and "training of deep-seed1" in text
-    )
+    text = estimate(edited(change), 2, RATES)
+    assert re.search(r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s", text)
     assert core_minutes(edited(change), "training") < core_minutes(MULTI30K, "training")
 
 
@@ -93,3 +123,31 @@ def test_the_papers_trainings_ask_for_gpus(name):
     study = config.load(Path(__file__).parents[1] / f"configs/{name}.yaml")
     asked = [training_resources(study, system) for system in systems(study) if system.shape]
     assert asked and all(row["gpu"] == 1 and row["mem_mb"] > 5000 for row in asked)
+    assert "hours of a GPU" in estimate(study, 2, RATES)
+
+
+def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = []
+
+    def together(cores, compute_type):
+        made.append((cores, compute_type))
+        return [asdict(RATES), asdict(replace(RATES, product=3 * RATES.product))]
+
+    monkeypatch.setattr(rates, "_together", together)
+    found = rates.rates(2, "int8")
+    assert found == replace(RATES, product=pytest.approx(2 * RATES.product))  # the mean
+    assert rates.rates(2, "int8") == found and len(made) == 1
+    rates.rates(2, "float32")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    rates.rates(2, "float32")
+    monkeypatch.setattr(rates, "AGE", -1)
+    rates.rates(2, "float32")
+    assert len(made) == 4
+
+
+def test_rates_are_measured():
+    (found,) = rates._together(1, "int8")
+    measured = Rates(**found)
+    assert all(value > 0 for name, value in found.items() if name != "logit") and measured.logit >= 0
+    assert 1e-12 < measured.product < 1e-8  # between a gigaflop a second and a thousand of them

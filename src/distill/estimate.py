@@ -1,141 +1,161 @@
-"""What a study will take, before it runs: a rough figure in time and disk, from rates measured on one machine.
+"""What a study will take, before it runs: time and disk, from rates measured on this machine (distill.rates).
 
-The rates are those of the reference run of the default study (one core of a server of 2023, AVX512; see
-results/reference/demo). They are within a factor of two on other machines, which is what one needs to know before
-starting: minutes, hours or weeks.
+Trainings are counted in floating-point operations, decoding in pieces and parameters; the factors beside the rates were
+fitted to a run of the default study. What runs on GPUs is counted for GPUs of a stated speed, as none can be measured
+before the jobs are on them.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from distill.schedule import SHUFFLE_BUFFER, kept_checkpoints
-from distill.systems import System, systems, teachers, weights
+from distill.rates import Rates
+from distill.resources import TOKENS, operations, read_size, size, trained_tokens
+from distill.schedule import kept_checkpoints
+from distill.systems import System, systems, teachers
 from formats.shape import shape
 
-TRAINING_SECONDS = (45e-6, 28e-6)  # a token (source + target) on one core: fixed, and a million parameters
+STEP = 1.25  # operations of a step over those of its layers: attention, gradients that are added up, Adam
 SECOND_THREAD = 0.6  # what each further thread of one training adds
-DECODING_SECONDS = 12e-6  # a target token and a million parameters, beam 4 in 8 bits, on one core
-BASELINE_SECONDS = 25.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, start included
-ENGINE_SECONDS = 2.5  # a CTranslate2 run over the same, mean of the types and beams
-READING_SECONDS = 1 / 250_000  # fetch, a line of a corpus
-CLEANING_SECONDS = 1 / 55_000  # all rules and gathering, a pair (results/reference/benchmarks/corpora.json)
-TOKENS = 20  # a sentence, in pieces
+TRAINING_STARTS = 3.0  # start, tracing and evaluations of a training, in imports of TensorFlow
+JOB_STARTS = 4.0  # what a job of Snakemake takes before its work begins, in starts of Python
+RUN_STARTS = 4.0  # likewise a measured run
+BASELINE_STARTS = 3.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
+GREEDY = 0.4  # the time of greedy search over that of beam 4
+TEST_SENTENCES = 1000  # of a test set of unknown size
+LINE_SECONDS = 1 / 45_000  # reading, all rules and gathering, a pair (results/reference/benchmarks/corpora.json)
+ALIGNED_STARTS = 1 / 9000  # aligning a pair and counting its phrases, in starts of Python
 SENTENCE_BYTES = 150  # a pair as record, as pieces and as shard, compressed or not, all copies together: 6 times this
 COPIES = 6
 CANDIDATE_BYTES = 20  # a translation in an n-best list: alike as they are, they compress well
 CHECKPOINT_BYTES = 12  # a parameter: the weights and Adam's two moments in float32
 MODEL_BYTES = 4 + 4 + 2 + 1  # a parameter: OpenNMT-tf, float32, int16, int8
-# Main memory of a training. One of 7.3 million parameters, 4,000 pieces and batches of 1,000 tokens took 1,206 MB, on a
-# CPU, and asks for 1,451. Larger ones were not measured.
-PROGRAM_BYTES = 1_100_000_000  # TensorFlow, the graph, and the decoder of the dev set
-CUDA_BYTES = 4_000_000_000  # a margin for the libraries of the GPU; not measured
-BUFFERED_BYTES = 1000  # a pair in the shuffle buffer
-UPDATE_BYTES = 32  # a parameter: weights, gradient and Adam's two moments in float32, and as much again for copies
-LOGIT_BYTES = (
-    24  # a score of a piece at a position of a batch: logits, softmax, gradient, and a share of the layers below
-)
-LARGE = 200_000_000  # parameters of a model of unknown size
-SPARE = 3  # a job's time limit over its estimate: other machines, neighbours
-LONGEST = 7 * 24 * 60  # minutes a job asks for; a training that is cut off continues from its checkpoint
-SHORTEST = 60
+GPU_TRAINING = 20e12  # floating-point operations a second that a GPU is assumed to sustain in training,
+GPU_DECODING = 2e12  # and in beam search
+TEXT_JOBS, MODEL_JOBS, REPORT_JOBS = 4, 8, 30  # jobs a corpus, a system and a study
+ALONE = "decoding and timing (alone on the machine)"
 SCOPE = "of the target all; what only maps, speed and search make is not counted"
 
 
-def estimate(config: dict[str, Any], cores: int) -> str:
-    """A table of core-minutes by stage of the target all, the time on ``cores`` cores and the disk, as text.
+def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
+    """Core-minutes and GPU-hours by stage of the target all, the time on ``cores`` cores and the disk, as text.
 
     Corpora of unknown numbers of lines and models of unknown size count as nothing, and the text says so.
     """
-    corpora, pieces = config["corpora"], config["vocabulary"]["pieces"]
-    lines = {name: size(corpus) for name, corpus in corpora.items()}
-    unknown = [name for name, count in lines.items() if count is None]
-    training = {
-        name: lines[name] or 0 for name, corpus in corpora.items() if corpus["role"] in ("train", "monolingual")
-    }
-    read = sum(read_size(corpora[name]) or 0 for name in training)
-    trained = [system for system in systems(config) if system.shape]
-    sizes = {system.name: shape(system.shape).parameters(pieces) for system in trained}
-    unknown += [name for name, size in sizes.items() if size is None]
-    unknown += [f"teacher {system.name}" for system in teachers(config) if not system.shape]
-    millions = {name: (size or 0) / 1e6 for name, size in sizes.items()}
-    # What a teacher from elsewhere costs is not known before it is there.
-    translating = sum(millions[system.name] for system in teachers(config) if system.shape)
-    epoch = config["distillation"]["epoch_pairs"] or sum(training.values())
-    measured = {(system.student, system.mixture) for system in trained}  # of several seeds one is timed
-    on_gpu = [system.name for system in trained if system.training["device"] == "cuda"]
-    translated_on_gpu = config["distillation"]["device"] == "cuda" and bool(config["teachers"])
-    not_timed = [f"training of {name}" for name in on_gpu] + ["translation by the teachers"] * translated_on_gpu
-
-    decoding = config["decoding"]
-    runs = len(decoding["compute_types"]) * len(decoding["beam_sizes"]) * 2 * ENGINE_SECONDS + BASELINE_SECONDS
-    seconds = {
-        "corpora": READING_SECONDS * read + CLEANING_SECONDS * sum(training.values()),
-        "training": sum(
-            training_seconds(system.training, millions[system.name], epoch)
-            for system in trained
-            if system.name not in on_gpu
-        ),
-        "distillation": 0 if translated_on_gpu else sum(training.values()) * TOKENS * DECODING_SECONDS * translating,
-        "decoding and timing (alone on the machine)": len(measured) * decoding["runs"] * runs,
-    }
-    *parallel, alone = seconds.values()
-    wall = sum(parallel) / cores + alone
-    lists = config["distillation"]["n_best"] * len(config["teachers"])
-    disk = sum(training.values()) * (SENTENCE_BYTES * COPIES + CANDIDATE_BYTES * lists)
-    disk += (read - sum(training.values())) * SENTENCE_BYTES + sum(
-        millions[system.name] * 1e6 * (CHECKPOINT_BYTES * kept_checkpoints(system.training) + MODEL_BYTES)
-        for system in trained
-    )
-    rows = [f"  {stage:<45}{value / 60:>10,.1f} core-minutes" for stage, value in seconds.items()]
-    besides = " beside what GPUs do" if not_timed else ""
-    total = f"about {duration(wall)} on {cores} cores{besides}, {disk / 1e9:,.1f} GB of disk"
-    note = f"\n  {SCOPE}" + (f"\n  not counted, size unknown: {', '.join(unknown)}" if unknown else "")
-    note += f"\n  not counted, on a GPU: {', '.join(not_timed)}" if not_timed else ""
-    return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows]) + note
+    work = Work(config, rates)
+    stages, on_gpu = work.stages(cores), work.gpu_hours()
+    rows = [f"  {name:<45}{sum(jobs) / 60:>10,.1f} core-minutes" for name, jobs in stages.items()]
+    rows += [
+        f"  {name + ', on GPUs':<45}{hours:>10,.1f} hours of a GPU that sustains {speed / 1e12:.0f} TFLOP/s"
+        for name, (hours, speed) in on_gpu.items()
+    ]
+    alone = stages.pop(ALONE)
+    wall = sum(makespan(jobs, cores) for jobs in stages.values()) + sum(alone)
+    total = f"about {duration(wall)} on {cores} {'cores' if cores > 1 else 'core'}"
+    total += " beside the GPUs" * bool(on_gpu) + f", {work.disk() / 1e9:,.1f} GB of disk"
+    notes = [SCOPE, *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else [])]
+    return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows, *(f"  {note}" for note in notes)])
 
 
-def size(corpus: dict[str, Any]) -> int | None:
-    """Lines that a corpus will have at most; None if its configuration does not say."""
-    return min((number for number in (read_size(corpus), corpus["sample"]) if number), default=None)
+class Work:
+    """What a study has to do, in seconds of one core of this machine, and of a GPU.
 
-
-def read_size(corpus: dict[str, Any]) -> int | None:
-    """Lines that are read to get there, likewise."""
-    sizes = [corpus["lines"], corpus["max_lines"], (corpus["builtin"] or {}).get("sentences")]
-    return min((number for number in sizes if number), default=None)
-
-
-def training_seconds(training: dict[str, Any], millions: float, epoch_pairs: int) -> float:
-    """Core-seconds of a training. A batch of tokens holds them on its longer side; 1.8 times that on both."""
-    fixed, each = TRAINING_SECONDS
-    epoch_tokens = 1.8 * TOKENS * epoch_pairs
-    batch_tokens = 1.8 * (training["batch_tokens"] or training["batch_sentences"] * TOKENS)
-    tokens = sum(
-        phase["steps"] * batch_tokens * phase["accumulate"] if phase["steps"] else phase["epochs"] * epoch_tokens
-        for phase in (training, *training["then"])
-    )
-    threads = training["threads"]
-    return tokens * (fixed + each * millions) * threads / (1 + SECOND_THREAD * (threads - 1))
-
-
-def training_resources(config: dict[str, Any], system: System) -> dict[str, int]:
-    """What the training of a system asks of Snakemake: mem_mb of main memory, runtime in minutes, gpu.
-
-    What is not known before the corpora are there counts as a full shuffle buffer and as the longest runtime.
+    unknown: what is not counted, as its size is not known before it is there.
     """
-    training, on_gpu = system.training, system.training["device"] == "cuda"
-    parameters = shape(system.shape).parameters(config["vocabulary"]["pieces"])
-    sizes = [size(config["corpora"][name]) for name in weights(config, system.mixture)]
-    pairs = config["distillation"]["epoch_pairs"] or (None if None in sizes else sum(sizes))
-    memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
-    memory += UPDATE_BYTES * (parameters or LARGE)
-    # The activations of a batch are in the memory of the GPU, if there is one.
-    batch_tokens = training["batch_tokens"] or training["batch_sentences"] * training["max_length"]
-    memory += CUDA_BYTES if on_gpu else LOGIT_BYTES * batch_tokens * config["vocabulary"]["pieces"]
-    runtime = LONGEST
-    if not on_gpu and pairs and parameters:
-        seconds = training_seconds(training, parameters / 1e6, pairs) / training["threads"]
-        runtime = min(max(round(SPARE * seconds / 60), SHORTEST), LONGEST)
-    return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": int(on_gpu)}
+
+    def __init__(self, config: dict[str, Any], rates: Rates):
+        self._config, self._rates, self._entries = config, rates, config["vocabulary"]["pieces"]
+        corpora = {k: v for k, v in config["corpora"].items() if v["role"] in ("train", "monolingual")}
+        self._read = sum(read_size(corpus) or 0 for corpus in corpora.values())
+        sizes = {name: size(corpus) for name, corpus in corpora.items()}
+        self._pairs = sum(number or 0 for number in sizes.values())
+        self._epoch = config["distillation"]["epoch_pairs"] or self._pairs
+        self._trained = [system for system in systems(config) if system.shape]
+        self.unknown = [name for name, number in sizes.items() if number is None]
+        self.unknown += [system.name for system in self._trained if not self._parameters(system)]
+        self.unknown += [f"teacher {system.name}" for system in teachers(config) if not system.shape]
+
+    def stages(self, cores: int) -> dict[str, list[float]]:
+        """The jobs of each stage, which run side by side, in seconds of one core each."""
+        config, rates = self._config, self._rates
+        on_cpu = [system for system in self._trained if system.training["device"] == "cpu"]
+        original = [system for system in on_cpu if self._learns_from_originals(system)]
+        texts = self._read * LINE_SECONDS + len(config["corpora"]) * TEXT_JOBS * JOB_STARTS * rates.python
+        translated = 0.0 if config["distillation"]["device"] == "cuda" else self._translated() * rates.decoded
+        aligned = self._pairs * ALIGNED_STARTS * rates.python
+        return {
+            "corpora and vocabulary": [texts / cores] * cores,
+            "training on original data": [self._training_seconds(system) for system in original],
+            "distillation": [translated / cores] * cores,
+            "training on translations": [self._training_seconds(s) for s in on_cpu if s not in original],
+            "alignment and export": [(aligned + len(self._trained) * MODEL_JOBS * JOB_STARTS * rates.python) / cores]
+            * cores,
+            ALONE: [self._timing_seconds(system) for system in self._timed()],
+            "report": [REPORT_JOBS * JOB_STARTS * rates.python / cores] * cores,
+        }
+
+    def gpu_hours(self) -> dict[str, tuple[float, float]]:
+        """Hours of one GPU by stage, and the floating-point operations a second that they assume."""
+        training = [system for system in self._trained if system.training["device"] == "cuda"]
+        operations_ = sum(self._training_operations(system) for system in training)
+        found = {"training": (operations_ / GPU_TRAINING / 3600, GPU_TRAINING)} if training else {}
+        if self._config["distillation"]["device"] == "cuda":
+            # Two operations a parameter for each of the hypotheses of a beam.
+            operations_ = self._translated() * 1e6 * 2 * self._config["distillation"]["beam_size"]
+            found["distillation"] = (operations_ / GPU_DECODING / 3600, GPU_DECODING)
+        return found
+
+    def disk(self) -> float:
+        """Bytes."""
+        lists = self._config["distillation"]["n_best"] * len(self._config["teachers"])
+        texts = self._pairs * (SENTENCE_BYTES * COPIES + CANDIDATE_BYTES * lists)
+        texts += (self._read - self._pairs) * SENTENCE_BYTES
+        kept = (CHECKPOINT_BYTES * kept_checkpoints(system.training) + MODEL_BYTES for system in self._trained)
+        return texts + sum(map(float.__mul__, map(self._parameters, self._trained), map(float, kept)))
+
+    def _parameters(self, system: System) -> float:
+        return float(shape(system.shape).parameters(self._entries) or 0)
+
+    def _learns_from_originals(self, system: System) -> bool:
+        return system.role in ("teacher", "control")
+
+    def _translated(self) -> float:
+        """Pieces times millions of parameters of the teachers, as far as these are known."""
+        known = [self._parameters(system) for system in self._trained if system.role == "teacher"]
+        return self._pairs * TOKENS * sum(known) / 1e6
+
+    def _training_operations(self, system: System) -> float:
+        return trained_tokens(system.training, self._epoch) * (operations(system.shape, self._entries) or 0)
+
+    def _training_seconds(self, system: System) -> float:
+        """Core-seconds; with several threads more than with one."""
+        tokens, threads = trained_tokens(system.training, self._epoch), system.training["threads"]
+        seconds = STEP * self._training_operations(system) * self._rates.product
+        seconds += tokens / 2 * self._entries * self._rates.logit + TRAINING_STARTS * self._rates.tensorflow
+        return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
+
+    def _timed(self) -> list[System]:
+        """Of several seeds the first."""
+        return list({(system.student, system.mixture): system for system in reversed(self._trained)}.values())
+
+    def _timing_seconds(self, system: System) -> float:
+        """Every type and beam with and without the map, on the first test set; the others and the dev set once."""
+        decoding, corpora = self._config["decoding"], self._config["corpora"].values()
+        first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in ("test", "dev")]
+        runs = 1 if system.role == "control" else decoding["runs"]
+        piece = self._parameters(system) / 1e6 * self._rates.decoded * TOKENS
+        searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
+        ways = 2 * len(decoding["compute_types"])
+        seconds = ways * searches * piece * (runs * first + sum(others))
+        seconds += ways * len(decoding["beam_sizes"]) * runs * RUN_STARTS * self._rates.python
+        return seconds + runs * BASELINE_STARTS * self._rates.tensorflow * first / TEST_SENTENCES
+
+
+def makespan(jobs: Iterable[float], cores: int) -> float:
+    """Seconds that jobs of one core each take side by side, the longest first."""
+    busy = [0.0] * cores
+    for job in sorted(jobs, reverse=True):
+        busy[busy.index(min(busy))] += job
+    return max(busy)
 
 
 def duration(seconds: float) -> str:

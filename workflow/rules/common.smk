@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 from distill.config import config_hash, languages, load, note_teachers_type, warnings
-from distill.estimate import estimate, training_resources
+from distill.estimate import estimate
 from distill.fetch import available, read_unchecked
+from distill.rates import rates
+from distill.resources import training_resources
 from distill.systems import (
     ORIGINAL,
     absent_teachers,
@@ -105,7 +107,8 @@ scattergather:
 
 
 if workflow.is_main_process:  # not in the jobs, which read this file too
-    print(estimate(config, workflow.resource_settings.cores or os.cpu_count()), file=sys.stderr)
+    cores = workflow.resource_settings.cores or os.cpu_count()
+    print(estimate(config, cores, rates(cores, config["distillation"]["compute_type"])), file=sys.stderr)
     # What cannot be had stops even a dry run; what could not be asked for, without a network, stops a real one only.
     absent = available(config, names=[name for name in config["corpora"] if not Path(RAW.format(name)).exists()])
     if absent.missing:
