@@ -20,7 +20,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: install
 	@if $(BIN)/python -m distill.fetch --available configs/demo.yaml; then study=demo; else study=offline; \
 	echo; echo "The corpora of configs/demo.yaml cannot be had (see above): running configs/offline.yaml, a built-in corpus."; fi; \
-	$(BIN)/snakemake --cores $(CORES) --configfile configs/$$study.yaml && \
+	$(BIN)/snakemake all first_front --cores $(CORES) --configfile configs/$$study.yaml && \
 	$(BIN)/python -m decode.table --measurements results/$$study/measurements.json --terminal
 
 test: install
