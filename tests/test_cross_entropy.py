@@ -32,8 +32,9 @@ def test_loss_and_gradient_are_those_of_the_definition(smoothing, scale):
     np.testing.assert_allclose(tape.gradient(loss, variable), gradient, atol=1e-6)
 
 
+@pytest.mark.parametrize("smoothing", [0.1, 0])  # as a number in YAML may be written
 @pytest.mark.parametrize("training", [True, False])
-def test_opennmt_tf_computes_the_same_with_it(training, monkeypatch):
+def test_opennmt_tf_computes_the_same_with_it(training, smoothing, monkeypatch):
     import tensorflow as tf
     from opennmt.utils import losses
 
@@ -42,7 +43,7 @@ def test_opennmt_tf_computes_the_same_with_it(training, monkeypatch):
     labels, lengths = tf.constant(drawn.integers(0, 20, size=(3, 7))), tf.constant([7, 4, 1])
 
     def total():
-        options = {"label_smoothing": 0.1, "average_in_time": True, "training": training}
+        options = {"label_smoothing": smoothing, "average_in_time": True, "training": training}
         return float(losses.cross_entropy_sequence_loss(logits, labels, lengths, **options)[0])
 
     original = losses._softmax_cross_entropy

@@ -16,7 +16,7 @@ def install() -> None:
     def softmax_cross_entropy(logits: Any, labels: Any, label_smoothing: float, training: bool | None) -> Any:
         logits = tf.cast(logits, tf.float32)  # full precision, as in OpenNMT-tf
         rows = tf.reshape(logits, [-1, logits.shape[-1]])
-        smoothing = tf.constant(label_smoothing if training else 0.0)
+        smoothing = tf.constant(label_smoothing if training else 0, tf.float32)
         return tf.reshape(cross_entropy(rows, tf.reshape(labels, [-1]), smoothing), tf.shape(labels))
 
     losses._softmax_cross_entropy = softmax_cross_entropy
