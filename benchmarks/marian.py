@@ -1,10 +1,10 @@
 """CTranslate2, Marian and OpenNMT-tf in one run: types, map and shortlist, one core and all of them.
 
 ``--models`` is the output of export.marian, with a shortlist (see the README here): CTranslate2 and Marian decode the
-same weights, and the map holds the candidates of the shortlist. Where the CPU has AVX512, CTranslate2 is run with it,
-too, as a way of its own. A model of Marian's cannot become one of OpenNMT-tf's, so ``--baseline`` is another model of
-the same shape: its speed can be compared, its BLEU is that of other weights. By the protocol of decode.runs, all on the
-same cores in turn; a ratio is that of run k and run k.
+same weights, and the map holds the candidates of the shortlist. Every engine has the widest instructions of the CPU:
+CTranslate2 is told to take them, the others do so by themselves. A model of Marian's cannot become one of OpenNMT-tf's,
+so ``--baseline`` is another model of the same shape: its speed can be compared, its BLEU is that of other weights. By
+the protocol of decode.runs, all on the same cores in turn; a ratio is that of run k and run k.
 """
 
 import argparse
@@ -49,12 +49,10 @@ def configurations(models: Path, baseline: Path, cores: tuple[int, ...]) -> list
     toolkit = Configuration(baseline, BEAM, baseline=True, batch_tokens=ONE_CORE, cores=cores)
     found = [toolkit, replace(toolkit, beam_size=1)]
     batch_tokens = ONE_CORE if len(cores) == 1 else MANY_CORES
-    wider = machine.widest()
     for kind, mapped in itertools.product(marian.TYPES, (False, True)):
         if (models / kind).exists():
             ours = Configuration(models / kind, 1, mapped, workers=len(cores), cores=cores, batch_tokens=batch_tokens)
             found += [replace(ours, model=models / f"marian-{kind}"), ours]
-            found += [replace(ours, isa=wider)] if wider else []
     return found
 
 

@@ -3,8 +3,10 @@
 The function that all of CTranslate2's layers multiply with is called as they call it: activations shifted to 0..255,
 weights in -127..127, and the shift taken off again. A row is a process of its own, told by variables of the environment
 which library to take and to which instructions to hold it, as an older CPU would. Three products: of values as large as
-they get; of normally distributed ones, rounded as CTranslate2 rounds; and, where a model is given, of its own widest
-weights with such activations. This is about correctness, not speed: it may run beside anything.
+they get; of normally distributed ones, rounded as CTranslate2 rounds; and, where models are given, of the widest
+weights of the first one with such activations. With a test set SCORED of the rows have the BLEU of these models,
+greedy, without a map; that of the same weights in float32 is beside the rows. This is about correctness, not speed: it
+may run beside anything.
 """
 
 import argparse
@@ -18,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sacrebleu.metrics import BLEU
 
+from decode.elsewhere import translation
 from decode.machine import describe
 from export import weights
-from formats import cpu
+from formats import cpu, records
 from formats.errors import UserError, command
 from formats.files import write_json
 
@@ -38,6 +42,7 @@ ROWS = [  # variables of the environment
     *(ONEDNN | {"ONEDNN_MAX_CPU_ISA": isa} for isa in ("AVX512_CORE_VNNI", "AVX512_CORE", "AVX2", "SSE41")),
     ONEDNN | {"CT2_FORCE_CPU_ISA": "AVX2"},
 ]
+SCORED = ({}, ONEDNN | {"ONEDNN_MAX_CPU_ISA": "AVX2"}, ONEMKL | {"MKL_CBWR": "COMPATIBLE"})
 
 
 def product(activations: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -96,10 +101,19 @@ def errors(model: Path | None) -> dict[str, dict[str, float]]:
     return found
 
 
+def scored(models: list[Path], test_set: Path | None, settings: dict[str, str]) -> dict[str, float]:
+    """BLEU of each model, by its system."""
+    if not test_set:
+        return {}
+    sources, references = zip(*((row[0], row[1]) for row in records.read(test_set)), strict=True)
+    outputs = {model.parent.name: translation(model, list(sources), settings) for model in models}
+    return {name: round(BLEU().corpus_score(lines, [references]).score, 2) for name, lines in outputs.items()}
+
+
 def row(settings: dict[str, str], model: Path | None) -> dict[str, Any]:
     """The errors in this environment, and what ``formats.cpu`` says of it (``said``)."""
     kept = {name: value for name, value in os.environ.items() if name not in {*cpu.settings(), "CT2_FORCE_CPU_ISA"}}
-    call = [sys.executable, __file__, "--row", *(["--model", str(model)] if model else [])]
+    call = [sys.executable, __file__, "--row", *(["--models", str(model)] if model else [])]
     done = subprocess.run(call, env=kept | settings, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise UserError(f"{settings}: failed with status {done.returncode}; see above")
@@ -108,20 +122,28 @@ def row(settings: dict[str, str], model: Path | None) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, help="model folder of CTranslate2 in int8, whose weights are tried, too")
+    parser.add_argument("--models", type=Path, nargs="+", default=[], help="folders SYSTEM/int8, with float32 beside")
+    parser.add_argument("--test-set", type=Path, help="records, to have the BLEU of the models")
     parser.add_argument("--row", action="store_true", help="only this environment, to standard output")
     parser.add_argument("--output", type=Path, help="JSON to write")
     args = parser.parse_args()
 
+    first = next(iter(args.models), None)
     if args.row:
-        print(json.dumps({"library": cpu.described(), "said": cpu.int8_saturates(), "products": errors(args.model)}))
+        print(json.dumps({"library": cpu.described(), "said": cpu.int8_saturates(), "products": errors(first)}))
         return
     if not args.output:
         parser.error("give --output")
-    rows = [row(settings, args.model) for settings in ROWS]
-    call = ["python", "benchmarks/saturation.py", *(["--model", str(args.model)] if args.model else [])]
-    result = {"command": " ".join([*call, "--output", str(args.output)]), **describe()}
-    write_json(args.output, result | {"ctranslate2": metadata.version("ctranslate2"), "rows": rows})
+    rows = [row(settings, first) for settings in ROWS]
+    for made in rows:
+        if made["environment"] in SCORED:
+            made["bleu"] = scored(args.models, args.test_set, made["environment"])
+    exact = scored([model.with_name("float32") for model in args.models], args.test_set, {})
+    given = ["--models", *args.models] if args.models else []
+    given += ["--test-set", args.test_set] if args.test_set else []
+    words = " ".join(map(str, ["python benchmarks/saturation.py", *given, "--output", args.output]))
+    result = {"command": words, **describe(), "ctranslate2": metadata.version("ctranslate2")}
+    write_json(args.output, result | {"float32_bleu": exact, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -94,6 +94,9 @@ def test_outputs_are_those_of_the_translator(study):
         outputs = (study / "decoding" / record["output"]).read_text(encoding="utf-8")
         assert outputs == "".join(f"{line}\n" for line in translator.translate(lines))
         assert record["target_tokens"] == translator.counts["target_tokens"]
+        assert record["reference_tokens"] == record["source_tokens"] == translator.counts["source_tokens"]
+        always_on = (model / "vmap.txt").read_text().split("\t")[1].split()
+        assert record["candidates"] == (len(always_on) + 3 if record["vocabulary_map"] else None)
 
 
 def test_the_map_counts_only_where_it_is_used(study):
@@ -211,6 +214,7 @@ def test_the_baseline_has_its_own_beams():
 
 def one_run(decode_seconds, output="x", load_seconds=0.5):
     row = {"sentences": 1, "source_words": 100, "source_tokens": 150, "target_tokens": 200, "output_sha256": output}
+    row |= {"reference_tokens": 190, "candidates": None}
     row |= {"tokenization_seconds": 0.1, "decode_seconds": decode_seconds, "detokenization_seconds": 0.1}
     row |= {"text_seconds": decode_seconds + 0.2, "cpu_seconds": 2 * decode_seconds, "joules": None, "others": 0.01}
     return {

@@ -8,7 +8,7 @@ import pytest
 from langid import langid
 
 from export import phrase_table, phrases
-from formats import records
+from formats import cpu, records
 from formats.errors import UserError
 from formats.files import write_json
 
@@ -107,12 +107,12 @@ def exported(tmp_path):
 
 
 def test_all_three_engines_are_measured_in_one_run(marian, exported, monkeypatch):
-    monkeypatch.setattr(marian.machine, "widest", lambda: "AVX512")
+    monkeypatch.setattr(marian.runs.tune, "isa", lambda *_: "AVX512")
     found = marian.configurations(exported, exported / "toolkit", (0, 1))
     assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
-    plain = [("marian-int8", None), ("int8", None), ("int8", "AVX512")]
-    assert [(c.model.name, c.isa) for c in found[2:]] == plain * 2
-    assert [c.vocabulary_map for c in found[2:]] == [False] * 3 + [True] * 3
+    assert [c.model.name for c in found[2:]] == ["marian-int8", "int8"] * 2
+    assert {c.environment[cpu.ISA] for c in found} == {"AVX512"}
+    assert [c.vocabulary_map for c in found[2:]] == [False] * 2 + [True] * 2
     assert {c.cores for c in found} == {(0, 1)} and {c.workers for c in found[2:]} == {2}
     marian.check(exported, exported / "toolkit")
     marian.runs.check(found)  # both have their candidates, each in a file of its own

@@ -14,6 +14,7 @@ from opennmt.utils import decoding
 from decode import engines
 from decode.engines import Search, opennmt_tf
 from decode.tokenizer import Tokenizer
+from formats import cpu
 from formats.decoding import has_onemkl
 from formats.errors import UserError
 from formats.files import sha256
@@ -114,6 +115,17 @@ def test_the_threads_of_a_worker_are_not_those_of_the_environment(models):
     call = [sys.executable, "-c", THREADS, str(models["float32"])]
     found = [subprocess.check_output(call, env=os.environ | more, text=True) for more in told]
     assert found[0] == found[1]
+
+
+@pytest.mark.skipif(not cpu.widest(), reason="CTranslate2 takes the widest instructions of this CPU by itself")
+@pytest.mark.parametrize("told", [None, "AVX2"])
+def test_ctranslate2_takes_the_widest_instructions_unless_told(models, told):
+    """Its own log says what it took: AVX2 by itself, wherever there is more."""
+    environment = {name: value for name, value in os.environ.items() if name != cpu.ISA} | {"CT2_VERBOSE": "1"}
+    environment |= {cpu.ISA: told} if told else {}
+    call = [sys.executable, "-c", INT16, str(models["float32"])]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=True)
+    assert f"Selected ISA: {told or 'AVX512'}\n" in done.stderr + done.stdout
 
 
 INT16 = """

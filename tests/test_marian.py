@@ -139,8 +139,6 @@ def test_a_damaged_folder(root, tmp_path, damage, message):
 
 @needs_marian
 def test_what_marian_cannot_do(root, tmp_path):
-    with pytest.raises(UserError, match="Marian knows no least length of a translation; decode without --steps"):
-        engines.load(root / "marian-int8", Search(steps=5))
     folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
     path = folder / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"quantization": "float16"}))

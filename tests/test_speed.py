@@ -23,10 +23,11 @@ from decode import (
     scaling_table,
     score,
     speed,
+    tune,
 )
 from decode.engines import Search, load
 from decode.translate import Translator
-from formats import records
+from formats import cpu, records
 from formats.errors import UserError
 from formats.files import read_json, write_json
 
@@ -36,7 +37,7 @@ SOURCES = sentences(6, seed=4)
 @pytest.fixture
 def two_cores(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
-    monkeypatch.setattr(machine, "widest", lambda: "AVX512")
+    monkeypatch.setattr(tune, "isa", lambda *_: "AVX512")
     monkeypatch.setattr(machine, "packs", lambda: True)
 
 
@@ -70,9 +71,11 @@ def made_up(monkeypatch):
         row = dict.fromkeys(("tokenization_seconds", "decode_seconds", "detokenization_seconds"), seconds)
         row |= {"text_seconds": seconds, "cpu_seconds": seconds, "joules": None, "others": 0.0, "sentences": 6}
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
+        row |= {"reference_tokens": 125, "candidates": None if "--no-vocabulary-map" in call else 300.0}
         write_json(output, {
             "engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row},
-            "checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1,
+            "forced_isa": options["env"].get(cpu.ISA), "checksum_seconds": 0.1,
+            "load_seconds": 1.0, "warmup_seconds": 0.1,
             "peak_rss_bytes": 50_000_000 * int(option(call, "--workers")),
         })  # fmt: skip
         return subprocess.CompletedProcess(call, 0)
@@ -99,7 +102,7 @@ def run(module, folder, *options):
     """Records of a benchmark, with scores, two runs of each."""
     records.write(folder / "test.tsv.zst", zip(SOURCES, SOURCES, strict=True))
     test_sets = ["--test-sets", f"test={folder}/test.tsv.zst"]
-    common = [*test_sets, "--runs", "2", "--translations", folder / "x", "--steps", "7"]
+    common = [*test_sets, "--runs", "2", "--translations", folder / "x"]
     common += ["--sentences", "9"]
     sys.argv = list(map(str, [module.__name__, *options, *common, "--output", folder / "x.json"]))
     module.main()
@@ -128,17 +131,19 @@ def differences(configurations):
 def test_every_rung_has_one_switch_more(two_cores):
     found = ladder.rungs(*folders().values())
     engine = {"model", "baseline", "packed", "isa"}
-    one_each = ["model", "sorting", "packed", "vocabulary_map", "isa", "overlap"]
+    one_each = ["isa", "model", "sorting", "packed", "vocabulary_map", "overlap"]
     assert differences(found.values()) == [{"beam_size"}, engine, *({name} for name in one_each)]
     assert set(ladder_table.PAPER) < set(found)
+    assert [name for name, rung in found.items() if rung.isa == "AVX2"] == ["CTranslate2 held to AVX2"]
     last = found[ladder.OVERLAPPING]
     assert last.isa == "AVX512" and last.overlap and last.packed and last.cores == (0,)
     tried = ladder.tries(last)
     assert {size: one.batch_tokens for size, one in tried.items()} == {n: n for n in (256, 512, 1024, 2048)}
     assert tried[512] == last and differences([last, tried[256]]) == [{"batch_tokens", "label"}]
     everywhere = ladder.everywhere(last)
-    assert differences([last, *everywhere.values()]) == [{"workers", "cores", "batch_tokens", "label"}]
-    assert list(everywhere) == ["2 workers on 2 cores"]
+    assert set(everywhere) == set(tried)  # the same sizes on both sides
+    assert {(one.workers, one.cores) for one in everywhere.values()} == {(2, (0, 1))}
+    assert differences([tried[256], everywhere[256]]) == [{"workers", "cores", "label"}]
 
 
 def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypatch):
@@ -154,7 +159,7 @@ def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypa
 
 def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (3,))
-    monkeypatch.setattr(machine, "widest", lambda: None)
+    monkeypatch.setattr(tune, "isa", lambda *_: None)
     found = ladder.rungs(*folders().values())
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
     assert {configuration.isa for configuration in found.values()} == {None}
@@ -168,7 +173,7 @@ def rows_of(text):
 
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
-    assert len(made_up) == 2 * 13 and not any("--steps" in call for call in made_up)
+    assert len(made_up) == 2 * 16 and not any("--sentences" in call for call in made_up)
     assert all(record["bleu"] == pytest.approx(100) and record["bleu_signature"] for record in found)
     text = ladder_table.markdown(found)
     rows = rows_of(text)
@@ -191,11 +196,12 @@ def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up
     *_, last, everywhere = found
     assert last["rung"] == "best of 4 sizes of batches: 1,024 tokens" and last["batch_tokens"] == 1024
     assert last["tried"] == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
-    assert everywhere["rung"] == "2 workers on 2 cores" and len(everywhere["cores"]) == 2
+    assert everywhere["rung"] == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
+    assert everywhere["tried"] == pytest.approx({"256": 160, "512": 160, "1024": 200, "2048": 160})
     one_core, all_cores = ladder_table.markdown(found).split("## On all cores")
     assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[last["rung"]] and everywhere["rung"] not in one_core
     assert "worth on one core" in one_core and "100 (1,024)" in one_core
-    assert "1.60 (1.60 to 1.60)" in rows_of(all_cores)[everywhere["rung"]] and "× one core" in all_cores
+    assert "2.00 (2.00 to 2.00)" in rows_of(all_cores)[everywhere["rung"]] and "× one core" in all_cores
     picture = ladder_plot.draw(found)
     below = [bar.get_y() for bar in picture.axes[0].patches][-3:]
     assert below[2] - below[1] == pytest.approx(1.5) and below[1] - below[0] == pytest.approx(1)
@@ -203,18 +209,20 @@ def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up
     assert names == ["OpenNMT-tf", "switches of table 5 of WNGT 2020", "switches beyond it", "all cores"]
 
 
-def test_what_is_untrained_has_its_steps_and_no_bleu(two_cores, made_up, untrained, tmp_path):
+def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
     found = run(ladder, tmp_path, *models(untrained))
-    for option, value in (("--steps", "7"), ("--sentences", "9")):
-        assert all(call[call.index(option) + 1] == value for call in made_up)
+    assert all(call[call.index("--sentences") + 1] == "9" for call in made_up)
     assert all(record["speed_only"] and record["bleu"] is record["bleu_signature"] is None for record in found)
     text = ladder_table.markdown(found)
     assert (
-        "6 sentences, every translation of 7 pieces" in text
+        "6 sentences, translations as long as their references (96.0% of their pieces)" in text
         and "100.00" not in text
         and text.count("| speed only |") == 11
     )
     picture = ladder_plot.draw(found)
+    assert "1.13 (trained)" in rows_of(text)["CTranslate2"] and "(trained)" not in rows_of(text)[ladder.OVERLAPPING]
+    assert rows_of(text)["vocabulary map"].count(" 300 |") == 1 and " 300 |" not in rows_of(text)["8 bits"]
+    assert " AVX2 |" in rows_of(text)["CTranslate2 held to AVX2"] and "AVX512" in rows_of(text)["CTranslate2"]
     assert "parameters, speed only" in picture.legends[0].get_title().get_text() and "BLEU" not in texts(
         picture.axes[0]
     )
@@ -253,9 +261,15 @@ def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     def best():
         return end_to_end.configurations(folders()["opennmt-tf"], folders()["int8"], "x")[1::2]
 
-    assert [(c.isa, c.batch_tokens, c.workers) for c in best()] == [("AVX512", 512, 1), ("AVX512", 256, 2)]
-    monkeypatch.setattr(end_to_end.tune, "known", lambda _: {"isa": None, "batch_tokens": 128})
-    assert [(c.isa, c.batch_tokens) for c in best()] == [(None, 512), (None, 128)]
+    wide = {cpu.ISA: "AVX512"}
+    assert [(c.environment, c.batch_tokens, c.workers) for c in best()] == [(wide, 512, 1), (wide, 256, 2)]
+    monkeypatch.undo()
+    monkeypatch.delenv(cpu.ISA, raising=False)
+    monkeypatch.setattr(machine, "cores", lambda: (0, 1))
+    monkeypatch.setattr(tune, "known", lambda *_: {"isa": "AVX2", "batch_tokens": 128})
+    assert [(c.environment, c.batch_tokens) for c in best()] == [({cpu.ISA: "AVX2"}, n) for n in (512, 128)]
+    monkeypatch.setenv(cpu.ISA, "AVX512")  # what the user says goes before
+    assert best()[0].environment == {cpu.ISA: "AVX512"}
 
 
 def test_a_system_without_its_baseline(tmp_path):
@@ -275,10 +289,14 @@ def test_scaling(two_cores, made_up, tmp_path):
     found = run(scaling, tmp_path, "--model", folders()["int8"])
     ways = [(len(record["cores"]), record["workers"], record["threads"]) for record in found]
     assert ways == [(1, 1, 1), (2, 2, 1), (2, 1, 2)]
-    assert len({record["batch_tokens"] for record in found}) == 1 and all(r["vocabulary_map"] for r in found)
-    assert ["--threads" in call for call in made_up] == [False, False, True] * 2
+    assert all(record["batch_tokens"] == 1024 and record["vocabulary_map"] for record in found)  # the best of all three
+    assert ["--threads" in call for call in made_up] == ([False] * 8 + [True] * 4) * 2
+    tried = [call[call.index("--batch-tokens") + 1] for call in made_up]
+    assert tried == ["256", "512", "1024", "2048"] * 3 * 2  # the same sizes on one core as on all
     assert "|workers:1|threads:2|cores:2|" in found[2]["signature"] and "threads" not in found[0]["signature"]
     text = scaling_table.markdown(found)
+    assert text.count(" 1,024 |") == 3
+    assert "1 × 1: 80 (256), 80 (512), 100 (1,024), 80 (2,048); 2 × 1: 160 (256)" in text
     assert "2.00 (2.00 to 2.00)" in text and "1.50 (1.50 to 1.50)" in text and "+50" in text
     left, right = scaling_plot.draw(found).axes
     assert texts(left) == ["1.00", "1.50", "1.00", "2.00"] and texts(right) == ["50", "50", "50", "100"]

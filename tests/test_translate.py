@@ -34,6 +34,7 @@ from decode.pipeline import (
     windows,
 )
 from decode.translate import GPU, Translator, best_batch, decoded, replaced
+from formats import cpu
 from formats.errors import UserError
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)
@@ -462,22 +463,26 @@ def test_workers_are_as_many_as_cores(model):
 
 def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     folder = shutil.copytree(model, tmp_path / "model")
-    speeds = {(None, 256): 10.0, (None, 512): 10.0, ("AVX512", 256): 12.0, ("AVX512", 512): 12.0}
-    speeds |= {(isa, tokens): 5.0 for isa in (None, "AVX512") for tokens in (64, 128, 2048)}
-    speeds |= {(isa, 1024): 20.0 for isa in (None, "AVX512")}
+    sets = (None, "AVX512", "AVX2")
+    speeds = {(isa, tokens): 12.0 if isa == "AVX2" else 10.0 for isa in sets for tokens in (256, 512)}
+    speeds |= {(isa, tokens): 5.0 for isa in sets for tokens in (64, 128, 2048)} | {(isa, 1024): 20.0 for isa in sets}
+    monkeypatch.setattr(cpu, "flags", lambda: cpu.AVX512)
     monkeypatch.setattr(
         tune, "_run", lambda folder, text, cores, tried, beam: speeds[tried["isa"], tried["batch_tokens"]]
     )
     monkeypatch.setattr(tune.machine, "describe", lambda: {"cpu": "x", "isa": "avx512-vnni"})
     assert tune.known(folder) == {}
     found = tune.tune(folder, ["a b"] * 300)
-    assert found == {"isa": "AVX512", "batch_tokens": 1024, "source_words_per_second": 20}
+    assert found == {"isa": "AVX2", "batch_tokens": 1024, "source_words_per_second": 20}
     assert tune.known(folder) == found and tune.known(folder, beam_size=4) == {}
-    monkeypatch.setenv(tune.ISA, "AVX512")  # so that it is put back
+    monkeypatch.delenv(cpu.ISA, raising=False)
+    assert (tune.isa(folder), tune.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
+    monkeypatch.setenv(cpu.ISA, "AVX512")  # so that it is put back
     here = len(os.sched_getaffinity(0))
     assert best_batch(folder, 1, here, "cpu") == 1024
     assert best_batch(folder, 4, 2, "cpu") == 256 and best_batch(folder, 1, here, "cuda") == GPU
     monkeypatch.setattr(tune.machine, "describe", lambda: {"cpu": "y", "isa": "avx2"})
+    monkeypatch.setattr(cpu, "flags", lambda: {"avx2"})
     assert tune.known(folder) == {}
     assert tune.tune(folder, ["a b"] * 300)["isa"] is None
     assert len(json.loads((folder / "tuned.json").read_text())) == 2

@@ -1,15 +1,18 @@
-"""Models with random weights: the right size, and CTranslate2 opens them."""
+"""Models with random weights: the right size, translations of the right length, and CTranslate2 opens them."""
 
 import json
+import random
 import subprocess
 import sys
 
 import ctranslate2
+import numpy as np
 import pytest
 
+from decode.engines import Search, load
 from export import untrained
 from formats.errors import UserError
-from formats.files import read_json
+from formats.files import read_json, write_json
 from formats.shape import shape
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
@@ -29,6 +32,40 @@ def test_the_parameters_are_those_of_the_shape(vocabulary, tmp_path):
     translator = ctranslate2.Translator(str(tmp_path / "int8"))
     (result,) = translator.translate_batch([["a", "b"]], min_decoding_length=7, max_decoding_length=7, beam_size=1)
     assert len(result.hypotheses[0]) == 7
+
+
+def corpus(pieces):
+    """Sentences of 1 to 30 pieces, and lengths that follow theirs as those of references do: roughly."""
+    generator = random.Random(1)
+    sizes = [generator.randint(1, 30) for _ in range(120)]
+    return [
+        (generator.choices(pieces, k=size), round(size * generator.uniform(0.7, 1.4)) + generator.randint(1, 3))
+        for size in sizes
+    ]
+
+
+@pytest.mark.parametrize("share_embeddings", [True, False])
+def test_translations_are_as_long_as_they_should_be_in_every_engine(share_embeddings, tmp_path):
+    """Sentence by sentence, so that a batch waits for its longest in one engine, and loses the others in the other."""
+    pieces = [f"p{number}" for number in range(400)]
+    (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
+    sentences = corpus([*pieces, "unknown"])
+    values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2, "share_embeddings": share_embeddings}
+    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
+    convert = ["export.convert", "--checkpoint", tmp_path / "opennmt-tf", "--outputs"]
+    convert += [tmp_path / "float32", tmp_path / "int8"]
+    subprocess.run([sys.executable, "-m", *map(str, convert)], check=True)
+    (tmp_path / "int8" / "vmap.txt").write_text("\t" + " ".join(pieces[::3]) + "\n")
+    wanted = np.array([length for _, length in sentences])
+    for name, beam_size in (("opennmt-tf", 1), ("opennmt-tf", 4), ("float32", 1), ("int8", 1)):
+        kind = "opennmt-tf" if name == "opennmt-tf" else "ctranslate2"
+        mapped = name == "int8"
+        described = {"engine": kind, "quantization": "float32" if kind == name else name, "vocabulary_map": mapped}
+        write_json(tmp_path / name / "model.json", described)
+        engine = load(tmp_path / name, Search(beam_size=beam_size, vocabulary_map=mapped))
+        output = engine.translate([source for source, _ in sentences])
+        off = np.array([len(pieces) for pieces in output]) - wanted
+        assert np.abs(off).mean() < 0.5 and np.abs(off).max() <= 2, (name, beam_size, off)
 
 
 def weights(checkpoint):

@@ -304,18 +304,16 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
     assert (tmp_path / made[1] / "SIZES.md").read_text().count("model/") >= 4
 
     ends = json.loads((study / "report/end_to_end.json").read_text())
-    found = {
-        (r["system"], r["engine"], len(r["cores"])): (r["steps"], r["speed_only"], r["bleu"] is None) for r in ends
-    }
-    systems = {"deep": (None, False, False), "wngt2020-4-3-untrained": (3, True, True)}
+    found = {(r["system"], r["engine"], len(r["cores"])): (r["speed_only"], r["bleu"] is None) for r in ends}
+    systems = {"deep": (False, False), "wngt2020-4-3-untrained": (True, True)}
     ways = [(engine, cores) for engine in ("opennmt-tf", "ctranslate2") for cores in {1, len(os.sched_getaffinity(0))}]
     assert found == {(system, *way): kind for system, kind in systems.items() for way in ways}
     rungs = [record["rung"] for record in json.loads((study / "report/ladder.deep.json").read_text())]
     assert rungs[:2] == ["OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"] and any("best of 4" in rung for rung in rungs)
     scaling = json.loads((study / "report/scaling.wngt2020-4-3-untrained.json").read_text())
-    assert (scaling[0]["workers"], scaling[0]["threads"], scaling[0]["steps"]) == (1, 1, 3)
-    forced = [r for r in ends if r["speed_only"]]
-    assert all(r["target_tokens"] == 3 * r["sentences"] for r in forced)
+    assert (scaling[0]["workers"], scaling[0]["threads"]) == (1, 1)
+    untrained = [r for r in ends if r["speed_only"]]
+    assert all(0.95 < r["target_tokens"] / r["reference_tokens"] < 1.05 for r in untrained)
     assert (study / "models/wngt2020-4-3-untrained/int8/README.md").read_text().count("means nothing") == 1
 
 

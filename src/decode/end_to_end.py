@@ -2,8 +2,9 @@
 
 Each system four times, on one core and on all of them: OpenNMT-tf, with its batches sorted and with as many threads
 as it has cores, and CTranslate2 in 8 bits with the vocabulary map, greedy, with its best settings. These are the
-ones that were found for this machine (``python -m decode.translate --tune``), else those of the paper with the
-widest instructions.
+ones that were found for this machine (``python -m decode.translate --tune``), else the paper's batches and the widest
+instructions, which OpenNMT-tf takes by itself. The rows of one core and of all are held against OpenNMT-tf, not
+against each other: their batches differ (decode.scaling compares workers).
 """
 
 import argparse
@@ -20,7 +21,7 @@ from formats.files import write_json
 
 def configurations(baseline: Path, rounded: Path, label: str, **common: Any) -> list[Configuration]:
     """One system, from its folders of OpenNMT-tf and of CTranslate2 in 8 bits. common: what all configurations have."""
-    settings = {"isa": machine.widest(), "batch_tokens": MANY_CORES, **tune.known(rounded)}
+    settings = {"batch_tokens": MANY_CORES, **tune.known(rounded)}
     everywhere = machine.cores()
     found = []
     for cores in dict.fromkeys((everywhere[:1], everywhere)):
@@ -32,7 +33,6 @@ def configurations(baseline: Path, rounded: Path, label: str, **common: Any) -> 
             vocabulary_map=True,
             batch_tokens=batch_tokens,
             workers=len(cores),
-            isa=settings["isa"],
             **shared,
         )
         found += [toolkit, best]
@@ -50,7 +50,7 @@ def main() -> None:
         raise UserError(f"{len(args.baselines)} --baselines and {len(args.rounded)} --rounded; a system needs both")
     todo = []
     for baseline, rounded in zip(args.baselines, args.rounded, strict=True):
-        todo += configurations(baseline, rounded, rounded.parent.name, **runs.forced(rounded, args))
+        todo += configurations(baseline, rounded, rounded.parent.name, **runs.text(rounded, args))
     write_json(args.output, of_test_set(runs.measured(todo, args), args.test_sets[0][0]))
 
 

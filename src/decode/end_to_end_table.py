@@ -19,7 +19,9 @@ NOTE = """
 OpenNMT-tf with beam 4 against CTranslate2 in 8 bits with the vocabulary map, greedy, on the same cores. Seconds for
 the whole test set from text to text, loading of the engine and the model included, the median with the fastest and
 the slowest run; not included is a warm-up of a few sentences, in which TensorFlow builds its graph. ×: times
-faster, run by run. "paper": on one core, in table 6 of WNGT 2020. {conditions}
+faster, run by run. "paper": on one core, in table 6 of WNGT 2020. "told": the instructions that CTranslate2 is told to
+use; OpenNMT-tf always chooses the widest itself. "candidates": pieces that the output layer scores with the map, the
+mean of the batches. {conditions}
 """
 
 
@@ -58,9 +60,12 @@ def row(pair: Pair, records: list[Record]) -> dict[str, str]:
         "OpenNMT-tf, s": seconds(baseline, records),
         "optimised, s": seconds(optimized, records),
         "×": f"{pair.times_faster:.1f}{mark(baseline, optimized)}",
-        "paper": f"{paper[0] / paper[1]:.1f}" if paper else "",
+        "paper": speed.paper(optimized, f"{paper[0] / paper[1]:.1f}" if paper else ""),
         "BLEU OpenNMT-tf": speed.bleu(baseline),
         "BLEU optimised": speed.bleu(optimized),
+        "told": optimized["forced_isa"] or "",
+        "batch, tokens": f"{baseline['batch_tokens']:,} → {optimized['batch_tokens']:,}",
+        "candidates": speed.candidates(optimized),
         "memory, MB": f"{baseline['peak_rss_bytes'] / 1e6:,.0f} → {optimized['peak_rss_bytes'] / 1e6:,.0f}",
         "on disk, MB": f"{baseline['model_bytes'] / 1e6:,.1f} → {optimized['model_bytes'] / 1e6:,.1f}",
     }

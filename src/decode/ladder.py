@@ -1,10 +1,13 @@
 """Table 5 of WNGT 2020: what each optimisation is worth, one switch after the other, on one core.
 
-A rung has the switches of all rungs below it, but for those that its name tells: the baseline, CTranslate2 as it
-comes, then 8 bits, batches sorted by length, packed matrix products, the vocabulary map; and beyond the paper the
-AVX512 instructions, the overlapping pipeline, and the best of some sizes of batches, each of which is measured like a
-rung. A worker on every core stands apart. Above the baseline all search greedily. The baseline, too, decodes batches
-as the sentences come, so that the next rung is the engine alone; decode.end_to_end spoils it less.
+A rung has the switches of all rungs below it, but for those that its name tells: the baseline, CTranslate2, then
+8 bits, batches sorted by length, packed matrix products, the vocabulary map; and beyond the paper the overlapping
+pipeline, and the best of some sizes of batches, each of which is measured like a rung. A worker on every core stands
+apart, with the best of the same sizes. Above the baseline all search greedily. The baseline, too, decodes batches as
+the sentences come, so that the next rung is the engine alone; decode.end_to_end spoils it less.
+
+Every engine has the best instructions of the CPU: OpenNMT-tf takes them by itself, CTranslate2 is told to. Where it
+would not have taken them, one rung is held to what it would have taken.
 """
 
 import argparse
@@ -12,14 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from decode import machine, runs
-from decode.measurements import Record, of_test_set
+from decode import machine, runs, tune
+from decode.measurements import Record, fastest, of_test_set
 from decode.runs import Configuration
-from decode.translate import MANY_CORES, ONE_CORE
+from decode.translate import ONE_CORE
 from formats.errors import command
 from formats.files import write_json
 
 BEAM, GREEDY, OVERLAPPING = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy", "overlapping stages"
+HELD = "AVX2"  # what CTranslate2 takes by itself where there is more
 BATCHES = (256, 512, 1024, 2048)  # tokens, of which the best is a rung
 
 
@@ -28,18 +32,19 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
 
     shared: what all configurations have.
     """
-    cores, isa = machine.cores(), machine.widest()
+    cores, isa = machine.cores(), tune.isa(rounded)
     shared |= {"cores": cores[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
     toolkit = Configuration(baseline, baseline=True, **shared)
-    plain = replace(toolkit, model=exact, baseline=False, packed=not machine.packs(), isa="AVX2" if isa else None)
-    found = {BEAM: replace(toolkit, beam_size=4), GREEDY: toolkit, "CTranslate2": plain}
+    plain = replace(toolkit, model=exact, baseline=False, packed=not machine.packs(), isa=isa)
+    found = {BEAM: replace(toolkit, beam_size=4), GREEDY: toolkit}
+    if isa not in (None, HELD):
+        found[f"CTranslate2 held to {HELD}"] = replace(plain, isa=HELD)
+    found["CTranslate2"] = plain
     found["8 bits"] = replace(plain, model=rounded)
     last = found["sorted batches"] = replace(found["8 bits"], sorting=True)
     if machine.packs():
         last = found["packed matrices"] = replace(last, packed=True)
     last = found["vocabulary map"] = replace(last, vocabulary_map=True)
-    if isa:
-        last = found[isa] = replace(last, isa=isa)
     found[OVERLAPPING] = replace(last, overlap=True)
     return found
 
@@ -50,18 +55,20 @@ def tries(last: Configuration) -> dict[int, Configuration]:
     return others | {last.batch_tokens: last}
 
 
-def everywhere(last: Configuration) -> dict[str, Configuration]:
-    """The last rung with a worker on every core, if there are several."""
+def everywhere(last: Configuration) -> dict[int, Configuration]:
+    """The last rung with a worker on every core and batches of each size, if there are several cores."""
     cores = machine.cores()
-    more = {"workers": len(cores), "cores": cores, "batch_tokens": MANY_CORES, "label": "all-cores"}
-    return {f"{len(cores)} workers on {len(cores)} cores": replace(last, **more)} if len(cores) > 1 else {}
+    more = {"workers": len(cores), "cores": cores}
+    tried = {size: replace(last, batch_tokens=size, label=f"all-cores.{size}-tokens", **more) for size in BATCHES}
+    return tried if len(cores) > 1 else {}
 
 
 def best(tried: dict[int, Record]) -> Record:
-    """The rung of the fastest of the records by tokens of a batch; it names them all."""
-    rates = {size: record["target_tokens"] / record["text_seconds"] for size, record in tried.items()}
-    size = max(rates, key=lambda size: rates[size])
-    return {"rung": f"best of {len(rates)} sizes of batches: {size:,} tokens", **tried[size], "tried": rates}
+    """The rung of the fastest of the records by tokens of a batch."""
+    record = fastest(tried)
+    name = f"best of {len(tried)} sizes of batches: {record['batch_tokens']:,} tokens"
+    workers = f"{record['workers']} workers on {len(record['cores'])} cores, " if record["workers"] > 1 else ""
+    return {"rung": workers + name, **record}
 
 
 def main() -> None:
@@ -72,14 +79,13 @@ def main() -> None:
     runs.speed_options(parser)
     args = parser.parse_args()
 
-    found = rungs(args.baseline, args.exact, args.rounded, **runs.forced(args.rounded, args))
-    tried, apart = tries(found[OVERLAPPING]), everywhere(found[OVERLAPPING])
-    todo = list(dict.fromkeys([*found.values(), *tried.values(), *apart.values()]))
+    found = rungs(args.baseline, args.exact, args.rounded, **runs.text(args.rounded, args))
+    tried = [*filter(None, (tries(found[OVERLAPPING]), everywhere(found[OVERLAPPING])))]
+    todo = list(dict.fromkeys([*found.values(), *(one for sizes in tried for one in sizes.values())]))
     timed = of_test_set(runs.measured(todo, args), args.test_sets[0][0])
     records = dict(zip(todo, timed, strict=True))
     rows = [{"rung": name, **records[configuration]} for name, configuration in found.items()]
-    rows += [best({size: records[configuration] for size, configuration in tried.items()})]
-    rows += [{"rung": name, **records[configuration]} for name, configuration in apart.items()]
+    rows += [best({size: records[one] for size, one in sizes.items()}) for sizes in tried]
     write_json(args.output, rows)
 
 

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from decode import speed
-from decode.ladder import BEAM, GREEDY
-from decode.measurements import Record, mark, once, times_faster
+from decode.ladder import BEAM, GREEDY, HELD
+from decode.measurements import Record, mark, once, sizes, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -23,16 +23,20 @@ over the time from text to text, the median with the slowest and the fastest run
 median with the lowest and the highest. "paper": × greedy in table 5 of WNGT 2020, and its BLEU, where Base was decoded
 on a test set that is not public: compare what a row loses, not BLEU itself. The last row was chosen after it was
 measured, by its median: {tried} target tokens/s with batches of so many tokens.
-{conditions}
+"candidates": pieces that the output layer scores, the mean of the batches, where it is not the whole vocabulary.
+"told": the instructions that CTranslate2 is told to use; where it is not, and in OpenNMT-tf always, an engine chooses
+them itself. {held}{conditions}
 """
 APART = """
 ## On all cores
 
 {table}
 
-The last row of above with a worker on every core and batches of {batch_tokens} tokens; × beam 4 and × greedy are over
-OpenNMT-tf on one core.
+The last row of above with a worker on every core, and the best of the same sizes of batches: {tried}.
+× one core is over the last row of above, which has the best size there; × beam 4 and × greedy are over OpenNMT-tf on
+one core.
 """
+HELD_NOTE = "CTranslate2 would take {held} by itself: the row that is held to it is denied what OpenNMT-tf has. "
 
 
 def times(record: Record, other: Record, digits: int) -> str:
@@ -48,9 +52,11 @@ def row(record: Record, before: Record | None, rungs: dict[str, Record]) -> dict
         "× the row above": times(record, before, 2) if before else "",
         "× beam 4": times(record, rungs[BEAM], 1),
         "× greedy": times(record, rungs[GREEDY], 1),
-        "paper": f"{PAPER[name][0] / PAPER[GREEDY][0]:.2f}" if name in PAPER else "",
+        "paper": speed.paper(record, f"{PAPER[name][0] / PAPER[GREEDY][0]:.2f}" if name in PAPER else ""),
         "BLEU": speed.bleu(record),
-        "paper's BLEU": f"{PAPER[name][1]:.2f}" if name in PAPER else "",
+        "paper's BLEU": speed.paper(record, f"{PAPER[name][1]:.2f}" if name in PAPER else ""),
+        "told": record["forced_isa"] or "",
+        "candidates": speed.candidates(record),
         "CPU s": f"{record['cpu_seconds']:.1f}",
         "memory, MB": f"{record['peak_rss_bytes'] / 1e6:,.0f}",
         "on disk, MB": f"{record['model_bytes'] / 1e6:,.1f}",
@@ -62,8 +68,8 @@ def markdown(records: list[Record]) -> str:
     ladder = [record for record in records if len(record["cores"]) == 1]
     rows = [row(record, before, rungs) for before, record in zip([None, *ladder], ladder, strict=False)]
     title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
-    tried = ", ".join(f"{rate:,.0f} ({int(size):,})" for size, rate in ladder[-1]["tried"].items())
-    note = NOTE.format(tried=tried, conditions=speed.conditions(records))
+    held = HELD_NOTE.format(held=HELD) if any(HELD in name for name in rungs) else ""
+    note = NOTE.format(tried=sizes(ladder[-1]), held=held, conditions=speed.conditions(records))
     everywhere = [apart(record, ladder[-1], rungs) for record in records[len(ladder) :]]
     return "\n".join([title, speed.layout(rows), note, *everywhere])
 
@@ -75,7 +81,7 @@ def apart(record: Record, best: Record, rungs: dict[str, Record]) -> str:
         for name, cell in row(record, best, rungs).items()
         if not name.startswith("paper")
     }
-    return APART.format(table=speed.layout([cells]), batch_tokens=record["batch_tokens"])
+    return APART.format(table=speed.layout([cells]), tried=sizes(record))
 
 
 def main() -> None:

@@ -24,18 +24,13 @@ def describe() -> dict[str, Any]:
     return {
         "cpu": cpu.facts().get("model name", platform.processor() or platform.machine()),
         "isa": isa,
-        "forced_isa": os.environ.get("CT2_FORCE_CPU_ISA"),
+        "forced_isa": os.environ.get(cpu.ISA),
     }
 
 
 def cores() -> tuple[int, ...]:
     """The numbers of the cores that this process may use."""
     return tuple(sorted(os.sched_getaffinity(0)))
-
-
-def widest() -> str | None:
-    """What CTranslate2 has to be told to use the widest instructions of this CPU; None where it does so by itself."""
-    return "AVX512" if describe()["isa"].startswith("avx512") else None
 
 
 def packs() -> bool:

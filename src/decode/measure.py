@@ -7,21 +7,26 @@ all files of the model folder read once. Peak memory is that of the whole proces
 
 import argparse
 import hashlib
+import itertools
 import os
+import statistics
 import time
 from pathlib import Path
 from typing import Any
 
 from decode import engines
 from decode.pipeline import Pipeline
+from decode.tokenizer import Tokenizer
 from decode.translate import Translator, decoding_options, positive
 from decode.watch import peak_rss_bytes, watch
 from formats import records
 from formats.errors import UserError, command
 from formats.files import write_json, write_text
 from formats.loading import intact
+from formats.vocabulary_map import VocabularyMap
 
 WARM_UP_SENTENCES = 8
+VMAP = "vmap.txt"  # CTranslate2's; Marian's shortlist is binary
 
 
 def pin(cores: list[int]) -> None:
@@ -47,6 +52,11 @@ def sources(path: Path) -> list[str]:
     return lines
 
 
+def references(path: Path, sentences: int) -> list[str]:
+    """The target side of the first sentences of a test set; nothing where it has none."""
+    return [record[1] for record in itertools.islice(records.read(path), sentences) if len(record) > 1]
+
+
 def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], dict[str, Any]]:
     """Translate a test set on these cores; return the translation and what it took."""
     seconds, counts = dict(translator.seconds), translator.counts.copy()
@@ -65,6 +75,21 @@ def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[li
     return outputs, figures
 
 
+def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, Any]:
+    """What explains the times, found after they are taken.
+
+    reference_tokens: pieces of the references, to hold ``target_tokens`` against; None of a text that has none.
+    candidates: mean number of pieces that the output layer scores in a batch; None without a map that can be read.
+    """
+    encode = Tokenizer(folder).encode
+    found = {"reference_tokens": sum(len(encode(line)) for line in references) or None, "candidates": None}
+    if translator.search.vocabulary_map and (folder / VMAP).exists():
+        cut = [*translator.cut(lines)]
+        allowed = VocabularyMap.load(folder / VMAP, [sentence for batch in cut for sentence in batch])
+        found["candidates"] = statistics.mean(len(allowed.candidates(batch)) for batch in cut)
+    return found
+
+
 def text(outputs: list[str]) -> str:
     return "".join(f"{output}\n" for output in outputs)
 
@@ -75,7 +100,6 @@ def main() -> None:
     parser.add_argument("--no-overlap", dest="overlap", action="store_false", help="one stage after the other")
     parser.add_argument("--no-sorting", dest="sorting", action="store_false", help="batches as the sentences come")
     parser.add_argument("--threads", type=positive, default=1, help="that share a batch, in each worker")
-    parser.add_argument("--steps", type=positive, help="pieces of every translation, whatever the model says")
     parser.add_argument("--sentences", type=positive, help="the first of each test set (default: all)")
     parser.add_argument("--batch-sentences", type=positive, help="largest batch in sentences, in place of its tokens")
     parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
@@ -92,8 +116,7 @@ def main() -> None:
     checksum_seconds = time.perf_counter() - start
     start = time.perf_counter()
     switches = {
-        name: getattr(args, name)
-        for name in ("long_lines", "overlap", "sorting", "threads", "steps", "batch_sentences")
+        name: getattr(args, name) for name in ("long_lines", "overlap", "sorting", "threads", "batch_sentences")
     }
     translator = Translator(
         args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens, **switches, checksums=False
@@ -108,16 +131,20 @@ def main() -> None:
         outputs, results[name] = decode(translator, lines, args.cores)
         if args.translations:
             write_text(f"{args.translations}.{name}.txt", text(outputs))
+    peak = peak_rss_bytes()  # of decoding, and not of what follows
+    for name, path in args.test_sets:
+        results[name] |= about(translator, args.model, test_sets[name], references(path, len(test_sets[name])))
     engine = translator.engine
     run = {
         "engine_version": engine.version,
         "effective_compute_type": engine.effective_compute_type,
+        "forced_isa": engine.isa,
         "library": engine.library,
         "int8_saturates": engine.int8_saturates,
         "checksum_seconds": checksum_seconds,
         "load_seconds": load_seconds,
         "warmup_seconds": warmup_seconds,
-        "peak_rss_bytes": peak_rss_bytes(),
+        "peak_rss_bytes": peak,
         "test_sets": results,
     }
     write_json(args.output, run)

@@ -190,6 +190,17 @@ def times_faster(record: Record, other: Record, seconds: str = "text_seconds") -
     return Spread(statistics.median(ratios), min(ratios), max(ratios))
 
 
+def fastest(tried: dict[int, Record]) -> Record:
+    """Of records by tokens of a batch the one with most target tokens a second; ``tried`` of it has those of all."""
+    rates = {size: record["target_tokens"] / record["text_seconds"] for size, record in tried.items()}
+    return {**tried[max(rates, key=lambda size: rates[size])], "tried": rates}
+
+
+def sizes(record: Record) -> str:
+    """What ``fastest`` chose from: rates, with the tokens of a batch behind each."""
+    return ", ".join(f"{rate:,.0f} ({int(size):,})" for size, rate in record["tried"].items())
+
+
 def drawn(records: list[Record]) -> list[Record]:
     """The records that have both a quality and a speed; without those that others disturbed, if any was not."""
     found = [record for record in records if record["bleu"] is not None and speed(record)]

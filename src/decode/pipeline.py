@@ -170,6 +170,12 @@ class Pipeline:
         while running:
             yield self._finish(*running.popleft())
 
+    def cut(self, lines: Iterable[str]) -> Iterator[Batch]:
+        """The batches that ``windows`` would decode of these lines."""
+        for window in windows(map(self._encode, lines), self._window, self._weigh):
+            for places in batches(window.parts, self._batch, self._sorting, self._weigh):
+                yield [window.parts[place] for place in places]
+
     def _encode(self, text: str) -> Line:
         start = time.perf_counter()
         encoded = map(self._tokenizer.encode, chunks(text))

@@ -27,18 +27,21 @@ from decode.measure import named_path
 from decode.measurements import UNTRAINED
 from decode.summary import Run
 from decode.translate import positive
-from formats import cpu, decoding, loading, marian, prices, records
+from formats import cpu, decoding, loading, marian, prices, records, vocabulary_map
 from formats.errors import UserError
 from formats.files import read_json, sha256, write_json
 from formats.progress import progress
 
 RETRIES = 3  # of a disturbed run
 CANDIDATES = ("vmap.txt", marian.SHORTLIST)  # a vocabulary map, in the files of the engines that have one
-SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "steps", "sentences", "batch_sentences")
+SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "sentences", "batch_sentences")
 CODE = [  # what a run executes
     *(
         Path(module.__file__)
-        for module in (measure, pipeline, tokenizer, translate, watch, cpu, decoding, loading, marian, records)
+        for module in (
+            *(measure, pipeline, tokenizer, translate, watch),
+            *(cpu, decoding, loading, marian, records, vocabulary_map),
+        )
     ),
     *sorted(Path(engines.__file__).parent.glob("*.py")),
 ]
@@ -50,10 +53,10 @@ LIBRARIES = ("ctranslate2", "opennmt", "tensorflow", "sentencepiece")  # as they
 class Configuration:
     """One row of a table of results: a model folder and how it is decoded.
 
-    baseline: of the toolkit it was trained with. threads: of each worker. isa: what CTranslate2 is told to use, its
-    own choice if None. packed: weights laid out beforehand for the matrix products. steps: as in Search, speed only.
-    sentences: the first of a test set, all if None. batch_sentences: batches are cut in sentences, not in tokens.
-    label: tells it from configurations that differ in what the rest of the name does not say, such as the system.
+    baseline: of the toolkit it was trained with. threads: of each worker. isa: what CTranslate2 is told to use, the
+    best that is known if None (tune.isa). packed: weights laid out beforehand for the matrix products. sentences: the
+    first of a test set, all if None. batch_sentences: batches are cut in sentences, not in tokens. label: tells it from
+    configurations that differ in what the rest of the name does not say, such as the system.
     """
 
     model: Path
@@ -68,7 +71,6 @@ class Configuration:
     overlap: bool = True
     packed: bool = True
     isa: str | None = None
-    steps: int | None = None
     sentences: int | None = None
     batch_sentences: int | None = None
     label: str = ""
@@ -86,7 +88,8 @@ class Configuration:
     @property
     def environment(self) -> dict[str, str]:
         packing = {} if self.packed else {"CT2_PACKED_GEMM": "0"}
-        return packing | ({tune.ISA: self.isa} if self.isa else {})
+        isa = self.isa or tune.isa(self.model, self.beam_size)
+        return packing | ({cpu.ISA: isa} if isa else {})
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -107,7 +110,6 @@ class Configuration:
         options += [] if self.overlap else ["--no-overlap"]
         options += [] if self.sorting else ["--no-sorting"]
         options += ["--threads", self.threads] if self.threads > 1 else []
-        options += ["--steps", self.steps] if self.steps else []
         options += ["--sentences", self.sentences] if self.sentences else []
         options += ["--batch-sentences", self.batch_sentences] if self.batch_sentences else []
         options += ["--test-sets", *(f"{name}={path}" for name, path in test_sets)]
@@ -173,7 +175,8 @@ def others(run: Run) -> float:
 def key(call: list[str], files: list[Path]) -> str:
     """Changes when the command, a file it reads, the code, a library, how it multiplies, or the machine changes."""
     state = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
-    facts = [call, state, [sha256(path) for path in CODE], versions(), machine.describe(), cpu.settings()]
+    here = {**machine.describe(), "forced_isa": None}  # it is in ``call``, with what else the process is told
+    facts = [call, state, [sha256(path) for path in CODE], versions(), here, cpu.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
@@ -184,11 +187,9 @@ def versions() -> list[str]:
     return [metadata.version(packages[name][0]) for name in LIBRARIES]
 
 
-def forced(model: Path, args: argparse.Namespace) -> dict[str, int | None]:
-    """The steps and sentences of a configuration of this model: a trained one translates everything as it likes."""
-    if engines.describe(model).get("role") != UNTRAINED:
-        return {}
-    return {"steps": args.steps, "sentences": args.sentences}
+def text(model: Path, args: argparse.Namespace) -> dict[str, int | None]:
+    """What a configuration of this model translates of the test set: a trained one all, as it has BLEU."""
+    return {"sentences": args.sentences} if engines.describe(model).get("role") == UNTRAINED else {}
 
 
 def commit() -> str | None:
@@ -216,7 +217,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 def speed_options(parser: argparse.ArgumentParser) -> None:
     """Those of the benchmarks that time untrained models, too."""
     options(parser)
-    parser.add_argument("--steps", type=positive, default=30, help="pieces of a translation of an untrained model")
     parser.add_argument("--sentences", type=positive, help="that an untrained model translates (default: all)")
 
 

@@ -16,6 +16,16 @@ def tokens_per_second(record: Record) -> Spread:
     return Spread(record["target_tokens"] / record["text_seconds"], slow, fast)
 
 
+def candidates(record: Record) -> str:
+    """Pieces that the output layer scores, the mean of the batches; nothing where it scores the whole vocabulary."""
+    return f"{record['candidates']:,.0f}" if record["candidates"] else ""
+
+
+def paper(record: Record, number: str) -> str:
+    """A number of a paper, whose models were trained, beside a record."""
+    return f"{number} (trained)" if number and record["speed_only"] else number
+
+
 def bleu(record: Record) -> str:
     return SPEED_ONLY if record["speed_only"] else f"{record['bleu']:.2f}"
 
@@ -31,12 +41,21 @@ def conditions(records: list[Record], marked: bool = True) -> str:
     first = records[0]
     runs = repeats(records, marked) + ", interleaved" * (max(record["runs"] for record in records) > 1)
     text = f"{first['sentences']:,} sentences of {first['test_set']}; {runs}; {first['cpu']} ({first['isa']})."
-    if untrained := next((record for record in records if record["speed_only"]), None):
-        text += f" Untrained weights are for {SPEED_ONLY}: {untrained['sentences']:,} sentences, every translation of"
-        text += f" {untrained['steps']} pieces, there is no BLEU."
+    if untrained := [record for record in records if record["speed_only"]]:
+        text += f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0]['sentences']:,} sentences,"
+        text += (
+            f" translations as long as their references ({lengths(untrained)} of their pieces). Papers' numbers are of"
+        )
+        text += " trained models, which say other words."
     if signature := next((record["bleu_signature"] for record in records if record["bleu_signature"]), None):
         text += f" BLEU: {signature}."
     return f"{text} {marks(records)}".rstrip()
+
+
+def lengths(records: list[Record]) -> str:
+    """Pieces of the translations as a share of those of the references, from the lowest to the highest."""
+    shares = sorted(record["target_tokens"] / record["reference_tokens"] for record in records)
+    return " to ".join(dict.fromkeys(f"{share:.1%}" for share in (shares[0], shares[-1])))
 
 
 def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:

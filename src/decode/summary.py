@@ -7,7 +7,7 @@ from decode.cost import cost
 from decode.measurements import UNTRAINED
 
 COPIED = ("study", "system", "role", "student", "mixture", "seed", "shape", "parameters", "engine")  # from model.json
-COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens")
+COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens", "reference_tokens", "candidates")
 STAGES = ("tokenization", "decode", "detokenization")
 BY_RUN = ("text_seconds", "total_seconds")  # all values, in the order of the runs, to compare two records run by run
 RATES = ("target_tokens_per_second", "source_words_per_second")
@@ -73,7 +73,6 @@ def signature(record: dict[str, Any]) -> str:
         "library": (record.get("library") or "").replace(" ", "-").lower(),
         "forced": (record["forced_isa"] or "").lower(),
         **{name: "no" for name in ("sorting", "overlap", "packed") if not record.get(name, True)},
-        "steps": record.get("steps") or "",
         "runs": record["runs"],
     }
     return "|".join(f"{name}:{value}" for name, value in facts.items() if value != "")
@@ -102,8 +101,8 @@ def record(
         **numbers,
         **conditions,
         **cost(numbers["text_seconds"], len(settings["cores"]), numbers["source_words"], price, conditions["cpu"]),
-        "speed_only": settings["steps"] is not None or description.get("role") == UNTRAINED,
-        "forced_isa": settings["isa"] or conditions["forced_isa"],
+        "speed_only": description.get("role") == UNTRAINED,
+        "forced_isa": runs[0]["forced_isa"],
     }
     result["noisy"] = (result["others"] or 0.0) > conditions["noise"]
     return result | {"signature": signature(result)}

@@ -58,7 +58,6 @@ class Translator(Pipeline):
         overlap: bool = True,
         sorting: bool = True,
         threads: int = 1,
-        steps: int | None = None,
         batch_sentences: int | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
         checksums: bool = True,
@@ -72,7 +71,6 @@ class Translator(Pipeline):
             vocabulary_map=vocabulary_map and self.description["vocabulary_map"],
             workers=workers,
             threads=threads,
-            steps=steps,
             device=device,
         )
         self.engine = engines.load(folder, self.search, checksums)
@@ -82,7 +80,7 @@ class Translator(Pipeline):
     @property
     def settings(self) -> dict[str, Any]:
         """All but the model folder that a translation depends on."""
-        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "isa": os.environ.get(tune.ISA)}
+        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "isa": os.environ.get(cpu.ISA)}
         own |= {"library": self.engine.library, "int8_saturates": self.engine.int8_saturates}
         return {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
 
@@ -97,7 +95,7 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: str) -> int:
         return GPU
     if workers == cores() and (found := tune.known(folder, beam_size)):
         if found["isa"]:
-            os.environ.setdefault(tune.ISA, found["isa"])  # CTranslate2 reads it when it loads its first model
+            os.environ.setdefault(cpu.ISA, found["isa"])  # CTranslate2 reads it when it loads its first model
         return found["batch_tokens"]
     return ONE_CORE if workers == 1 else MANY_CORES
 

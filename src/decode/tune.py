@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from decode import machine
-from formats import records
+from formats import cpu, records
 from formats.errors import UserError
 from formats.files import read_json, write_json
 from formats.progress import progress
 
 NAME = "tuned.json"
 BATCHES = (64, 128, 256, 512, 1024, 2048)
-ISA = "CT2_FORCE_CPU_ISA"
 RUNS = 3
 NOISE = 0.1  # share of the cores that others may use meanwhile
 SENTENCES = 2000
@@ -51,6 +50,11 @@ def known(folder: Path, beam_size: int = 1) -> Settings:
     return found(folder).get(here(beam_size), {})
 
 
+def isa(folder: Path, beam_size: int = 1) -> str | None:
+    """What CTranslate2 is told to use with this model here: as the environment says, else as found, else the widest."""
+    return os.environ.get(cpu.ISA) or known(folder, beam_size).get("isa") or cpu.widest()
+
+
 def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     """Find the settings with these lines and write them into the folder. Raises UserError for too little text."""
     remembered = found(folder)
@@ -61,9 +65,9 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
         used, _ = records.write(text, ((line,) for line in chosen))
         if used < SENTENCES // 10:
             raise UserError(f"{used} lines are too few to tune with; give {SENTENCES:,} of the kind to translate")
-        best: Settings = {"isa": None, "batch_tokens": 512 if len(cores) == 1 else 256}
-        wider = ["AVX512"] if machine.describe()["isa"].startswith("avx512") else []
-        for setting, values in (("isa", [None, *wider]), ("batch_tokens", list(BATCHES))):
+        widest = cpu.widest()
+        best: Settings = {"isa": widest, "batch_tokens": 512 if len(cores) == 1 else 256}
+        for setting, values in (("isa", [widest, "AVX2"] if widest else [None]), ("batch_tokens", list(BATCHES))):
             tried = [best | {setting: value} for value in values]
             best, rate = max(_rates(folder, text, cores, tried, beam_size), key=lambda pair: pair[1])
     settings = {**best, "source_words_per_second": round(rate)}
@@ -87,7 +91,7 @@ def _run(folder: Path, text: Path, cores: list[int], setting: Settings, beam_siz
     call = ["-m", "decode.measure", "--model", folder, "--test-sets", f"text={text}", "--output", output]
     call += ["--beam-size", beam_size, "--workers", len(cores), "--cores", *cores]
     call += ["--batch-tokens", setting["batch_tokens"]]
-    environment = {**os.environ, **({ISA: setting["isa"]} if setting["isa"] else {})}
+    environment = {**os.environ, **({cpu.ISA: setting["isa"]} if setting["isa"] else {})}
     done = subprocess.run([sys.executable, *map(str, call)], env=environment, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")

@@ -13,6 +13,8 @@ from pathlib import Path
 CPUINFO = Path("/proc/cpuinfo")
 VNNI = {"avx512_vnni", "avx_vnni"}  # one of these flags will do
 USE_MKL = "CT2_USE_MKL"
+ISA = "CT2_FORCE_CPU_ISA"
+AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}  # what CTranslate2 asks for, all of them
 ONEMKL, ONEDNN, OTHER = "oneMKL", "oneDNN", "other"
 # What holds a library to older instructions: variables, the first that is set counts, and their values without VNNI.
 LIMITS = {
@@ -37,6 +39,11 @@ def flags() -> set[str]:
 
 def intel() -> bool:
     return facts().get("vendor_id") == "GenuineIntel"
+
+
+def widest() -> str | None:
+    """What CTranslate2 has to be told to use the widest instructions of this CPU; None where it does so by itself."""
+    return "AVX512" if flags() >= AVX512 else None
 
 
 def has_onemkl() -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
+from formats import cpu
 from formats.errors import UserError
 from formats.files import sha256
 
@@ -31,6 +32,8 @@ def translator(folder: Path, **options) -> "ctranslate2.Translator":
 
     ``intra_threads`` alone says how many threads a worker has. MKL_NUM_THREADS, which Snakemake and clusters set, is
     forgotten: oneMKL would obey it in every worker, and two workers of two threads each are slower than two of one.
+    CTranslate2 takes AVX2 even where there is AVX512, unless CT2_FORCE_CPU_ISA says otherwise; here it takes the widest
+    instructions of the CPU unless that variable is set.
     """
     return _loaded("Translator", folder, options)
 
@@ -44,6 +47,8 @@ def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
     import ctranslate2  # not above: a process loads no engine but the one it decodes with, and that on the clock
 
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL reads it at its first product
+    if isa := cpu.widest():
+        os.environ.setdefault(cpu.ISA, isa)  # CTranslate2 reads it when it loads its first model
     try:
         return getattr(ctranslate2, kind)(str(folder), **options)
     except (RuntimeError, ValueError, MemoryError) as error:

@@ -9,7 +9,7 @@ SPEED_FIRST = [*SPEED_TRAINED[:1], *UNTRAINED[:1]]
 SPEED_KINDS = ["ladder", "scaling"]
 SPEED_TABLES = [*expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST), "end_to_end"]
 SPEED_OPTIONS = (
-    f"--test-sets {test_sets_option([TIMED])[0]} --study {config['study']} --steps {config['speed']['steps']}"
+    f"--test-sets {test_sets_option([TIMED])[0]} --study {config['study']}"
     f" --runs {config['decoding']['runs']} --noise {config['decoding']['noise']}"
     f" {PRICE}"
 )
@@ -20,9 +20,11 @@ wildcard_constraints:
 
 
 rule untrained:
-    """A checkpoint of random weights, in the place of a trained one."""
+    """A checkpoint of random weights, in the place of a trained one; its translations are as long as the references."""
     input:
         vocabulary=rules.vocabulary.output.vocabulary,
+        sentencepiece=rules.vocabulary.output.model,
+        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
     output:
         averaged=directory(f"{STUDY}/systems/{{system}}/averaged"),
         learning=f"{STUDY}/systems/{{system}}/learning.json",
@@ -43,6 +45,7 @@ rule untrained:
         seed=lambda w: SYSTEMS[w.system].seed,
     shell:
         "python -m export.untrained --shape {params.shape} --vocabulary {input.vocabulary} --seed {params.seed}"
+        " --test-set {input.test_set} --sentencepiece {input.sentencepiece}"
         " --output {output.averaged} --learning {output.learning} > {log} 2>&1"
 
 

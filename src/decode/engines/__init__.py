@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from formats import loading
-from formats.decoding import longest_output, prepare
+from formats.decoding import prepare
 from formats.errors import UserError
 from formats.files import read_json
 
@@ -41,11 +41,6 @@ class Search:
     workers: int = 1  # batches decoded at a time, with one copy of the weights
     threads: int = 1  # that share the work of one batch, in each worker
     device: Literal["cpu", "cuda"] = "cpu"
-    steps: int | None = None  # pieces of every translation, whatever the model says: to time models that say nothing
-
-    def lengths(self, description: dict[str, Any]) -> tuple[int, int]:
-        """The least and the most pieces of a translation by the model of this ``model.json``."""
-        return (self.steps, self.steps) if self.steps else (0, longest_output(description))
 
 
 class Engine(ABC):
@@ -54,6 +49,7 @@ class Engine(ABC):
     name: ClassVar[str]
     version: str
     effective_compute_type: str  # the type the engine really computes in, whatever it was asked for
+    isa: str | None = None  # the instructions that it is told to use; None where it chooses them itself
     library: str | None = None  # for products of matrices, where there is a choice
     int8_saturates: bool | None = False  # whether its 8-bit products may be cut off here (formats.cpu); None: not known
 

@@ -1,5 +1,6 @@
 """CTranslate2: workers that share the weights, on the CPU of one thread each unless told otherwise."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import ctranslate2
 
 from decode.engines import Batch, Engine, Search
 from formats import cpu
-from formats.decoding import compute_type
+from formats.decoding import compute_type, longest_output
 from formats.errors import UserError
 from formats.loading import translator
 
@@ -35,16 +36,15 @@ class CTranslate2(Engine):
         )
         self.effective_compute_type = self._translator.compute_type
         if search.device == "cpu":
+            self.isa = os.environ.get(cpu.ISA)
             self.library = cpu.described()
             self.int8_saturates = self.effective_compute_type.startswith("int8") and cpu.int8_saturates()
-        least, most = search.lengths(description)
         self._options = {
             "beam_size": search.beam_size,
             "use_vmap": search.vocabulary_map,
             "length_penalty": search.length_penalty,
             "max_input_length": 0,
-            "min_decoding_length": least,
-            "max_decoding_length": most,
+            "max_decoding_length": longest_output(description),
         }
 
     def translate(self, batch: Batch) -> Batch:

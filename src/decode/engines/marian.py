@@ -18,6 +18,7 @@ from typing import Any
 
 from decode.engines import Batch, Engine, Search
 from formats import marian
+from formats.decoding import longest_output
 from formats.errors import UserError
 
 WORKER = Path(__file__).resolve().with_name("marian_worker.py")
@@ -39,11 +40,9 @@ class Marian(Engine):
             raise UserError(f"{folder}: Marian does not compute in {self.effective_compute_type}; it supports {known}")
         if search.threads > 1:
             raise UserError(f"{folder}: Marian does not share a batch between threads; decode with workers alone")
-        if search.steps:
-            raise UserError(f"{folder}: Marian knows no least length of a translation; decode without --steps")
         if search.vocabulary_map and not (folder / marian.SHORTLIST).exists():
             raise UserError(f"{folder}: its {marian.SHORTLIST} is missing; decode with --no-vocabulary-map")
-        self._folder, self._most = folder, search.lengths(description)[1]
+        self._folder, self._most = folder, longest_output(description)
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # they load at the same time
         for worker in workers:

@@ -21,6 +21,7 @@ from opennmt.utils.decoding import DecodingResult
 
 from decode.engines import Batch, Engine, Search
 from decode.engines.opennmt_tf_search import BeamSearch
+from formats.decoding import longest_output
 from formats.errors import UserError
 
 tf.get_logger().setLevel("ERROR")
@@ -34,15 +35,13 @@ class OpenNMTTF(Engine):
     def __init__(self, folder: Path, description: dict[str, Any], search: Search):
         if search.vocabulary_map:
             raise UserError(f"{folder}: OpenNMT-tf has no vocabulary map; decode with --no-vocabulary-map")
-        vocabulary = str(folder / "vocabulary.txt")
-        least, most = search.lengths(description)
+        vocabulary, most = str(folder / "vocabulary.txt"), longest_output(description)
         try:
             model = opennmt.load_model(str(folder))
             model.initialize(
                 {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary},
                 params={
                     "beam_width": search.beam_size,
-                    "minimum_decoding_length": least,
                     "maximum_decoding_length": most,
                 },
             )
