@@ -173,10 +173,16 @@ def rows_of(text):
 
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
-    assert len(made_up) == 2 * 16 and not any("--sentences" in call for call in made_up)
+    assert len(made_up) == 2 * 17 and not any("--sentences" in call for call in made_up)
     assert all(record["bleu"] == pytest.approx(100) and record["bleu_signature"] for record in found)
+    reference = found.pop()
+    assert (reference["rung"], reference["beam_size"], reference["vocabulary_map"]) == (ladder.SEARCH, 4, False)
+    assert reference["compute_type"] == "float32" and reference["sorting"] and reference["cores"] == [0]
+    found.append(reference | {"bleu": 100.39})
     text = ladder_table.markdown(found)
     rows = rows_of(text)
+    assert ladder.SEARCH not in rows and "| 100.00 |   0.39 |" in rows["vocabulary map"]
+    assert "in float32 without a map, tiny float32" in text and " beam 4 (100.39)." in text
     # Ratios are 10 and 20 in the two runs, while the ratio of the medians is 25 / 1.5.
     assert "| 15.0 (10.0 to 20.0) |" in rows["CTranslate2"] and " 1.13 |" in rows["CTranslate2"]
     assert (
@@ -186,14 +192,14 @@ def test_ladder(two_cores, made_up, tmp_path):
     picture = ladder_plot.draw(found)
     (axes,) = picture.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(rows)[1:]
-    assert "80   ×15.0" in texts(axes) and texts(axes).count("100.00") == 11
+    assert "80   ×15.0" in texts(axes) and texts(axes).count("100.00") == texts(axes).count("0.39") == 11
     widths = [bar.get_width() for bar in axes.patches]
-    assert widths == [speed.tokens_per_second(record).middle for record in found]
+    assert widths == [speed.tokens_per_second(record).middle for record in found[:-1]]
 
 
 def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
-    *_, last, everywhere = found
+    *_, last, everywhere, _ = found
     assert last["rung"] == "best of 4 sizes of batches: 1,024 tokens" and last["batch_tokens"] == 1024
     assert last["tried"] == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
     assert everywhere["rung"] == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
@@ -240,10 +246,14 @@ def test_a_ladder_needs_a_map(made_up, tmp_path):
 
 def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     pairs = [[of[name] for of in (folders(), untrained)] for name in ("opennmt-tf", "int8")]
-    found = run(end_to_end, tmp_path, "--baselines", *pairs[0], "--rounded", *pairs[1])
+    exact = folders()["float32"]
+    found = run(end_to_end, tmp_path, "--baselines", *pairs[0], "--rounded", *pairs[1], "--exact", exact)
     outputs = [call[call.index("--output") + 1] for call in made_up]
-    assert len(outputs) == len(set(outputs)) == 2 * 2 * 2 * 2  # runs, cores, systems, ways
-    assert all(output.endswith(".1.json") for output in outputs[:8])  # all systems, then all again
+    assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 1)  # runs, cores, systems, ways; and the reference
+    assert all(output.endswith(".1.json") for output in outputs[:9])  # all systems, then all again
+    *_, reference = found
+    assert (reference["compute_type"], reference["beam_size"], reference["vocabulary_map"]) == ("float32", 4, False)
+    reference["bleu"] = 100.39
     one, two, *speed_only = end_to_end_table.pairs(found)
     assert [len(pair.optimized["cores"]) for pair in (one, two)] == [1, 2] and two.optimized["workers"] == 2
     assert one.baseline["beam_size"] == 4 and one.optimized["vocabulary_map"] and one.optimized["bleu"] is not None
@@ -251,6 +261,7 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     assert [pair.optimized["bleu"] for pair in speed_only] == [None, None]
     text = end_to_end_table.markdown(found)
     assert text.count("| x-untrained ") == 2 and f"{one.times_faster:.1f}" in text
+    assert [line.count(" 0.39 |") for line in text.splitlines() if line.startswith("| tiny")] == [2, 2]
     (axes,) = end_to_end_plot.draw(found).axes
     names = ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
     assert [label.get_text() for label in axes.get_yticklabels()] == names

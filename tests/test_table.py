@@ -173,6 +173,25 @@ def test_a_type_that_saturates_shows(timed):
     assert said in measurements.marks([exact, record]) and said not in measurements.marks([exact])
 
 
+def test_loss_is_against_the_best_search_of_the_same_weights(timed):
+    exact = {"system": "deep", "compute_type": "float32", "vocabulary_map": False}
+    for engine in ("opennmt-tf", "ctranslate2"):
+        chosen = only(timed, **exact, engine=engine, beam_size=4)[0]
+        worse = [r if r is chosen else r | {"bleu": min(r["bleu"], 20.0)} for r in timed]
+        fast = only(worse, system="deep", compute_type="int8", beam_size=1, vocabulary_map=True)[0]
+        assert measurements.best_search(worse, "deep") is chosen
+        assert measurements.loss(worse, fast) == chosen["bleu"] - fast["bleu"]
+        assert table.row(fast, worse)["loss"] == f"{chosen['bleu'] - fast['bleu']:.2f}"
+        assert f"{measurements.title(chosen)} ({chosen['bleu']:.2f})" in table.notes(worse)
+        assert measurements.loss(worse, chosen) == 0
+
+
+def test_without_a_search_in_float32_there_is_no_loss(timed):
+    few = [r for r in timed if r["compute_type"] == "int8" or r["vocabulary_map"]]
+    assert {row["loss"] for row in table.rows(few)} == {"–"}
+    assert measurements.loss(timed, timed[0] | {"bleu": None}) is None
+
+
 # Tables
 
 
@@ -270,7 +289,9 @@ def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
 
 def test_headline(timed):
     figures = headline(timed)["test_sets"][TIMED]
-    assert figures["bleu"]["teacher"]["bleu"] == measurements.full_precision(timed, "teacher")["bleu"]
+    best = measurements.best_search(timed, "teacher")
+    assert figures["bleu"]["teacher"]["bleu"] == best["bleu"]
+    assert figures["bleu"]["teacher"]["decoding"] == measurements.configuration(best)
     assert {name: system["role"] for name, system in figures["bleu"].items()} == {
         "teacher": "teacher",
         "deep": "student",

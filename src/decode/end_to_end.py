@@ -5,6 +5,8 @@ as it has cores, and CTranslate2 in 8 bits with the vocabulary map, greedy, with
 ones that were found for this machine (``python -m decode.translate --tune``), else the paper's batches and the widest
 instructions, which OpenNMT-tf takes by itself. The rows of one core and of all are held against OpenNMT-tf, not
 against each other: their batches differ (decode.scaling compares workers).
+
+What a trained system loses in BLEU is told against CTranslate2 in float32 with a beam of 4, decoded on one core.
 """
 
 import argparse
@@ -39,10 +41,16 @@ def configurations(baseline: Path, rounded: Path, label: str, **common: Any) -> 
     return found
 
 
+def reference(exact: Path, label: str) -> Configuration:
+    """The search of the same weights that a system loses BLEU against."""
+    return Configuration(exact, BEAM, batch_tokens=ONE_CORE, cores=machine.cores()[:1], label=f"{label}.search")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baselines", type=Path, nargs="+", required=True, help="model folders of OpenNMT-tf")
     parser.add_argument("--rounded", type=Path, nargs="+", required=True, help="of CTranslate2 in 8 bits, same order")
+    parser.add_argument("--exact", type=Path, nargs="*", default=[], help="of CTranslate2 in float32, if trained")
     runs.speed_options(parser)
     args = parser.parse_args()
 
@@ -51,6 +59,7 @@ def main() -> None:
     todo = []
     for baseline, rounded in zip(args.baselines, args.rounded, strict=True):
         todo += configurations(baseline, rounded, rounded.parent.name, **runs.text(rounded, args))
+    todo += [reference(exact, exact.parent.name) for exact in args.exact]
     write_json(args.output, of_test_set(runs.measured(todo, args), args.test_sets[0][0]))
 
 

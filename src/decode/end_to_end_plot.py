@@ -18,8 +18,8 @@ WIDTH, ROW, AROUND = 9.0, 0.42, 1.7  # inches: the picture, a system on some cor
 COLUMN = 1.02  # where BLEU stands, right of the axes
 
 
-def line(axes: Axes, place: float, pair: Pair) -> None:
-    """From the baseline to the optimised seconds, with the ratio above and BLEU beside."""
+def line(axes: Axes, place: float, pair: Pair, records: list[Record]) -> None:
+    """From the baseline to the optimised seconds, with the ratio above; beside it BLEU, and its loss in the end."""
     ends = [record["total_seconds"] for record in pair]
     axes.plot(ends, [place, place], color="#cccccc", linewidth=3, zorder=1)
     for record, color in zip(pair, COLORS.values(), strict=True):
@@ -32,7 +32,9 @@ def line(axes: Axes, place: float, pair: Pair) -> None:
     times = f"×{pair.times_faster.middle:.1f}"
     axes.annotate(times, (centre, place), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     both = dict.fromkeys(map(speed.bleu, pair))
-    axes.text(COLUMN, place, " → ".join(both), transform=axes.get_yaxis_transform(), va="center", fontsize=8)
+    text = " → ".join(both)
+    text += f", {lost}" if (lost := speed.loss(pair.optimized, records)) else ""
+    axes.text(COLUMN, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
 
 
 def name(pair: Pair) -> str:
@@ -46,7 +48,7 @@ def draw(records: list[Record]) -> Figure:
     picture = Figure(figsize=(WIDTH, AROUND + ROW * len(found)), layout="constrained")
     axes = picture.add_subplot()
     for place, pair in enumerate(found):
-        line(axes, place, pair)
+        line(axes, place, pair, records)
     axes.set_yticks(range(len(found)), [name(pair) for pair in found])
     axes.set_ylim(len(found) - 0.4, -0.7)
     axes.set_xscale("log")
@@ -59,7 +61,8 @@ def draw(records: list[Record]) -> Figure:
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
     speed.heading(picture, "The toolkit against the optimised configuration", COLORS)
     if any(record["bleu"] is not None for record in records):
-        axes.text(COLUMN, -0.6, "BLEU", transform=axes.get_yaxis_transform(), va="center", fontsize=8, weight="bold")
+        style = {"va": "center", "fontsize": 8, "weight": "bold"}
+        axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
     speed.footnote(picture, records)
     return picture
 

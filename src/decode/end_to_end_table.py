@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decode import speed
-from decode.measurements import BASELINE, Record, Spread, mark, once, times_faster
+from decode.measurements import BASELINE, Record, Spread, full_precision, mark, once, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -40,6 +40,8 @@ def pairs(records: list[Record]) -> list[Pair]:
     """In the order of the records; each system on one core, then on all of them."""
     found: dict[tuple[str, int], dict[bool, Record]] = {}
     for record in records:
+        if full_precision([record], record["system"]):  # the search that BLEU is lost against
+            continue
         found.setdefault((record["system"], len(record["cores"])), {})[record["engine"] == BASELINE] = record
     return [Pair(both[True], both[False]) for both in found.values()]
 
@@ -62,7 +64,9 @@ def row(pair: Pair, records: list[Record]) -> dict[str, str]:
         "×": f"{pair.times_faster:.1f}{mark(baseline, optimized)}",
         "paper": speed.paper(optimized, f"{paper[0] / paper[1]:.1f}" if paper else ""),
         "BLEU OpenNMT-tf": speed.bleu(baseline),
+        "loss OpenNMT-tf": speed.loss(baseline, records),
         "BLEU optimised": speed.bleu(optimized),
+        "loss optimised": speed.loss(optimized, records),
         "told": optimized["forced_isa"] or "",
         "batch, tokens": f"{baseline['batch_tokens']:,} → {optimized['batch_tokens']:,}",
         "candidates": speed.candidates(optimized),

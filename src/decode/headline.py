@@ -12,24 +12,30 @@ def headline(records: list[Record]) -> dict[str, Any]:
     return {
         "study": records[0]["study"],
         "best": best(records),
-        "test_sets": {name: of_test_set(measurements.drawn(measurements.of_test_set(records, name))) for name in names},
+        "test_sets": {name: of_test_set(measurements.of_test_set(records, name)) for name in names},
     }
 
 
 def of_test_set(records: list[Record]) -> dict[str, Any]:
+    drawn = measurements.drawn(records)
     return {
         "bleu": {system: quality(records, system) for system in measurements.systems(records)},
-        "to_control": to_control(records),
-        "int8_minus_float32": by_beam(records, "compute_type", "int8", "float32"),
-        "map_minus_no_map": by_beam(records, "vocabulary_map", True, False),
+        "to_control": to_control(drawn),
+        "int8_minus_float32": by_beam(drawn, "compute_type", "int8", "float32"),
+        "map_minus_no_map": by_beam(drawn, "vocabulary_map", True, False),
     }
 
 
 def quality(records: list[Record], system: str) -> dict[str, Any]:
-    """BLEU at beam 4 and full precision, in CTranslate2 if it was measured there, else in OpenNMT-tf."""
-    record = measurements.full_precision(records, system) or measurements.baseline(records, system)
+    """BLEU of the best search of its weights, and which one that is."""
+    record = measurements.best_search(records, system)
     known = measurements.systems(records)[system]
-    return {"role": known["role"], "parameters": known["parameters"], "bleu": record and record["bleu"]}
+    return {
+        "role": known["role"],
+        "parameters": known["parameters"],
+        "bleu": record and record["bleu"],
+        "decoding": record and measurements.configuration(record),
+    }
 
 
 def to_control(records: list[Record]) -> dict[str, Any]:
@@ -66,7 +72,7 @@ def largest_difference(records: list[Record], setting: str, value: Any, referenc
 
 
 def best(records: list[Record]) -> dict[str, Any]:
-    """The best model by its rule, its speed over its own baseline, its cost, and the students that beat it."""
+    """The best model by its rule: its loss, its speed over its own baseline, its cost, the students that beat it."""
     rule = {"rule": measurements.RULE}
     if not (record := measurements.best(records)):
         return rule | {"system": None, "reason": measurements.without_best(records)}
@@ -79,9 +85,16 @@ def best(records: list[Record]) -> dict[str, Any]:
         "dev_set": record["dev_set"],
         "dev_bleu": record["dev_bleu"],
         "bleu": {name: same["bleu"] for name, same in found.items() if same},
+        "loss": {name: lost(records, same) for name, same in found.items() if same},
         "source_words_per_second": measurements.speed(record),
         "times_baseline": measurements.speed_up(timed, record),
         "core_seconds_per_million_words": record.get("core_seconds_per_million_words"),
         "cpu": record.get("cpu"),
         "beaten_by": [measurements.title(other) for other in measurements.beating(records, record)],
     }
+
+
+def lost(records: list[Record], record: Record) -> float | None:
+    """The loss of a record on its test set; ``records`` are of all test sets."""
+    value = measurements.loss(measurements.of_test_set(records, record["test_set"]), record)
+    return value if value is None else round(value, 4)

@@ -8,6 +8,8 @@ the sentences come, so that the next rung is the engine alone; decode.end_to_end
 
 Every engine has the best instructions of the CPU: OpenNMT-tf takes them by itself, CTranslate2 is told to. Where it
 would not have taken them, one rung is held to what it would have taken.
+
+CTranslate2 in float32 with a beam of 4 is no rung: it tells what the rungs of a trained model lose in BLEU.
 """
 
 import argparse
@@ -15,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from decode import machine, runs, tune
-from decode.measurements import Record, fastest, of_test_set
+from decode import engines, machine, measurements, runs, tune
+from decode.measurements import UNTRAINED, Record, fastest, of_test_set
 from decode.runs import Configuration
 from decode.translate import ONE_CORE
 from formats.errors import command
@@ -24,6 +26,7 @@ from formats.files import write_json
 
 BEAM, GREEDY, OVERLAPPING = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy", "overlapping stages"
 HELD = "AVX2"  # what CTranslate2 takes by itself where there is more
+SEARCH = "CTranslate2, float32, beam 4"  # no rung, but what the rungs lose BLEU against
 BATCHES = (256, 512, 1024, 2048)  # tokens, of which the best is a rung
 
 
@@ -36,7 +39,7 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
     shared |= {"cores": cores[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
     toolkit = Configuration(baseline, baseline=True, **shared)
     plain = replace(toolkit, model=exact, baseline=False, packed=not machine.packs(), isa=isa)
-    found = {BEAM: replace(toolkit, beam_size=4), GREEDY: toolkit}
+    found = {BEAM: replace(toolkit, beam_size=measurements.BEAM), GREEDY: toolkit}
     if isa not in (None, HELD):
         found[f"CTranslate2 held to {HELD}"] = replace(plain, isa=HELD)
     found["CTranslate2"] = plain
@@ -63,6 +66,13 @@ def everywhere(last: Configuration) -> dict[int, Configuration]:
     return tried if len(cores) > 1 else {}
 
 
+def reference(exact: Path, last: Configuration) -> dict[str, Configuration]:
+    """The search that the rungs of a trained model lose BLEU against, decoded like the last rung."""
+    if engines.describe(exact).get("role") == UNTRAINED:
+        return {}
+    return {SEARCH: replace(last, model=exact, beam_size=measurements.BEAM, vocabulary_map=False)}
+
+
 def best(tried: dict[int, Record]) -> Record:
     """The rung of the fastest of the records by tokens of a batch."""
     record = fastest(tried)
@@ -81,11 +91,13 @@ def main() -> None:
 
     found = rungs(args.baseline, args.exact, args.rounded, **runs.text(args.rounded, args))
     tried = [*filter(None, (tries(found[OVERLAPPING]), everywhere(found[OVERLAPPING])))]
-    todo = list(dict.fromkeys([*found.values(), *(one for sizes in tried for one in sizes.values())]))
+    apart = reference(args.exact, found[OVERLAPPING])
+    todo = list(dict.fromkeys([*found.values(), *apart.values(), *(one for sizes in tried for one in sizes.values())]))
     timed = of_test_set(runs.measured(todo, args), args.test_sets[0][0])
     records = dict(zip(todo, timed, strict=True))
     rows = [{"rung": name, **records[configuration]} for name, configuration in found.items()]
     rows += [best({size: records[one] for size, one in sizes.items()}) for sizes in tried]
+    rows += [{"rung": name, **records[configuration]} for name, configuration in apart.items()]
     write_json(args.output, rows)
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from decode import figure, speed
 from decode.ladder import BEAM
-from decode.ladder_table import PAPER
+from decode.ladder_table import PAPER, without_reference
 from decode.measurements import BASELINE, Record, mark, times_faster
 from formats.errors import command
 from formats.files import read_json
@@ -31,8 +31,8 @@ def places(records: list[Record]) -> list[float]:
     return [place + APART * (kind(record) == EVERYWHERE) for place, record in enumerate(records)]
 
 
-def bars(axes: Axes, records: list[Record]) -> None:
-    """The first rung on top; whiskers from the slowest run to the fastest."""
+def bars(axes: Axes, records: list[Record], everything: list[Record]) -> None:
+    """The first rung on top; whiskers from the slowest run to the fastest. everything: with what a loss is against."""
     baseline = next(record for record in records if record["rung"] == BEAM)
     for place, record in zip(places(records), records, strict=True):
         rate = speed.tokens_per_second(record)
@@ -42,16 +42,23 @@ def bars(axes: Axes, records: list[Record]) -> None:
         text = f"{rate.middle:,.0f}{mark(record)}   {times}"
         axes.annotate(text, (rate.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
         if not record["speed_only"]:
-            axes.text(1.01, place, speed.bleu(record), transform=axes.get_yaxis_transform(), va="center", fontsize=8)
+            beside(axes, place, speed.bleu(record), speed.loss(record, everything))
     if not baseline["speed_only"]:
-        axes.text(1.01, -0.85, "BLEU", transform=axes.get_yaxis_transform(), va="center", fontsize=8, weight="bold")
+        beside(axes, -0.85, "BLEU", "loss", weight="bold")
+
+
+def beside(axes: Axes, place: float, *cells: str, **style: str) -> None:
+    """Two narrow columns on the right."""
+    for column, cell in zip((1.01, 1.08), cells, strict=True):
+        axes.text(column, place, cell, transform=axes.get_yaxis_transform(), va="center", fontsize=8, **style)
 
 
 @figure.styled
-def draw(records: list[Record]) -> Figure:
+def draw(everything: list[Record]) -> Figure:
+    records = without_reference(everything)
     picture = Figure(figsize=(WIDTH, AROUND + BAR * len(records)), layout="constrained")
     axes = picture.add_subplot()
-    bars(axes, records)
+    bars(axes, records, everything)
     axes.set_yticks(places(records), [record["rung"] for record in records])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
@@ -62,7 +69,7 @@ def draw(records: list[Record]) -> Figure:
     axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core")
     shown = {kind(record) for record in records}
     speed.heading(picture, speed.title(records[0]), {name: color for name, color in COLORS.items() if name in shown})
-    speed.footnote(picture, records)
+    speed.footnote(picture, everything)
     return picture
 
 

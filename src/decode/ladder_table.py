@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from decode import speed
-from decode.ladder import BEAM, GREEDY, HELD
+from decode.ladder import BEAM, GREEDY, HELD, SEARCH
 from decode.measurements import Record, mark, once, sizes, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
@@ -43,6 +43,11 @@ def times(record: Record, other: Record, digits: int) -> str:
     return f"{times_faster(record, other):.{digits}f}{mark(record, other)}"
 
 
+def without_reference(records: list[Record]) -> list[Record]:
+    """The rungs and what stands apart."""
+    return [record for record in records if record["rung"] != SEARCH]
+
+
 def row(record: Record, before: Record | None, rungs: dict[str, Record]) -> dict[str, str]:
     """One rung; ``before`` is the one above it."""
     name = record["rung"]
@@ -54,6 +59,7 @@ def row(record: Record, before: Record | None, rungs: dict[str, Record]) -> dict
         "× greedy": times(record, rungs[GREEDY], 1),
         "paper": speed.paper(record, f"{PAPER[name][0] / PAPER[GREEDY][0]:.2f}" if name in PAPER else ""),
         "BLEU": speed.bleu(record),
+        "loss": speed.loss(record, list(rungs.values())),
         "paper's BLEU": speed.paper(record, f"{PAPER[name][1]:.2f}" if name in PAPER else ""),
         "told": record["forced_isa"] or "",
         "candidates": speed.candidates(record),
@@ -65,12 +71,13 @@ def row(record: Record, before: Record | None, rungs: dict[str, Record]) -> dict
 
 def markdown(records: list[Record]) -> str:
     rungs = {record["rung"]: record for record in records}
-    ladder = [record for record in records if len(record["cores"]) == 1]
+    shown = without_reference(records)
+    ladder = [record for record in shown if len(record["cores"]) == 1]
     rows = [row(record, before, rungs) for before, record in zip([None, *ladder], ladder, strict=False)]
     title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
     held = HELD_NOTE.format(held=HELD) if any(HELD in name for name in rungs) else ""
     note = NOTE.format(tried=sizes(ladder[-1]), held=held, conditions=speed.conditions(records))
-    everywhere = [apart(record, ladder[-1], rungs) for record in records[len(ladder) :]]
+    everywhere = [apart(record, ladder[-1], rungs) for record in shown[len(ladder) :]]
     return "\n".join([title, speed.layout(rows), note, *everywhere])
 
 

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from tabulate import tabulate
 
-from decode import figure
+from decode import figure, measurements
 from decode.measurements import Record, Spread, marks, repeats
 
 SPEED_ONLY = "speed only"
@@ -30,6 +30,11 @@ def bleu(record: Record) -> str:
     return SPEED_ONLY if record["speed_only"] else f"{record['bleu']:.2f}"
 
 
+def loss(record: Record, records: list[Record]) -> str:
+    """BLEU below the best search of the same weights among these records of one test set; nothing without BLEU."""
+    return "" if (value := measurements.loss(records, record)) is None else f"{value:z.2f}"
+
+
 def title(record: Record) -> str:
     """The system, its shape and whether what it says means anything."""
     text = f"{record['system']}, {record['shape']}, {record['parameters']:,} parameters"
@@ -49,6 +54,8 @@ def conditions(records: list[Record], marked: bool = True) -> str:
         text += " trained models, which say other words."
     if signature := next((record["bleu_signature"] for record in records if record["bleu_signature"]), None):
         text += f" BLEU: {signature}."
+    if searches := measurements.best_searches(records):
+        text += f" Loss: BLEU below the best search of the same weights in float32 without a map, {searches}."
     return f"{text} {marks(records)}".rstrip()
 
 

@@ -27,13 +27,14 @@ NOTES = """
 Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
 in which the stages overlap. Core-seconds: that time on every core the run was pinned to, of this CPU. \
 USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
+Loss: BLEU below the best search of the same weights in float32 without a map, of any engine and beam: {searches}. \
 Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to a control \
 decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
 """
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    return NONE if value is None else f"{value:,.{digits}f}"
+    return NONE if value is None else f"{value:z,.{digits}f}"
 
 
 def difference(record: Record, other: str) -> str:
@@ -59,6 +60,7 @@ def row(record: Record, records: list[Record]) -> dict[str, str]:
         "beam": str(record["beam_size"]),
         "map": "yes" if record["vocabulary_map"] else "no",
         "BLEU": number(record["bleu"], 2),
+        "loss": number(measurements.loss(records, record), 2),
         "chrF": number(record.get("chrf"), 2),
         "to teacher": difference(record, "teacher"),
         "to control": difference(record, "control"),
@@ -98,6 +100,7 @@ def notes(records: list[Record]) -> str:
         cpu=cpu(records),
         price=records[0].get("price", NO_PRICE),
         beam=measurements.BEAM,
+        searches=measurements.best_searches(records),
         teacher=f" {name}" if (name := records[0].get("teacher")) else "",
         controls=controls(records),
         significant=SIGNIFICANT,
@@ -156,6 +159,7 @@ def terminal(records: list[Record], folder: Path) -> str:
             table.append(short_row(record, records, ", ".join(marks[key])))
     text = f"\n{name}, slowest first. front: no configuration of any system is both faster and better.\n"
     text += textwrap.fill(f"best: {measurements.RULE}.", COLUMNS) + "\n"
+    text += "loss: BLEU below the best search of the same weights in float32 without a map.\n"
     text += f"×: speed over OpenNMT-tf, beam {measurements.BEAM}. * p < {SIGNIFICANT}\n"
     text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {cpu(records)}.\n\n"
     return text + layout(table, "simple") + "\n" + paths(records, folder)
@@ -163,8 +167,8 @@ def terminal(records: list[Record], folder: Path) -> str:
 
 def short_row(record: Record, records: list[Record], mark: str) -> dict[str, str]:
     cells = row(record, records)
-    kept = ("BLEU", "to teacher", "source words/s", "×", "core-s/M words", "peak RSS MB", "disk MB")
-    names = {"to teacher": "Δ BLEU", "source words/s": "words/s", "core-s/M words": "core-s", "peak RSS MB": "RSS MB"}
+    kept = ("BLEU", "loss", "to teacher", "source words/s", "×", "core-s/M words", "disk MB")
+    names = {"to teacher": "Δ BLEU", "source words/s": "words/s", "core-s/M words": "core-s"}
     decoding = measurements.configuration(record)
     return {"system": record["system"], "decoding": decoding, **{names.get(k, k): cells[k] for k in kept}, "": mark}
 

@@ -81,6 +81,7 @@ rule end_to_end:
     input:
         baselines=expand(f"{STUDY}/models/{{system}}/opennmt-tf", system=SPEED_SYSTEMS),
         rounded=expand(f"{STUDY}/models/{{system}}/int8", system=SPEED_SYSTEMS),
+        exact=expand(f"{STUDY}/models/{{system}}/float32", system=SPEED_TRAINED),
         test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
     output:
         records=f"{STUDY}/speed/end_to_end.json",
@@ -99,7 +100,8 @@ rule end_to_end:
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m decode.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
-        " {params.options} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
+        " --exact {input.exact} {params.options} --translations {params.translations}"
+        " --output {output.records} 2> >(tee {log} >&2)"
 
 
 rule scaling:
