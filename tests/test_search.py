@@ -120,9 +120,11 @@ def test_the_grid_has_a_name_and_a_signature_for_every_place(test_set):
 def test_grid(test_set, tmp_path):
     options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, 2, "--batch-sentences", 1, 4, "--core", CORE]
     options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
-    run("search_grid", "--model", folders()["int8"], *options, "--output", tmp_path / "grid.json")
+    models = ["--model", folders()["int8"], "--exact", folders()["float32"]]
+    run("search_grid", *models, *options, "--output", tmp_path / "grid.json")
     found = json.loads((tmp_path / "grid.json").read_text())
-    assert [(r["beam_size"], r["batch_sentences"]) for r in found] == [*itertools.product((1, 2), (1, 4))]
+    places = [*itertools.product((1, 2), (1, 4)), (4, None)]  # the last one is what BLEU is lost against
+    assert [(r["beam_size"], r["batch_sentences"]) for r in found] == places
     for record in found:
         said = (tmp_path / record["output"]).read_text(encoding="utf-8").splitlines()
         bleu = sacrebleu.corpus_bleu(said, [SOURCES])
@@ -131,6 +133,10 @@ def test_grid(test_set, tmp_path):
     text = page("grid", tmp_path, tmp_path / "grid.json")
     shown = ("## BLEU", "## Source words", "beam 2", f"{found[0]['cpu_seconds']:.2f}")
     assert all(part in text for part in shown)
+    best = found[-1]["bleu"]
+    assert f"without a map, tiny float32 beam 4 ({best:.2f})" in text
+    lost = text.split("## Loss of BLEU")[1].split("##")[0]
+    assert f" {best - found[0]['bleu']:z.2f} |" in lost and "beam 4" not in lost
     assert footnote("grid", found).startswith("tiny (1:1 d16 ff32 h2); first, 12 sentences; a single run, ")
 
 

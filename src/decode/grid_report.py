@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from decode import figure
 from decode.markdown import between, document, table
-from decode.measurements import mark, marks, repeats
+from decode.measurements import best_searches, loss, mark, marks, of_test_set, repeats
 from decode.search_conditions import conditions
 
 NOTE = """{system} ({shape}) with {type} weights in CTranslate2 {engine_version}, {map}, on one core of {cpu}: \
@@ -24,11 +24,11 @@ Grid = dict[tuple[int, int], dict[str, Any]]
 
 
 def cells(records: list[dict[str, Any]]) -> Grid:
-    """Records of the first test set by batch and beam."""
+    """Records of the first test set by batch and beam, without the one that BLEU is lost against."""
     return {
         (record["batch_sentences"], record["beam_size"]): record
-        for record in records
-        if record["test_set"] == records[0]["test_set"]
+        for record in of_test_set(records, records[0]["test_set"])
+        if record["batch_sentences"]
     }
 
 
@@ -49,6 +49,10 @@ def markdown(records: list[dict[str, Any]]) -> str:
     mapped = "with its vocabulary map" if first["vocabulary_map"] else "without a vocabulary map"
     parts = [NOTE.format(**first, repeats=repeats(records), type=first["compute_type"], map=mapped)]
     columns = {title: functools.partial(cell, measure=name) for name, (title, _, _) in MEASURES.items()}
+    timed = of_test_set(records, first["test_set"])
+    if searches := best_searches(timed):
+        parts.append(f"Loss: BLEU below the best search of the same weights in float32 without a map, {searches}.")
+        columns["Loss of BLEU"] = lambda record: f"{loss(timed, record):z.2f}"
     columns["Source words a second, lowest and highest"] = functools.partial(
         between, name="source_words_per_second", digits=0
     )

@@ -3,6 +3,8 @@
 The batches of that paper are counted in sentences, so here they are, too; sorted by length inside a window as
 everywhere here, with the vocabulary map where the model has one: its candidates are those of all sentences of a batch
 together, by which the paper explains that larger batches translate a little better. One core, one worker.
+
+The same weights are decoded in float32 without a map, beam 4, too: what the grid loses in BLEU is told against them.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import os
 from pathlib import Path
 
 from decode import engines, runs
+from decode.measurements import BEAM
 from decode.runs import Configuration
 from decode.score import TestSet
 from decode.translate import positive
@@ -33,6 +36,7 @@ def grid(model: Path, beams: list[int], batches: list[int], core: int) -> list[C
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--exact", type=Path, nargs="?", help="of the same weights in float32")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--batch-sentences", type=positive, nargs="+", default=BATCHES)
     parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)), help="the only one to use")
@@ -40,7 +44,9 @@ def main() -> None:
     runs.options(parser)
     args = parser.parse_args()
 
-    records = runs.measured(grid(args.model, args.beam_sizes, args.batch_sentences, args.core), args)
+    todo = grid(args.model, args.beam_sizes, args.batch_sentences, args.core)
+    todo += [Configuration(args.exact, BEAM, cores=(args.core,), label="search")] if args.exact else []
+    records = runs.measured(todo, args)
     scored = {name: TestSet(path, args.target_language, SAMPLES) for name, path in args.test_sets}
     for record in records:
         found, _ = scored[record["test_set"]].score(args.output.parent / record["output"])

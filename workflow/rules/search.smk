@@ -15,6 +15,7 @@ rule search_grid:
     """BLEU and CPU time over beam and batch."""
     input:
         model=SEARCH_MODEL,
+        exact=[f"{STUDY}/models/{SEARCHED}/float32"] if "float32" in TYPES else [],
         test_set=ancient(SEARCH_TEST),
     output:
         records=f"{SEARCH}/grid.json",
@@ -38,7 +39,8 @@ rule search_grid:
         study=config["study"],
         translations=f"{SEARCH}/translations",
     shell:
-        "python -m decode.search_grid --model {input.model} --test-sets {params.test_sets} --core {params.core}"
+        "python -m decode.search_grid --model {input.model} --exact {input.exact} --test-sets {params.test_sets}"
+        " --core {params.core}"
         " --runs {params.runs} --noise {params.noise} {params.price} --study {params.study}"
         " --target-language {params.language} --translations {params.translations} --output {output.records}"
         " 2> >(tee {log} >&2)"
