@@ -362,7 +362,7 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     settings = STUDY | {
         "batch_tokens": None,
         "batch_sentences": 16,
-        "max_length": 12,
+        "max_length": 6,
         "label_smoothing": 0,
         "patience": 1,
         "validation_steps": 2,
@@ -377,7 +377,7 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
         phase["end"] for phase in learning["phases"]
     ] == [4, 8]
     epochs = [(data / f"{epoch}.source", data / f"{epoch}.target") for epoch in (1, 2)]
-    missed = [left_out(*sides, 12) for sides in epochs]
+    missed = [left_out(*sides, 6) for sides in epochs]
     assert 0 < sum(missed) < 100 and learning["left_out"] == {"pairs": sum(missed), "of": 120}
     assert learning["seen"]["pairs"] == pytest.approx(learning["seen"]["passes"] * (120 - sum(missed)) / 2, rel=0.1)
 
