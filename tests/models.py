@@ -97,8 +97,8 @@ def _opennmt(folder: Path, vocabulary: list[str]):
 
 
 def _convert(model, root: Path) -> None:
-    import ctranslate2
+    from formats.conversion import Converter
 
     for name in ("float32", "int8"):
-        converter = ctranslate2.converters.OpenNMTTFConverter(model)
+        converter = Converter(model)
         converter.convert(str(root / name), vmap=str(root / "map.txt"), quantization=name)

@@ -11,6 +11,7 @@ from models import folders
 
 from export import convert
 from formats.errors import UserError
+from formats.files import read_json
 
 
 @pytest.fixture
@@ -36,6 +37,12 @@ def test_every_type_opens_and_takes_its_bytes(run, tmp_path):
     assert weights["float32"] > 1.8 * weights["float16"] > weights["int8"] > weights["int8_float16"]
     for name in weights:
         assert ctranslate2.Translator(str(tmp_path / "converted" / name)).translate_batch([["a"]])
+
+
+def test_layers_are_normalised_as_in_opennmt_tf(run, checkpoint, tmp_path):
+    run("float32")
+    told = read_json(tmp_path / "converted" / "float32" / "config.json")["layer_norm_epsilon"]
+    assert {layer.epsilon for layer in convert.load(checkpoint).submodules if hasattr(layer, "epsilon")} == {told}
 
 
 def test_converting_again_gives_the_same_bytes(run, tmp_path):

@@ -2,20 +2,20 @@
 
 import struct
 
-import ctranslate2
 import numpy as np
 import pytest
 from models import folders
 
 from export import quantization, weights
 from export.convert import load
+from formats.conversion import Converter
 from formats.errors import UserError
 
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory):
     root = tmp_path_factory.mktemp("types")
-    converter = ctranslate2.converters.OpenNMTTFConverter(load(folders()["opennmt-tf"]))
+    converter = Converter(load(folders()["opennmt-tf"]))
     types = ("float32", "float16", "int16", "int8")
     for name in types:
         converter.convert(str(root / name), quantization=name)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ctranslate2
 import sacrebleu
 import sentencepiece
 
 from distill.teacher import BATCH_TOKENS
 from formats import loading
+from formats.conversion import Converter
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.files import read_json, write_json
 
@@ -79,7 +79,7 @@ def converts(model: Any) -> bool:
     """Whether CTranslate2 has such a model."""
     try:
         with tempfile.TemporaryDirectory() as folder:
-            ctranslate2.converters.OpenNMTTFConverter(model).convert(folder, force=True)
+            Converter(model).convert(folder, force=True)
     except ValueError:  # so CTranslate2 refuses the models it does not have; anything else is a fault
         return False
     return True
@@ -91,7 +91,7 @@ def _ctranslate2(model: Any, source: Path, threads: int) -> Callable[[], list[Pi
 
     def decode() -> list[Pieces]:
         with tempfile.TemporaryDirectory() as folder:
-            ctranslate2.converters.OpenNMTTFConverter(model).convert(folder, force=True)
+            Converter(model).convert(folder, force=True)
             engine = loading.translator(Path(folder), intra_threads=threads)
             results = engine.translate_batch(
                 sentences,

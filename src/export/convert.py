@@ -8,8 +8,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import ctranslate2
-
+from formats.conversion import Converter
 from formats.errors import UserError, command
 from formats.files import whole
 from formats.progress import progress
@@ -40,7 +39,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
     args = parser.parse_args()
 
-    converter = ctranslate2.converters.OpenNMTTFConverter(load(args.checkpoint))
+    converter = Converter(load(args.checkpoint))
     for output in progress(args.outputs, "converting", total=len(args.outputs), unit="type"):
         with whole(output) as part:
             try:

@@ -15,6 +15,7 @@ import ctranslate2
 
 from distill.systems import ENVIRONMENTS
 from export.convert import load
+from formats.conversion import Converter
 from formats.errors import UserError, command
 from formats.files import read_json, whole, write_json
 
@@ -44,7 +45,7 @@ def _opennmt(run: Path, vocabulary: Path | None, output: Path, compute_type: str
             if vocabulary is None:
                 raise UserError(f"{run}: no vocabulary.txt here; a run with its own tokenization needs its own one")
             shutil.copy(vocabulary, Path(folder) / "vocabulary.txt")
-        converter = ctranslate2.converters.OpenNMTTFConverter(load(Path(folder)))
+        converter = Converter(load(Path(folder)))
         try:
             converter.convert(str(output), quantization=compute_type)
         except ValueError as error:  # CTranslate2's own words: a model that it does not have, a recurrent one
