@@ -44,6 +44,7 @@ class CTranslate2(Engine):
             "use_vmap": search.vocabulary_map,
             "length_penalty": search.length_penalty,
             "max_input_length": 0,
+            "min_decoding_length": 0,  # as OpenNMT-tf; CTranslate2 takes 1 unless told
             "max_decoding_length": longest_output(description),
         }
 
