@@ -8,13 +8,17 @@ before the jobs are on them.
 from collections.abc import Iterable
 from typing import Any
 
-from distill.rates import Rates
+from distill.rates import WIDTH, Rates
 from distill.resources import TOKENS, operations, read_size, size, trained_tokens
 from distill.schedule import kept_checkpoints
 from distill.systems import System, systems, teachers
+from formats.decoding import native
 from formats.shape import shape
 
 STEP = 1.25  # operations of a step over those of its layers: attention, gradients that are added up, Adam
+NARROW = (
+    105  # units of a layer whose products take as long as all else in it: the 3:2 teacher of the demo against its 4:1
+)
 SECOND_THREAD = 0.6  # what each further thread of one training adds
 TRAINING_STARTS = 3.0  # start, tracing and evaluations of a training, in imports of TensorFlow
 JOB_STARTS = 4.0  # what a job of Snakemake takes before its work begins, in starts of Python
@@ -129,8 +133,11 @@ class Work:
     def _training_seconds(self, system: System) -> float:
         """Core-seconds; with several threads more than with one."""
         tokens, threads = trained_tokens(system.training, self._epoch), system.training["threads"]
-        seconds = STEP * self._training_operations(system) * self._rates.product
-        seconds += tokens / 2 * self._entries * self._rates.logit + TRAINING_STARTS * self._rates.tensorflow
+        width = getattr(shape(system.shape), "units", WIDTH)
+        wide = (1 + NARROW / width) / (1 + NARROW / WIDTH)  # an operation of a wider layer takes less
+        seconds = STEP * wide * self._training_operations(system) * self._rates.product
+        seconds += tokens / 2 * self._entries * self._rates.logit
+        seconds += TRAINING_STARTS * self._rates.tensorflow
         return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
 
     def _timed(self) -> list[System]:
@@ -141,13 +148,13 @@ class Work:
         """Every type and beam with and without the map, on the first test set; the others and the dev set once."""
         decoding, corpora = self._config["decoding"], self._config["corpora"].values()
         first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in ("test", "dev")]
-        runs = 1 if system.role == "control" else decoding["runs"]
+        times = 1 if system.role == "control" else decoding["runs"]
+        runs = sum(times if native(type) else 1 for type in decoding["compute_types"])
         piece = self._parameters(system) / 1e6 * self._rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
-        ways = 2 * len(decoding["compute_types"])
-        seconds = ways * searches * piece * (runs * first + sum(others))
-        seconds += ways * len(decoding["beam_sizes"]) * runs * RUN_STARTS * self._rates.python
-        return seconds + runs * BASELINE_STARTS * self._rates.tensorflow * first / TEST_SENTENCES
+        seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))
+        seconds += 2 * len(decoding["beam_sizes"]) * runs * RUN_STARTS * self._rates.python
+        return seconds + times * BASELINE_STARTS * self._rates.tensorflow * first / TEST_SENTENCES
 
 
 def makespan(jobs: Iterable[float], cores: int) -> float:
