@@ -120,10 +120,9 @@ def _training() -> tuple[float, float]:
 
 def _decoding(compute_type: str) -> float:
     """Seconds of a target piece and a million parameters: a Transformer with random weights, beam 4."""
-    import ctranslate2
     import opennmt
 
-    from formats import loading
+    from formats import conversion, loading
     from formats.shape import Transformer
 
     shape = Transformer(**TRANSLATOR)
@@ -135,7 +134,7 @@ def _decoding(compute_type: str) -> float:
         model.initialize({"source_vocabulary": str(vocabulary), "target_vocabulary": str(vocabulary)})
         model.create_variables()
         converted = Path(folder, "converted")
-        ctranslate2.converters.OpenNMTTFConverter(model).convert(str(converted))
+        conversion.Converter(model).convert(str(converted))
         engine = loading.translator(converted, compute_type=compute_type, intra_threads=1)
         sentences = [[str(word)] * LENGTH for word in range(SENTENCES)]
         options = {"beam_size": 4, "min_decoding_length": LENGTH, "max_decoding_length": LENGTH}
