@@ -229,7 +229,8 @@ def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
 
     def run(self, configuration, number):
         made.append((configuration.model.name, number))
-        return one_run(1.0) | {"engine_version": "1", "effective_compute_type": configuration.model.name}
+        told = {"engine_version": "1", "effective_compute_type": configuration.model.name, "forced_isa": None}
+        return one_run(1.0) | told
 
     monkeypatch.setattr(runs.Runs, "run", run)
     monkeypatch.setattr(runs.decoding, "native", lambda kind: kind != "int8")

@@ -65,7 +65,6 @@ def test_every_teacher_translates():
     ("rate", "stage"),
     [
         ("product", "training"),
-        ("unit", "training"),
         ("logit", "training"),
         ("decoded", "distillation"),
         ("tensorflow", "decoding"),

@@ -145,8 +145,9 @@ def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch):
     for pool in TENSORFLOW:
         monkeypatch.setenv(pool, "9")
     searches = []
+    load = engines.load
     monkeypatch.setattr(
-        engines, "load", lambda folder, search, load=engines.load: searches.append(search) or load(folder, search)
+        engines, "load", lambda folder, search, *more: searches.append(search) or load(folder, search, *more)
     )
     call = ["outputs", "--model", folders()["float32"], "--test-sets", f"t={tmp_path}/t.tsv.zst", "--beam-sizes", 1, 2]
     for threads in (1, 2):

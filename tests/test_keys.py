@@ -37,7 +37,7 @@ PLANNED = {  # another value of each key, where the schema does not tell one
     "mixtures.distilled.targets": "interpolated", "mixtures.distilled.teacher": "trained",
     "mixtures.distilled.weights": {"pairs": 2},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
-    "students.small.training": {"steps": 3},
+    "students.small.training": {"steps": 3}, "students.small.start_from": "trained",
     "distillation.compute_type": "float16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",
     **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},
     "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,

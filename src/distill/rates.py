@@ -5,6 +5,7 @@ measures at the same time, and the mean counts. They are kept for an hour in the
 of a morning are made at once.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -50,15 +51,15 @@ class Rates:
 def rates(cores: int, compute_type: str) -> Rates:
     """Those of this machine with so many cores at work. compute_type: of a translating teacher's weights."""
     cores = max(1, min(cores, len(os.sched_getaffinity(0)), MOST))
-    path = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt-frontier" / "rates.json"
     told = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
-    asked = [cores, compute_type, platform.node(), sha256(__file__), told]
-    known = read_json(path) if path.exists() else {}
-    if known.get("asked") == asked and 0 <= time.time() - known["at"] < AGE:
-        return Rates(**known["rates"])
+    asked = json.dumps([cores, compute_type, platform.node(), sha256(__file__), told], sort_keys=True)
+    name = f"rates-{hashlib.sha256(asked.encode()).hexdigest()[:12]}.json"
+    path = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt-frontier" / name
+    if path.exists() and 0 <= time.time() - path.stat().st_mtime < AGE:
+        return Rates(**read_json(path))
     found = _together(cores, compute_type)
     measured = {name: mean(one[name] for one in found) for name in found[0]}
-    write_json(path, {"asked": asked, "at": time.time(), "rates": measured})
+    write_json(path, measured)
     return Rates(**measured)
 
 
@@ -122,7 +123,7 @@ def _decoding(compute_type: str) -> float:
     """Seconds of a target piece and a million parameters: a Transformer with random weights, beam 4."""
     import opennmt
 
-    from formats import conversion, loading
+    from formats import conversion, decoding, loading
     from formats.shape import Transformer
 
     shape = Transformer(**TRANSLATOR)
@@ -135,7 +136,8 @@ def _decoding(compute_type: str) -> float:
         model.create_variables()
         converted = Path(folder, "converted")
         conversion.Converter(model).convert(str(converted))
-        engine = loading.translator(converted, compute_type=compute_type, intra_threads=1)
+        decoding.prepare(compute_type)
+        engine = loading.translator(converted, compute_type=decoding.compute_type(compute_type), intra_threads=1)
         sentences = [[str(word)] * LENGTH for word in range(SENTENCES)]
         options = {"beam_size": 4, "min_decoding_length": LENGTH, "max_decoding_length": LENGTH}
         taken = _seconds(lambda: engine.translate_batch(sentences, **options))

@@ -216,7 +216,7 @@ def shuffle_buffer(pairs: int) -> int:
 def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> Filled:
     """The batches of one pass through an epoch of so many pairs, as OpenNMT-tf makes them but for the leftovers."""
     unit = "tokens" if training["batch_tokens"] else "sentences"
-    size = training[f"batch_{unit}"]
+    size = training["batch_tokens"] or training["batch_sentences"]
     batches = model.examples_inputter.make_training_dataset(
         str(source),
         str(target),
