@@ -4,9 +4,8 @@ from typing import Any
 
 import ctranslate2
 
-EPSILON = (
-    1e-3  # added to variances in OpenNMT-tf's layer normalisation: Keras's default, in OpenNMT-tf 2.32 without option
-)
+# Added to variances in the layer normalisation of OpenNMT-tf 2.32: Keras's default, which it has no option for.
+EPSILON = 1e-3
 
 
 class Converter(ctranslate2.converters.OpenNMTTFConverter):
