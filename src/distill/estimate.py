@@ -1,8 +1,8 @@
 """What a study will take, before it runs: time and disk, from rates measured on this machine (distill.rates).
 
-Trainings are counted in floating-point operations, decoding in pieces and parameters; the factors beside the rates were
-fitted to a run of the default study. What runs on GPUs is counted for GPUs of a stated speed, as none can be measured
-before the jobs are on them.
+Trainings are counted in floating-point operations, decoding in pieces and parameters. The factors beside the rates are
+first guesses: no run has been held against them yet. What runs on GPUs is counted for GPUs of a stated speed, as none
+can be measured before the jobs are on them.
 """
 
 from collections.abc import Iterable
