@@ -9,7 +9,7 @@ from typing import Any
 
 
 def install() -> None:
-    """Make OpenNMT-tf's models of this process train with this loss. Importing TensorFlow is left to the first call."""
+    """Make OpenNMT-tf train with this loss in this process."""
     import tensorflow as tf
     from opennmt.utils import losses
 
