@@ -222,6 +222,10 @@ STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | TOKENS
     "device": "cpu",
     "threads": 1,
 }  # fmt: skip
+SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3} | {
+    "averages": [1, 2, 3, 4],
+    "average_last": 1,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +248,14 @@ def data(tmp_path_factory):
         sample.draw([folder / "train.tsv.zst"], [1], 60, 1, epoch, path)
         encoded(path, folder / "model", folder / f"{epoch}.source", folder / f"{epoch}.target")
     encoded(folder / "dev.tsv.zst", folder / "model", folder / "dev.source", folder / "dev.target")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """A finished training of one phase, with the checkpoints 1, 3, 6 and 8."""
+    folder = tmp_path_factory.mktemp("trained")
+    subprocess.run(training(data, folder, None, SHORT), check=True, capture_output=True)
     return folder
 
 
@@ -302,17 +314,15 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_p
     assert whole["seen"]["passes"] > 2
 
 
-def test_a_training_starts_from_the_weights_of_another(data, tmp_path):
+def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     """With a rate of next to nothing they stay as they are, whatever the seed; killed or not, a training ends alike."""
-    short = STUDY | {"then": [], "steps": 2, "average_last": 1, "averages": [1]}
-    still = short | {"optimizer": "sgd", "decay": "constant", "learning_rate": 1e-30}
-    subprocess.run(training(data, tmp_path / "parent", None, short), check=True, capture_output=True)
-    start = ["--start-from", tmp_path / "parent/averaged", "--seed", "7"]
+    still = SHORT | {"steps": 2, "optimizer": "sgd", "learning_rate": 1e-30}
+    start = ["--start-from", trained / "averaged", "--seed", "7"]
     subprocess.run(training(data, tmp_path / "still", None, still, *start), check=True, capture_output=True)
-    parent, child = weights(tmp_path / "parent/averaged"), weights(tmp_path / "still/averaged")
+    parent, child = weights(trained / "averaged"), weights(tmp_path / "still/averaged")
     assert parent.keys() == child.keys() and all((parent[key] == child[key]).all() for key in parent)
 
-    longer = short | {"steps": 12}
+    longer = SHORT | {"steps": 12, "checkpoint_steps": 6}
     kill(training(data, tmp_path / "killed", None, longer, *start), tmp_path / "killed", 6)
     for name in ("whole", "killed"):
         subprocess.run(training(data, tmp_path / name, None, longer, *start), check=True, capture_output=True)
@@ -320,7 +330,7 @@ def test_a_training_starts_from_the_weights_of_another(data, tmp_path):
     assert all((whole[key] == killed[key]).all() for key in whole)
     assert not all((whole[key] == parent[key]).all() for key in whole)
     learning = read_json(tmp_path / "whole/learning.json")
-    assert learning["steps"] == 12 and learning["start_from"] == str(tmp_path / "parent/averaged")  # its own schedule
+    assert learning["steps"] == 12 and learning["start_from"] == str(trained / "averaged")  # its own schedule
 
 
 @pytest.mark.parametrize("values", [VALUES | {"ffn_units": 64}, VALUES | {"encoder_layers": 2}])
@@ -346,13 +356,11 @@ def test_weights_of_another_model_are_refused(values, tmp_path):
             start_from(model, tmp_path / folder)
 
 
-def test_an_average_of_one_is_the_last_checkpoint(data, tmp_path):
-    settings = STUDY | {"then": [], "steps": 8, "average_last": 1, "averages": [1, 2], "checkpoint_steps": 3}
-    subprocess.run(training(data, tmp_path, None, settings), check=True, capture_output=True)
+def test_an_average_of_one_is_the_last_checkpoint(trained):
     from opennmt.utils.checkpoint import get_checkpoint_variables
 
-    (run,) = tmp_path.glob("run-*")
-    last, averaged = get_checkpoint_variables(str(run / "ckpt-8")), weights(tmp_path / "averaged")
+    (run,) = trained.glob("run-*")
+    last, averaged = get_checkpoint_variables(str(run / "ckpt-8")), weights(trained / "averaged")
     assert all((value == last[key]).all() for key, value in averaged.items())
 
 
@@ -416,22 +424,15 @@ def test_a_gpu_that_is_not_there_is_told(data, tmp_path):
     assert "TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu" in done.stderr.splitlines()[-1]
 
 
-def test_fewer_steps_than_were_made_are_told(data, tmp_path):
-    settings = STUDY | {"then": [], "decay": "constant"}
-    subprocess.run(training(data, tmp_path, None, settings), check=True, capture_output=True)
-    checkpoints = read_json(tmp_path / "learning.json")["averages"]
-    assert [row["checkpoints"] for row in checkpoints] == [1, 2]
-    fewer = training(data, tmp_path, None, settings | {"steps": 12})
-    done = subprocess.run(fewer, capture_output=True, text=True)
-    assert done.returncode == 1 and "has 24 steps, more than asked for; delete the folder" in done.stderr
+def test_fewer_steps_than_were_made_are_told(data, trained):
+    done = subprocess.run(training(data, trained, None, SHORT | {"steps": 4}), capture_output=True, text=True)
+    assert done.returncode == 1 and "has 8 steps, more than asked for; delete the folder" in done.stderr
 
 
-def test_averages_leave_out_the_first_step(data, tmp_path):
+def test_averages_leave_out_the_first_step(trained):
     """OpenNMT-tf saves it always; it is hardly better than random weights."""
-    settings = STUDY | {"then": [], "steps": 12, "averages": [2, 3], "average_last": 3}
-    subprocess.run(training(data, tmp_path, None, settings), check=True, capture_output=True)
-    assert list(tmp_path.glob("run-*/ckpt-1.index"))
-    assert [row["checkpoints"] for row in read_json(tmp_path / "learning.json")["averages"]] == [2]
+    assert list(trained.glob("run-*/ckpt-1.index"))
+    assert [row["checkpoints"] for row in read_json(trained / "learning.json")["averages"]] == [1, 2, 3]
 
 
 def test_a_catalogue_model_that_ctranslate2_lacks_is_told_before_training(data, tmp_path):
