@@ -226,6 +226,24 @@ def test_a_submission_translates_as_the_model_does(submitted, model, call):
     assert len({*found}) > 5 and found[40] == ""
 
 
+def test_a_submission_does_not_translate_with_a_damaged_model(submitted, tmp_path):
+    copy = shutil.copytree(submitted, tmp_path / "copy")
+    data = bytearray((copy / "model/model.bin").read_bytes())
+    data[-100] ^= 1
+    (copy / "model/model.bin").write_bytes(data)
+    done = run(copy, "CPU-ST", "throughput", text=b"a\n")
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
+    assert b"model.bin: damaged" in done.stderr
+
+
+def test_a_submission_warns_where_8_bits_are_not_exact(submitted, monkeypatch):
+    monkeypatch.setenv("CT2_USE_MKL", "0")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    kind = json.loads((submitted / "model/model.json").read_text())["compute_type"]
+    done = run(submitted, "CPU-ST", "throughput", text=b"a\n")
+    assert done.returncode == 0 and (b"does not add 8-bit products exactly" in done.stderr) == (kind == "int8")
+
+
 def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):
     assert run(submitted, "CPU-ST", "throughput", text=b"a \xff b\n").stdout.count(b"\n") == 1
     wrong = run(submitted, "TPU", "latency")
@@ -250,6 +268,7 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
     monkeypatch.setattr(ctranslate2, "Translator", Recorder)
     monkeypatch.setattr(sys, "argv", ["translate.py", "CPU-ST", task])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a " * 2000 + b"\na\n")))
+    monkeypatch.syspath_prepend(submitted)  # as for a script: cpu.py is beside it
     runpy.run_path(str(submitted / "translate.py"), run_name="__main__")
     assert lengths[0] == MAXIMUM_INPUT > 10 > lengths[1] and capsysbinary.readouterr().out.count(b"\n") == 2
 
@@ -263,7 +282,7 @@ def test_the_sizes_of_a_submission_add_up(submitted):
     model_files = {f"model/{path.name}": path.stat().st_size for path in (submitted / "model").iterdir()}
     assert {name: size for name, size in sizes.items() if name.startswith("model/")} == model_files
     libraries = sizes["libraries, without Python and its base image"]
-    scripts = sum(sizes[name] for name in ("run.sh", "translate.py"))
+    scripts = sum(sizes[name] for name in ("run.sh", "translate.py", "cpu.py"))
     assert sizes["libraries, scripts and model"] == libraries + scripts + sum(model_files.values())
     assert libraries > 50e6
 

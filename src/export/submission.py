@@ -13,10 +13,12 @@ from pathlib import Path
 from tabulate import tabulate
 
 from export.model_folder import checked
+from formats import cpu
 from formats.errors import command
 from formats.files import whole, write_text
 
 FILES = Path(__file__).parent / "submission_files"
+SCRIPTS = ("run.sh", "translate.py", "cpu.py")  # the last one is formats/cpu.py: what this CPU computes exactly
 LIBRARIES = ("ctranslate2", "sentencepiece", "numpy", "PyYAML")  # the last two are what the engine requires
 NOTE = "Python and its base image are not counted. The libraries are those that the Dockerfile installs.\n\n"
 
@@ -29,6 +31,7 @@ def make(model: Path, output: Path) -> None:
         shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns("README.md", "tuned.json", ".*"))
         for file in FILES.iterdir():
             shutil.copy(file, part)
+        shutil.copy(cpu.__file__, part)
         write_text(part / "Dockerfile", (FILES / "Dockerfile").read_text().format(requirements=requirements))
         table = tabulate(sizes(part), ["part", "bytes", "MB"], "pipe", colalign=("left",))
         write_text(part / "SIZES.md", f"{NOTE}{table}\n")
@@ -37,7 +40,7 @@ def make(model: Path, output: Path) -> None:
 def sizes(folder: Path) -> Iterator[tuple[str, str, str]]:
     """Bytes of each library with its files, of all of them, of each file beside them, and of everything."""
     libraries = {f"{name} {importlib.metadata.version(name)}": installed(name) for name in LIBRARIES}
-    parts = [folder / "run.sh", folder / "translate.py", *sorted((folder / "model").iterdir())]
+    parts = [*(folder / name for name in SCRIPTS), *sorted((folder / "model").iterdir())]
     files = {str(path.relative_to(folder)): path.stat().st_size for path in parts}
     together = sum(libraries.values())
     rows = {

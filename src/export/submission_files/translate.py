@@ -3,11 +3,13 @@
 Batches as in the submission to WNGT 2020 (Klein et al., section 4): sorted inside a window, cut by tokens.
 """
 
+import hashlib
 import json
 import os
 import sys
 from pathlib import Path
 
+import cpu
 import ctranslate2
 import sentencepiece
 
@@ -21,17 +23,21 @@ def main():
         sys.exit(f"usage: run.sh {'|'.join(BATCH_TOKENS)} {'|'.join(TASKS)} < source > target")
     hardware, task = sys.argv[1:]
     model = Path(__file__).resolve().parent / "model"
+    description = json.loads((model / "model.json").read_text())
+    check(model, description)
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
     cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
     workers, threads = (cores, 1) if task == "throughput" else (1, cores)
     device = "cuda" if hardware == "GPU" else "cpu"
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
+    if isa := cpu.widest():
+        os.environ.setdefault(cpu.ISA, isa)  # CTranslate2 takes AVX2 unless it is told
     translator = ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
     options = {
         "beam_size": 1,
         "max_input_length": 0,
         "min_decoding_length": 0,
-        "max_decoding_length": json.loads((model / "model.json").read_text()).get("max_decoding_length", 150),
+        "max_decoding_length": description.get("max_decoding_length", 150),
         "use_vmap": (model / "vmap.txt").exists(),
     }
     lines = (line.rstrip(b"\n").decode(errors="replace") for line in sys.stdin.buffer)
@@ -45,6 +51,15 @@ def main():
         sys.stdout.buffer.write(pieces.decode(result.hypotheses[0]).encode() + b"\n")
         if task == "latency":
             sys.stdout.buffer.flush()
+
+
+def check(model, description):
+    """End for a damaged model; warn of 8-bit products that this CPU does not compute exactly."""
+    for name, checksum in description.get("sha256", {}).items():
+        if (model / name).exists() and hashlib.sha256((model / name).read_bytes()).hexdigest() != checksum:
+            sys.exit(f"error: {model / name}: damaged, or not the one this model was exported with")
+    if description["quantization"] == "int8" and (warning := cpu.warning(model.name)):
+        print(warning, file=sys.stderr)
 
 
 if __name__ == "__main__":
