@@ -141,10 +141,10 @@ def footnote(records: list[Record]) -> str:
 
 
 @figure.styled
-def draw(records: list[Record], best: Record | None = None) -> Figure:
+def draw(records: list[Record], best: Record | None = None, remark: str = "") -> Figure:
     """The figure of the records of one test set. Raises UserError where none has both a score and a speed.
 
-    best: the one of them that gets a ring, if it is shown.
+    best: the one of them that gets a ring, if it is shown; remark: a last sentence below.
     """
     if not (records := measurements.drawn(records)):
         raise UserError("no measurement has both BLEU and a speed")
@@ -164,6 +164,7 @@ def draw(records: list[Record], best: Record | None = None) -> Figure:
         plot.ring(top, best)
         plot.ring(panels[best["system"]], best)
         note += f"\nRing: the best model, {measurements.RULE}."
+    note += f"\n{remark}" * bool(remark)
     picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=len(systems) + 2)
     picture.supxlabel(note, **figure.FOOTNOTE)
 
@@ -180,12 +181,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
     parser.add_argument("--test-set", required=True)
+    parser.add_argument("--remark", default="", help="a sentence below the picture")
     parser.add_argument("--output", type=Path, required=True, help="picture to write, .svg or .png")
     args = parser.parse_args()
     everything = measurements.read(args.measurements)
     records = measurements.of_test_set(everything, args.test_set)
     best = measurements.on_test_set(everything, measurements.best(everything), args.test_set)
-    figure.save(draw(records, best), args.output)
+    figure.save(draw(records, best, args.remark), args.output)
 
 
 if __name__ == "__main__":
