@@ -158,7 +158,7 @@ def test_extends_merges_chains_and_deletes(tmp_path):
     assert (effective["vocabulary"]["pieces"], effective["vocabulary"]["sentences"]) == (4000, 9)
     assert "captions" not in effective["corpora"]
     assert effective["decoding"]["beam_sizes"] == [2]
-    assert list(effective["corpora"]) == ["multi30k", "val", "test_2016_flickr", "test_2017_flickr"]
+    assert list(effective["corpora"]) == ["multi30k", "val", "test_2016_flickr"]
 
 
 def test_hash_is_of_the_content_not_of_the_order(tmp_path):
@@ -500,7 +500,7 @@ def test_a_type_this_cpu_lacks(monkeypatch):
         ({"target": "cs"}, "corpora.dev.builtin: the grammar has no cs, only de, fr"),
         ({"source": "cs"}, "corpora.dev.builtin: the grammar is from English, not from cs"),
         (
-            {"corpora": {"test2": {"builtin": {"split": "train"}}}},
+            {"corpora": {"test2": {"role": "test", "builtin": {"split": "train", "sentences": 9}}}},
             "corpora.test2.builtin.split: is the text of corpora.grammar",
         ),
     ],

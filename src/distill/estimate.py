@@ -147,7 +147,8 @@ class Work:
     def _timing_seconds(self, system: System) -> float:
         """Every type and beam with and without the map, on the first test set; the others and the dev set once."""
         decoding, corpora = self._config["decoding"], self._config["corpora"].values()
-        first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in ("test", "dev")]
+        roles = ("test",) if system.role == "teacher" else ("test", "dev")
+        first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in roles]
         times = decoding["runs"] if system.role == "student" else 1
         runs = sum(times if native(type) else 1 for type in decoding["compute_types"])
         piece = self._parameters(system) / 1e6 * self._rates.decoded * TOKENS

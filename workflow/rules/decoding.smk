@@ -19,7 +19,8 @@ rule benchmark:
         runtime=600,
     params:
         test_sets=test_sets_option(CORPORA["test"]),
-        dev=test_sets_option([DEV]),
+        # It decides which student is the best, and nothing about teachers.
+        dev=lambda w: ["--dev", *test_sets_option([DEV])] if SYSTEMS[w.system].role != "teacher" else [],
         beam_sizes=config["decoding"]["beam_sizes"],
         # Students are chosen among by their speed. Teachers and controls are what they are held against: one run does.
         runs=lambda w: config["decoding"]["runs"] if SYSTEMS[w.system].role == "student" else 1,
@@ -31,7 +32,7 @@ rule benchmark:
         study=config["study"],
         translations=f"{STUDY}/decoding/{{system}}",
     shell:
-        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
+        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} {params.dev}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"
         " --noise {params.noise}"

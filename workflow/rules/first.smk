@@ -37,7 +37,7 @@ rule first_model:
 rule first_benchmark:
     input:
         models=lambda w: expand(f"{STUDY}/first/models/{w.system}/{{type}}", type=FIRST_TYPES),
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[TIMED, DEV])),
+        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
     output:
         records=f"{STUDY}/first/{{system}}.json",
     log:
@@ -52,15 +52,14 @@ rule first_benchmark:
         mem_mb=4000,
         runtime=60,
     params:
-        test_sets=test_sets_option([TIMED]),
-        dev=test_sets_option([DEV]),
+        test_set=test_sets_option([TIMED]),
         beam_sizes=config["decoding"]["beam_sizes"],
         cores=config["decoding"]["cores"],
         batch_tokens=config["decoding"]["batch_tokens"],
         study=config["study"],
         translations=f"{STUDY}/first/{{system}}",
     shell:
-        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
+        "python -m decode.benchmark --models {input.models} --test-sets {params.test_set}"
         " --beam-sizes {params.beam_sizes} --runs 1 --cores {params.cores} --batch-tokens {params.batch_tokens}"
         " --noise 1 --study {params.study} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 
@@ -68,7 +67,7 @@ rule first_benchmark:
 rule first_score:
     input:
         records=expand(rules.first_benchmark.output.records, system=FIRST),
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[TIMED, DEV])),
+        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
     output:
         measurements=f"{STUDY}/first/measurements.json",
     log:
@@ -83,13 +82,12 @@ rule first_score:
         mem_mb=2000,
         runtime=60,
     params:
-        test_sets=test_sets_option([TIMED]),
-        dev=test_sets_option([DEV]),
+        test_set=test_sets_option([TIMED]),
         language=config["target"],
         config_hash=HASH,
     shell:
-        "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
-        " --dev {params.dev} --target-language {params.language} --output {output.measurements} 2> {log}"
+        "python -m decode.score --records {input.records} --test-sets {params.test_set} --config-hash {params.config_hash}"
+        " --target-language {params.language} --output {output.measurements} 2> {log}"
 
 
 rule first_front:
