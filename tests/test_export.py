@@ -228,9 +228,11 @@ def test_a_submission_translates_as_the_model_does(submitted, model, call):
 
 def test_a_submission_does_not_translate_with_a_damaged_model(submitted, tmp_path):
     copy = shutil.copytree(submitted, tmp_path / "copy")
-    data = bytearray((copy / "model/model.bin").read_bytes())
+    weights, description = copy / "model/model.bin", copy / "model/model.json"
+    write_json(description, {**read_json(description), "sha256": {"model.bin": sha256(weights)}})
+    data = bytearray(weights.read_bytes())
     data[-100] ^= 1
-    (copy / "model/model.bin").write_bytes(data)
+    weights.write_bytes(data)
     done = run(copy, "CPU-ST", "throughput", text=b"a\n")
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
     assert b"model.bin: damaged" in done.stderr
@@ -239,9 +241,8 @@ def test_a_submission_does_not_translate_with_a_damaged_model(submitted, tmp_pat
 def test_a_submission_warns_where_8_bits_are_not_exact(submitted, monkeypatch):
     monkeypatch.setenv("CT2_USE_MKL", "0")
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
-    kind = json.loads((submitted / "model/model.json").read_text())["compute_type"]
     done = run(submitted, "CPU-ST", "throughput", text=b"a\n")
-    assert done.returncode == 0 and (b"does not add 8-bit products exactly" in done.stderr) == (kind == "int8")
+    assert done.returncode == 0 and b"does not add 8-bit products exactly" in done.stderr
 
 
 def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):

@@ -190,13 +190,15 @@ def test_every_system_is_measured_in_every_way(finished):
     found = {(m["system"], m["engine"], m["compute_type"], m["beam_size"], m["vocabulary_map"]) for m in measurements}
     systems = ("teacher", "deep", "tiny", "deep-original")
     types = ("float32", "int16", "int8")
-    fast = {(s, "ctranslate2", t, b, v) for s in systems for t in types for b in (1, 4) for v in (True, False)}
-    assert found == fast | {(system, "opennmt-tf", "float32", 4, False) for system in systems}
+    expected = {(s, "ctranslate2", t, b, v) for s in systems for t in types for b in (1, 4) for v in (True, False)}
+    assert found == expected | {(system, "opennmt-tf", "float32", 4, False) for system in systems}
     assert {m["test_set"] for m in measurements} == {"test", "test2"}
     assert all(m["bleu_signature"] and m["target_tokens_per_second"] > 0 for m in measurements)
-    assert {(m["dev_set"], m["dev_bleu"] is None) for m in measurements if m["engine"] == "ctranslate2"} == {
-        ("dev", False)
-    }
+    fast = [m for m in measurements if m["engine"] == "ctranslate2"]
+    on_dev = {(m["role"], m["dev_set"], m["dev_bleu"] is not None) for m in fast}
+    assert on_dev == {("teacher", "dev", False), ("student", "dev", True), ("control", "dev", True)}
+    runs = {(m["role"], m["runs"]) for m in fast if m["test_set"] == "test" and m["compute_type"] == "int8"}
+    assert runs == {("teacher", 1), ("student", 2), ("control", 1)}
 
 
 def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_is_worth(finished):

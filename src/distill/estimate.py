@@ -1,8 +1,8 @@
 """What a study will take, before it runs: time and disk, from rates measured on this machine (distill.rates).
 
-Trainings are counted in floating-point operations, decoding in pieces and parameters. The factors beside the rates are
-first guesses: no run has been held against them yet. What runs on GPUs is counted for GPUs of a stated speed, as none
-can be measured before the jobs are on them.
+Trainings are counted in floating-point operations, decoding in pieces and parameters. The factors beside the rates were
+fitted to two runs of the demo on two cores. What runs on GPUs is counted for GPUs of a stated speed, as none can be
+measured before the jobs are on them.
 """
 
 from collections.abc import Iterable
@@ -15,19 +15,18 @@ from distill.systems import System, systems, teachers
 from formats.decoding import native
 from formats.shape import shape
 
-STEP = 1.25  # operations of a step over those of its layers: attention, gradients that are added up, Adam
-NARROW = (
-    105  # units of a layer whose products take as long as all else in it: the 3:2 teacher of the demo against its 4:1
-)
+STEP = 2.1  # operations of a step over those of its layers: attention, gradients that are added up, Adam
+NARROW = 105  # units of a layer whose products take as long as all else in it
 SECOND_THREAD = 0.6  # what each further thread of one training adds
 TRAINING_STARTS = 3.0  # start, tracing and evaluations of a training, in imports of TensorFlow
 JOB_STARTS = 4.0  # what a job of Snakemake takes before its work begins, in starts of Python
 RUN_STARTS = 4.0  # likewise a measured run
-BASELINE_STARTS = 3.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
+BASELINE_STARTS = 8.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
 GREEDY = 0.4  # the time of greedy search over that of beam 4
 TEST_SENTENCES = 1000  # of a test set of unknown size
 LINE_SECONDS = 1 / 45_000  # reading, all rules and gathering, a pair (results/reference/benchmarks/corpora.json)
-ALIGNED_STARTS = 1 / 9000  # aligning a pair and counting its phrases, in starts of Python
+TAUGHT_STARTS = 1 / 370  # a pair that teaches the aligner, and
+ALIGNED_STARTS = 1 / 1500  # aligning a pair and counting its phrases, in starts of Python
 SENTENCE_BYTES = 150  # a pair as record, as pieces and as shard, compressed or not, all copies together: 6 times this
 COPIES = 6
 CANDIDATE_BYTES = 20  # a translation in an n-best list: alike as they are, they compress well
@@ -35,7 +34,7 @@ CHECKPOINT_BYTES = 12  # a parameter: the weights and Adam's two moments in floa
 MODEL_BYTES = 4 + 4 + 2 + 1  # a parameter: OpenNMT-tf, float32, int16, int8
 GPU_TRAINING = 20e12  # floating-point operations a second that a GPU is assumed to sustain in training,
 GPU_DECODING = 2e12  # and in beam search
-TEXT_JOBS, MODEL_JOBS, REPORT_JOBS = 4, 8, 30  # jobs a corpus, a system and a study
+TEXT_JOBS, MODEL_JOBS, REPORT_JOBS = 4, 8, 70  # jobs a corpus, a system and a study
 ALONE = "decoding and timing (alone on the machine)"
 SCOPE = "of the target all; what only maps, speed and search make is not counted"
 
@@ -85,7 +84,8 @@ class Work:
         original = [system for system in on_cpu if self._learns_from_originals(system)]
         texts = self._read * LINE_SECONDS + len(config["corpora"]) * TEXT_JOBS * JOB_STARTS * rates.python
         translated = 0.0 if config["distillation"]["device"] == "cuda" else self._translated() * rates.decoded
-        aligned = self._pairs * ALIGNED_STARTS * rates.python
+        aligned = min(self._pairs, config["alignment"]["pairs"]) * TAUGHT_STARTS
+        aligned = (aligned + self._pairs * ALIGNED_STARTS) * rates.python
         return {
             "corpora and vocabulary": [texts / cores] * cores,
             "training on original data": [self._training_seconds(system) for system in original],

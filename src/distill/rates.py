@@ -24,7 +24,7 @@ from formats.files import read_json, sha256, write_json
 AGE = 3600  # seconds that measured rates are kept
 LIBRARIES = ("CT2_", "DNNL_", "MKL_", "ONEDNN_", "TF_ENABLE_")  # variables that make them faster or slower
 MOST = 16  # processes that measure at the same time
-SECONDS = 0.6  # that each product is repeated for
+SECONDS = 1.0  # that each product is repeated for
 ROWS = 1500  # positions of a batch
 WIDTH = 128  # units of a feed-forward layer, with four times as many inside
 PIECES = 4000
@@ -74,14 +74,17 @@ def _together(cores: int, compute_type: str) -> list[dict[str, float]]:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """The shortest time of a call, of those that fit into SECONDS; the first one does not count."""
+    """The mean time of a call, of those that fit into SECONDS; the first one does not count.
+
+    The mean and not the shortest: a study gets the machine as it is, its slow moments too.
+    """
     work()
     times: list[float] = []
     while sum(times) < SECONDS or len(times) < 3:
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
-    return min(times)
+    return mean(times)
 
 
 def _training() -> tuple[float, float]:
