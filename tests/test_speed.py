@@ -249,11 +249,12 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     exact = folders()["float32"]
     found = run(end_to_end, tmp_path, "--baselines", *pairs[0], "--rounded", *pairs[1], "--exact", exact)
     outputs = [call[call.index("--output") + 1] for call in made_up]
-    assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 1)  # runs, cores, systems, ways; and the reference
-    assert all(output.endswith(".1.json") for output in outputs[:9])  # all systems, then all again
-    *_, reference = found
-    assert (reference["compute_type"], reference["beam_size"], reference["vocabulary_map"]) == ("float32", 4, False)
-    reference["bleu"] = 100.39
+    assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
+    assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
+    *_, greedy, beam = found
+    assert (greedy["beam_size"], beam["beam_size"]) == (1, 4)
+    assert all((search["compute_type"], search["vocabulary_map"]) == ("float32", False) for search in (greedy, beam))
+    greedy["bleu"], beam["bleu"] = 100.39, 100.2
     one, two, *speed_only = end_to_end_table.pairs(found)
     assert [len(pair.optimized["cores"]) for pair in (one, two)] == [1, 2] and two.optimized["workers"] == 2
     assert one.baseline["beam_size"] == 4 and one.optimized["vocabulary_map"] and one.optimized["bleu"] is not None

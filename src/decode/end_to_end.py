@@ -6,7 +6,8 @@ ones that were found for this machine (``python -m decode.translate --tune``), e
 instructions, which OpenNMT-tf takes by itself. The rows of one core and of all are held against OpenNMT-tf, not
 against each other: their batches differ (decode.scaling compares workers).
 
-What a trained system loses in BLEU is told against CTranslate2 in float32 with a beam of 4, decoded on one core.
+What a trained system loses in BLEU is told against the best of its searches in float32: OpenNMT-tf's, and
+CTranslate2's, greedy and with a beam of 4, which are decoded on one core.
 """
 
 import argparse
@@ -41,9 +42,10 @@ def configurations(baseline: Path, rounded: Path, label: str, **common: Any) -> 
     return found
 
 
-def reference(exact: Path, label: str) -> Configuration:
-    """The search of the same weights that a system loses BLEU against."""
-    return Configuration(exact, BEAM, batch_tokens=ONE_CORE, cores=machine.cores()[:1], label=f"{label}.search")
+def searches(exact: Path, label: str) -> list[Configuration]:
+    """Searches of the same weights that a system may lose BLEU against."""
+    common = {"batch_tokens": ONE_CORE, "cores": machine.cores()[:1]}
+    return [Configuration(exact, beam, **common, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
 
 
 def main() -> None:
@@ -59,7 +61,7 @@ def main() -> None:
     todo = []
     for baseline, rounded in zip(args.baselines, args.rounded, strict=True):
         todo += configurations(baseline, rounded, rounded.parent.name, **runs.text(rounded, args))
-    todo += [reference(exact, exact.parent.name) for exact in args.exact]
+    todo += [search for exact in args.exact for search in searches(exact, exact.parent.name)]
     write_json(args.output, of_test_set(runs.measured(todo, args), args.test_sets[0][0]))
 
 

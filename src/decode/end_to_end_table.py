@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decode import speed
-from decode.measurements import BASELINE, Record, Spread, full_precision, mark, once, times_faster
+from decode.measurements import BASELINE, Record, Spread, mark, once, times_faster
 from formats.errors import command
 from formats.files import read_json, write_text
 
@@ -40,7 +40,7 @@ def pairs(records: list[Record]) -> list[Pair]:
     """In the order of the records; each system on one core, then on all of them."""
     found: dict[tuple[str, int], dict[bool, Record]] = {}
     for record in records:
-        if full_precision([record], record["system"]):  # the search that BLEU is lost against
+        if record["engine"] != BASELINE and not record["vocabulary_map"]:  # a search that BLEU is lost against
             continue
         found.setdefault((record["system"], len(record["cores"])), {})[record["engine"] == BASELINE] = record
     return [Pair(both[True], both[False]) for both in found.values()]

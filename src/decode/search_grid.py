@@ -45,7 +45,8 @@ def main() -> None:
     args = parser.parse_args()
 
     todo = grid(args.model, args.beam_sizes, args.batch_sentences, args.core)
-    todo += [Configuration(args.exact, BEAM, cores=(args.core,), label="search")] if args.exact else []
+    searches = (1, BEAM) if args.exact else ()
+    todo += [Configuration(args.exact, beam, cores=(args.core,), label=f"beam-{beam}") for beam in searches]
     records = runs.measured(todo, args)
     scored = {name: TestSet(path, args.target_language, SAMPLES) for name, path in args.test_sets}
     for record in records:
