@@ -150,6 +150,7 @@ def finished(tmp_path_factory):
     return study
 
 
+@pytest.mark.xdist_group("finished")
 def test_a_killed_training_continues_from_its_checkpoint(finished):
     learning = json.loads((finished / "systems/teacher/learning.json").read_text())
     assert [row["step"] for row in learning["validation"]] == [30, 60]
@@ -157,6 +158,7 @@ def test_a_killed_training_continues_from_its_checkpoint(finished):
     assert len(list(finished.glob("systems/teacher/run-*/events.out.*"))) >= 2  # two starts of one run
 
 
+@pytest.mark.xdist_group("finished")
 def test_distillation_is_complete_after_the_kill(finished):
     for corpus in ("grammar", "grammar_english"):
         clean = json.loads((finished / f"corpora/clean/{corpus}.json").read_text())
@@ -169,6 +171,7 @@ def test_distillation_is_complete_after_the_kill(finished):
         assert kept == sources or (len(kept) < len(sources) and set(kept) <= set(sources))
 
 
+@pytest.mark.xdist_group("finished")
 def test_no_held_out_sentence_is_in_any_training_data(finished):
     held_out = {side for name in ("dev", "test", "test2") for record in records.read(
         finished / f"corpora/clean/{name}.tsv.zst") for side in record}  # fmt: skip
@@ -177,6 +180,7 @@ def test_no_held_out_sentence_is_in_any_training_data(finished):
         assert len(sources) > 200 and not sources & held_out
 
 
+@pytest.mark.xdist_group("finished")
 def test_every_pair_of_the_mixture_is_aligned_once_whatever_the_weights(finished):
     corpora = [finished / f"distilled/teacher/best/{name}.tsv.zst" for name in ("grammar", "grammar_english")]
     pairs = [record for path in corpora for record in records.read(path)]
@@ -185,6 +189,7 @@ def test_every_pair_of_the_mixture_is_aligned_once_whatever_the_weights(finished
     assert sum(map(records.count, shards)) == sum(all(pair[:2]) for pair in pairs)
 
 
+@pytest.mark.xdist_group("finished")
 def test_every_system_is_measured_in_every_way(finished):
     measurements = json.loads((finished / "measurements.json").read_text())
     found = {(m["system"], m["engine"], m["compute_type"], m["beam_size"], m["vocabulary_map"]) for m in measurements}
@@ -201,6 +206,7 @@ def test_every_system_is_measured_in_every_way(finished):
     assert runs == {("teacher", 1), ("student", 2), ("control", 1)}
 
 
+@pytest.mark.xdist_group("finished")
 def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_is_worth(finished):
     measurements = json.loads((finished / "measurements.json").read_text())
     text = {record[0] for record in records.read(finished / "corpora/clean/grammar_english.tsv.zst")}
@@ -215,18 +221,21 @@ def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_i
     assert words in (finished / "report/table.md").read_text()
 
 
+@pytest.mark.xdist_group("finished")
 def test_the_report_is_there(finished):
     for name in ("report.html", "table.md", "measurements.csv", "headline.json"):
         assert (finished / "report" / name).stat().st_size > 100
     assert len(list((finished / "report").glob("*.svg"))) >= 5
 
 
+@pytest.mark.xdist_group("finished")
 def test_snakemake_report(finished):
     cwd = finished.parents[1]
     succeeded(snakemake("--configfile", TINY, "--report", "report.html", cwd=cwd))
     assert (cwd / "report.html").stat().st_size > 100_000
 
 
+@pytest.mark.xdist_group("finished")
 def test_any_exported_model_translates(finished):
     for folder in (finished / "models/deep/int8", finished / "models/teacher/opennmt-tf"):
         command = [sys.executable, "-m", "decode.translate", "--model", folder]
@@ -237,6 +246,7 @@ def test_any_exported_model_translates(finished):
         assert len(lines) == 4 and lines[1] == lines[3] == ""
 
 
+@pytest.mark.xdist_group("finished")
 def test_nothing_is_left_to_do_after_a_finished_run(finished):
     run = succeeded(snakemake("-n", "--configfile", TINY, cwd=finished.parents[1]))
     assert "Nothing to be done" in run.stdout + run.stderr
