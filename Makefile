@@ -26,7 +26,7 @@ demo: install
 test: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # What is worth keeping of a finished study, small enough for git; not the page of the corpora, which has samples of
 # their text: make reference STUDY=demo. Of the logs it takes the newest one that is about this study.

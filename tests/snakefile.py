@@ -1,0 +1,28 @@
+"""Snakemake as a user starts it, with the project's profile, in a folder of the test's own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K = (
+    ROOT / f"tests/studies/{name}.yaml" for name in ("tiny", "tiny-ensemble", "tiny-given", "tiny-multi30k")
+)
+
+
+def snakemake(*arguments, cwd, **options):
+    command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", *arguments]
+    profile = ["--workflow-profile", ROOT / "profiles/default"]
+    return subprocess.run([*command, *profile], cwd=cwd, capture_output=True, text=True, **options)
+
+
+def succeeded(run):
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-6000:]
+    return run
+
+
+def planned(run):
+    """How many jobs of each rule a dry run plans."""
+    lines = succeeded(run).stdout.split("Job stats:")[1].split("total")[0].splitlines()[3:]
+    return {name: int(count) for name, count in map(str.split, filter(None, lines))}

@@ -1,0 +1,134 @@
+"""The whole pipeline, with the real tools, on a tiny study; and what happens when it is killed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from snakefile import BIN, ROOT, TINY, snakemake, succeeded
+
+from formats import records
+
+
+def killed_when(command, cwd, happens):
+    """Start a command, kill it and everything it started with SIGKILL as soon as ``happens()``."""
+    process = subprocess.Popen(
+        command, cwd=cwd, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    deadline = time.monotonic() + 300
+    while not happens():
+        assert process.poll() is None and time.monotonic() < deadline, process.stdout.read().decode()[-3000:]
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The tiny study: killed during teacher training, killed during distillation, then run to its end."""
+    cwd = tmp_path_factory.mktemp("tiny")
+    study = cwd / "results/test-tiny"
+    command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", "--configfile", TINY,
+               "--workflow-profile", ROOT / "profiles/default"]  # fmt: skip
+    killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-20.index")))
+    assert not (study / "systems/teacher/averaged").exists()
+    killed_when(command, cwd, lambda: list(study.glob("distilled/teacher/best/grammar/*.json")))
+    assert not (study / "distilled/teacher/best/grammar.json").exists()
+    succeeded(snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
+    return study
+
+
+def test_a_killed_training_continues_from_its_checkpoint(finished):
+    learning = json.loads((finished / "systems/teacher/learning.json").read_text())
+    assert [row["step"] for row in learning["validation"]] == [30, 60]
+    assert len(list(finished.glob("systems/teacher/run-*"))) == 1
+    assert len(list(finished.glob("systems/teacher/run-*/events.out.*"))) >= 2  # two starts of one run
+
+
+def test_distillation_is_complete_after_the_kill(finished):
+    for corpus in ("grammar", "grammar_english"):
+        clean = json.loads((finished / f"corpora/clean/{corpus}.json").read_text())
+        distilled = json.loads((finished / f"distilled/teacher/best/{corpus}.json").read_text())
+        assert (
+            clean["lines_out"] == distilled["lines_in"] == distilled["lines_out"] + sum(distilled["dropped"].values())
+        )
+        sources = [record[0] for record in records.read(finished / f"corpora/clean/{corpus}.tsv.zst")]
+        kept = [record[0] for record in records.read(finished / f"distilled/teacher/best/{corpus}.tsv.zst")]
+        assert kept == sources or (len(kept) < len(sources) and set(kept) <= set(sources))
+
+
+def test_no_held_out_sentence_is_in_any_training_data(finished):
+    held_out = {side for name in ("dev", "test", "test2") for record in records.read(
+        finished / f"corpora/clean/{name}.tsv.zst") for side in record}  # fmt: skip
+    for data in ("training/original.1", "training/distilled.1", "corpora/clean/grammar_english"):
+        sources = {record[0] for record in records.read(finished / f"{data}.tsv.zst")}
+        assert len(sources) > 200 and not sources & held_out
+
+
+def test_every_pair_of_the_mixture_is_aligned_once_whatever_the_weights(finished):
+    corpora = [finished / f"distilled/teacher/best/{name}.tsv.zst" for name in ("grammar", "grammar_english")]
+    pairs = [record for path in corpora for record in records.read(path)]
+    assert sorted(records.read(finished / "alignment/corpus.tsv.zst")) == sorted(pairs)
+    shards = (finished / "alignment/aligned").glob("*.tsv.zst")
+    assert sum(map(records.count, shards)) == sum(all(pair[:2]) for pair in pairs)
+
+
+def test_every_system_is_measured_in_every_way(finished):
+    measurements = json.loads((finished / "measurements.json").read_text())
+    found = {(m["system"], m["engine"], m["compute_type"], m["beam_size"], m["vocabulary_map"]) for m in measurements}
+    systems = ("teacher", "deep", "tiny", "deep-original")
+    types = ("float32", "int16", "int8")
+    expected = {(s, "ctranslate2", t, b, v) for s in systems for t in types for b in (1, 4) for v in (True, False)}
+    assert found == expected | {(system, "opennmt-tf", "float32", 4, False) for system in systems}
+    assert {m["test_set"] for m in measurements} == {"test", "test2"}
+    assert all(m["bleu_signature"] and m["target_tokens_per_second"] > 0 for m in measurements)
+    fast = [m for m in measurements if m["engine"] == "ctranslate2"]
+    on_dev = {(m["role"], m["dev_set"], m["dev_bleu"] is not None) for m in fast}
+    assert on_dev == {("teacher", "dev", False), ("student", "dev", True), ("control", "dev", True)}
+    runs = {(m["role"], m["runs"]) for m in fast if m["test_set"] == "test" and m["compute_type"] == "int8"}
+    assert runs == {("teacher", 1), ("student", 2), ("control", 1)}
+
+
+def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_is_worth(finished):
+    measurements = json.loads((finished / "measurements.json").read_text())
+    text = {record[0] for record in records.read(finished / "corpora/clean/grammar_english.tsv.zst")}
+    read = {record[0] for record in records.read(finished / "training/distilled.1.tsv.zst")}
+    differences = {m["control_difference"] for m in measurements if m["system"] == "deep"}
+    (words,) = differences
+    # A teacher that learned so little leaves some sentences of the pairs without a translation.
+    found = re.fullmatch(r"distillation(?:,| and) ([\d,]+) more sentences(?: and \d+ fewer sentences?)?", words)
+    more = int(found[1].replace(",", ""))
+    passes = json.loads((finished / "systems/deep/learning.json").read_text())["seen"]["passes"]
+    assert 0 < more <= len(text & read) and (passes < 1 or more == len(text & read))
+    assert words in (finished / "report/table.md").read_text()
+
+
+def test_the_report_is_there(finished):
+    for name in ("report.html", "table.md", "measurements.csv", "headline.json"):
+        assert (finished / "report" / name).stat().st_size > 100
+    assert len(list((finished / "report").glob("*.svg"))) >= 5
+
+
+def test_snakemake_report(finished):
+    cwd = finished.parents[1]
+    succeeded(snakemake("--configfile", TINY, "--report", "report.html", cwd=cwd))
+    assert (cwd / "report.html").stat().st_size > 100_000
+
+
+def test_any_exported_model_translates(finished):
+    for folder in (finished / "models/deep/int8", finished / "models/teacher/opennmt-tf"):
+        command = [sys.executable, "-m", "decode.translate", "--model", folder]
+        run = subprocess.run(
+            command, input="A man runs.\n\nA dog sleeps.\n", capture_output=True, text=True, check=True
+        )
+        lines = run.stdout.split("\n")
+        assert len(lines) == 4 and lines[1] == lines[3] == ""
+
+
+def test_nothing_is_left_to_do_after_a_finished_run(finished):
+    run = succeeded(snakemake("-n", "--configfile", TINY, cwd=finished.parents[1]))
+    assert "Nothing to be done" in run.stdout + run.stderr

@@ -1,0 +1,125 @@
+"""Whole studies of other kinds than the default one, with the real tools."""
+
+import json
+import os
+import re
+
+import pytest
+from models import folders
+from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, snakemake, succeeded
+
+from distill import candidates, config
+from distill.fetch import available
+from formats import records
+
+
+def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
+    """The teacher splits text by its own model; a corpus is sampled on the way to it."""
+    teacher = folders()["int8"]
+    study = tmp_path / "study.yaml"
+    own = {"ctranslate2": str(teacher), "tokenization": {"sentencepiece": str(teacher / "sentencepiece.model")}}
+    text = {
+        "extends": str(TINY),
+        "study": "given",
+        "corpora": {"grammar_english": {"sample": 120}, "test2": None},
+        "cleaning_shards": 1,
+        "distillation": {"shards": 1},
+        "vocabulary": {"of": "distilled", "pieces": 150},
+        "teachers": {"teacher": None, "given": own},
+    }
+    study.write_text(json.dumps(text))
+    results = tmp_path / "results/given"
+    succeeded(snakemake("results/given/training/distilled.1.source", "--configfile", study, cwd=tmp_path))
+    counts = json.loads((results / "corpora/clean/grammar_english.json").read_text())
+    assert counts["dropped"]["not_sampled"] == 180 and counts["lines_in"] == 300 and counts["lines_out"] <= 120
+    pieces = set((results / "vocabulary/vocabulary.txt").read_text().split())
+    translations = [pair[1] for pair in records.read(results / "training/distilled.1.tsv.zst")]
+    words = {"\u2581" + word for line in translations for word in line.split()}  # made up, none is in the corpora
+    assert len(pieces & words) > 20
+    succeeded(snakemake("-n", "--configfile", study, cwd=tmp_path))
+
+
+def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
+    """Quality only: nothing is timed. Shapes, sizes and the wiring; so short a training learns nothing."""
+    succeeded(snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
+    study = tmp_path / "results/test-tiny-ensemble"
+    assert not (study / "decoding").exists()
+    for targets in ("best", "interpolated"):
+        counts = json.loads((study / f"distilled/ensemble/{targets}/grammar.json").read_text())
+        assert counts["lines_out"] == records.count(study / f"distilled/ensemble/{targets}/grammar.tsv.zst") > 500
+    assert counts["sums"]["not_first"] > 0
+    best, interpolated = (
+        [record[1] for record in records.read(study / f"distilled/ensemble/{targets}/grammar.tsv.zst")]
+        for targets in ("best", "interpolated")
+    )
+    assert best != interpolated
+    lists = [*candidates.read(study / "n-best/ensemble/grammar/1-of-2.tsv.zst")]
+    assert max(len(entry.translations) for entry in lists) == 3  # in all, not of each teacher
+    names = ("deep", "rnn-original")
+    deep, rnn = (json.loads((study / f"systems/{name}/learning.json").read_text()) for name in names)
+    assert deep["start_from"] == "results/test-tiny-ensemble/systems/first/averaged" and rnn["start_from"] is None
+    assert deep["left_out"]["pairs"] == 0 < rnn["left_out"]["pairs"] < 600
+    assert "600 |" in (study / "report/training.md").read_text()
+    mixed = json.loads((study / "training/interpolated.1.json").read_text())
+    assert [corpus["name"] for corpus in mixed["corpora"]] == ["grammar"]
+    assert mixed["lines"] == counts["lines_out"] - int(counts["lines_out"] * 0.2)
+    gap = json.loads((study / "report/gap.json").read_text())
+    beams = gap["test_sets"]["test"]["beams"]
+    names = ["first", "second", "ensemble", "deep", "deep-interpolated", "rnn-original"]
+    assert [row["system"] for row in beams["beam 3"]["systems"]] == names
+    (pair,) = beams["beam 3"]["comparisons"]
+    assert (pair["mixture"], pair["than"], pair["twins"]) == ("distilled", "interpolated", False)
+    assert re.match(r"best against interpolated targets(,| and) [\d,]+ more sentences", pair["difference"])
+    ensemble = next(row for row in beams["beam 3"]["systems"] if row["system"] == "ensemble")
+    assert ensemble["agreement_exact"] == 1 and ensemble["bleu_p_teacher"] == 1
+
+
+def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_path):
+    study = tmp_path / "results/test-tiny-given"
+    names = ("packages/deep-int8.tar.gz", "submissions/deep-int8", "report/end_to_end.md", "report/end_to_end.svg")
+    names += ("report/ladder.deep.md", "report/ladder.deep.svg", "report/scaling.wngt2020-4-3-untrained.md")
+    made = [f"results/test-tiny-given/{name}" for name in names]
+    succeeded(snakemake("all", "maps", *made, "--configfile", TINY_GIVEN, cwd=tmp_path, timeout=1200))
+    measurements = json.loads((study / "measurements.json").read_text())
+    assert {m["system"] for m in measurements} == {"deep"}
+    assert all(m["bleu_delta_teacher"] is None and m["teacher"] is None for m in measurements)
+    assert (study / "report/report.html").stat().st_size > 100_000 and not (study / "report/gap.md").exists()
+    assert not (study / "n-best").exists()
+
+    picked = json.loads((study / "alignment/coverage/dev.json").read_text())["picked"]
+    used = json.loads((study / "alignment/vmap.json").read_text())
+    assert {key: used[key] for key in ("max_ngram", "min_frequency", "meanings")} == {
+        key: picked[key] for key in ("max_ngram", "min_frequency", "meanings")
+    }
+    timing = json.loads((study / "report/maps.timing.json").read_text())
+    names = {"whole", "1-1-20-100-50-phrases", "2-1-20-100-50-phrases"}
+    assert {(row["map"], row["batch_tokens"]) for row in timing["rows"]} == {
+        (n, t) for n in names for t in (1, 32, 512)
+    }
+    assert f"**{picked['max_ngram']}**" in (study / "report/maps.md").read_text()
+    assert (study / "report/maps.png").stat().st_size > 10_000
+    assert (study / "models/deep/int8/vmap.txt").read_bytes() == (study / "alignment/vmap.txt").read_bytes()
+    assert all((tmp_path / path).exists() for path in made)
+    assert (tmp_path / made[1] / "SIZES.md").read_text().count("model/") >= 4
+
+    ends = json.loads((study / "report/end_to_end.json").read_text())
+    found = {(r["system"], r["engine"], len(r["cores"])): (r["speed_only"], r["bleu"] is None) for r in ends}
+    systems = {"deep": (False, False), "wngt2020-4-3-untrained": (True, True)}
+    ways = [(engine, cores) for engine in ("opennmt-tf", "ctranslate2") for cores in {1, len(os.sched_getaffinity(0))}]
+    assert found == {(system, *way): kind for system, kind in systems.items() for way in ways}
+    rungs = [record["rung"] for record in json.loads((study / "report/ladder.deep.json").read_text())]
+    assert rungs[:2] == ["OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"] and any("best of 4" in rung for rung in rungs)
+    scaling = json.loads((study / "report/scaling.wngt2020-4-3-untrained.json").read_text())
+    assert (scaling[0]["workers"], scaling[0]["threads"]) == (1, 1)
+    untrained = [r for r in ends if r["speed_only"]]
+    assert all(0.95 < r["target_tokens"] / r["reference_tokens"] < 1.05 for r in untrained)
+    assert (study / "models/wngt2020-4-3-untrained/int8/README.md").read_text().count("means nothing") == 1
+
+
+def test_a_cut_of_multi30k(tmp_path):
+    problems = available(config.load(TINY_MULTI30K))
+    if absent := problems.missing + problems.unchecked:
+        pytest.skip(f"needs Multi30k in the folder NMT_FRONTIER_MIRROR or a network: {absent[0]}")
+    succeeded(snakemake("--configfile", TINY_MULTI30K, cwd=tmp_path, timeout=1200))
+    measurements = json.loads((tmp_path / "results/test-tiny-multi30k/measurements.json").read_text())
+    assert {m["system"] for m in measurements} == {"teacher", "deep", "deep-original"}
