@@ -68,7 +68,7 @@ def draw(everything: list[Record]) -> Figure:
     longest = max(speed.tokens_per_second(record).high for record in records)
     axes.set_xlim(0, 1.42 * longest)  # the text of the longest bar ends before the column of BLEU
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core")
+    axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core", loc="right")
     shown = {kind(record) for record in records}
     speed.heading(picture, speed.title(records[0]), {name: color for name, color in COLORS.items() if name in shown})
     speed.footnote(picture, everything)
