@@ -8,5 +8,5 @@ settings.load_profile("load")
 
 
 def pytest_collection_modifyitems(items):
-    """Whole studies take minutes: they come first, so that files shared out to several cores end at the same time."""
-    items.sort(key=lambda item: item.path.stem not in ("test_finished_study", "test_studies"))
+    """Whole studies and trainings take minutes: they come first, so that cores that share the files end together."""
+    items.sort(key=lambda item: item.path.stem not in ("test_finished_study", "test_studies", "test_train"))
