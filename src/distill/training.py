@@ -19,7 +19,8 @@ from formats.errors import UserError
 from formats.files import read_json, write_text
 from formats.shape import Custom, shape
 
-# TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI, where it is faster, too (benchmarks/training.py).
+# TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI. There it is not slower, as far as the noise of
+# benchmarks/training.py lets one tell, and all CPUs train alike.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 LENGTH_BUCKET = 2  # sentences of a batch differ by at most so many pieces, so that little padding is computed
