@@ -216,6 +216,8 @@ def shuffle_buffer(pairs: int) -> int:
 
 def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> Filled:
     """The batches of one pass through an epoch of so many pairs, as OpenNMT-tf makes them but for the leftovers."""
+    import tensorflow as tf
+
     unit = "tokens" if training["batch_tokens"] else "sentences"
     size = training["batch_tokens"] or training["batch_sentences"]
     batches = model.examples_inputter.make_training_dataset(
@@ -229,7 +231,11 @@ def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pa
         maximum_labels_length=training["max_length"] + 1,  # the target begins with <s>
         single_pass=True,
     )
-    return Filled(batches, size, unit)
+    # TensorFlow's thread that tunes a pipeline may sleep for a minute before the end of a pass stops it. Nothing here
+    # needs it: OpenNMT-tf says how many threads each step has.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return Filled(batches.with_options(options), size, unit)
 
 
 def resumable_trainer() -> type:
