@@ -173,7 +173,7 @@ def test_finished_runs_are_used_again(study, calls):
 
 
 def test_what_changed_is_measured_again(study, calls):
-    (study / "decoding/tiny/int8.beam1.first.txt").write_text("something else\n")
+    (study / "decoding/tiny/tiny.int8.beam1.first.txt").write_text("something else\n")
     run(study)
     assert len(calls) == 1 and "--translations" in calls[0]  # the first run, which writes the translations
     calls.clear()
@@ -204,12 +204,37 @@ def test_a_failed_measurement_ends_the_benchmark(study, tmp_path, capfd):
 
 
 def test_the_baseline_has_its_own_beams():
-    found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4])
+    found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4], [])
     assert [configuration.name for configuration in found] == [
-        "opennmt-tf.beam4", "int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map",
+        "tiny.int8.beam1", "tiny.int8.beam1.map", "tiny.int8.beam4", "tiny.int8.beam4.map", "tiny.opennmt-tf.beam4",
     ]  # fmt: skip
     with pytest.raises(UserError, match="two configurations of one name"):
-        runs.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1]), None)
+        runs.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1], []), None)
+
+
+def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
+    roles = {"teacher": "teacher", "deep": "student", "deep-original": "control"}
+    for system, role in roles.items():
+        for name in ("float32", "int8"):
+            shutil.copytree(folders()[name], tmp_path / system / name)
+            description = json.loads((tmp_path / system / name / "model.json").read_text())
+            (tmp_path / system / name / "model.json").write_text(
+                json.dumps(description | {"system": system, "role": role})
+            )
+    models = [tmp_path / system / name for system in roles for name in ("float32", "int8")]
+    todo = benchmark.configurations(models, [1], [4], ["test"])
+    names = [configuration.name for configuration in todo]
+    assert names == [
+        f"{system}.{search}" for search in ("float32.beam1", "float32.beam1.map", "int8.beam1", "int8.beam1.map")
+        for system in roles
+    ]  # fmt: skip
+    assert [runs.times(configuration, 3) for configuration in todo] == [1, 3, 1] * 4
+    assert [configuration.test_sets for configuration in todo] == [("test",), None, None] * 4
+    one, *_ = todo
+    made = runs.Runs([("test", tmp_path / "a"), ("val", tmp_path / "b")], tmp_path, 0.1)
+    assert [name for name, _ in made.decoded(one, 1)] == ["test"]
+    assert [name for name, _ in made.decoded(todo[1], 1)] == ["test", "val"]
+    assert [name for name, _ in made.decoded(todo[1], 2)] == ["test"]
 
 
 def one_run(decode_seconds, output="x", load_seconds=0.5):
@@ -234,7 +259,7 @@ def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runs.Runs, "run", run)
     monkeypatch.setattr(runs.decoding, "native", lambda kind: kind != "int8")
-    todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [])
+    todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
     options = {"test_sets": [], "translations": tmp_path, "noise": 1.0, "runs": 3, "price": None, "study": "s"}
     found = runs.measured(todo, argparse.Namespace(**options, output=tmp_path / "x.json"))

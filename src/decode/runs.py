@@ -56,7 +56,8 @@ class Configuration:
     baseline: of the toolkit it was trained with. threads: of each worker. isa: what CTranslate2 is told to use, the
     best that is known if None (tune.isa). packed: weights laid out beforehand for the matrix products. sentences: the
     first of a test set, all if None. batch_sentences: batches are cut in sentences, not in tokens. label: tells it from
-    configurations that differ in what the rest of the name does not say, such as the system.
+    configurations that differ in what the rest of the name does not say, such as the system. runs: how often it is
+    timed, as often as others if None. test_sets: names of those that it decodes, all if None; the first one is timed.
     """
 
     model: Path
@@ -74,6 +75,8 @@ class Configuration:
     sentences: int | None = None
     batch_sentences: int | None = None
     label: str = ""
+    runs: int | None = None
+    test_sets: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -125,9 +128,15 @@ class Runs:
     def translation(self, configuration: Configuration, test_set: str) -> Path:
         return self._translations / f"{configuration.name}.{test_set}.txt"
 
+    def decoded(self, configuration: Configuration, number: int) -> list[tuple[str, Path]]:
+        """The test sets of a run: in the first one all that the configuration has, later the one that is timed."""
+        wanted = configuration.test_sets
+        test_sets = [(name, path) for name, path in self._test_sets if wanted is None or name in wanted]
+        return test_sets if number == 1 and not configuration.baseline else test_sets[:1]
+
     def run(self, configuration: Configuration, number: int) -> Run:
         """Make one run in a process of its own, or find it made."""
-        test_sets = self._test_sets if number == 1 and not configuration.baseline else self._test_sets[:1]
+        test_sets = self.decoded(configuration, number)
         call = configuration.command(test_sets)
         files = [*configuration.model_files(), *(path for _, path in test_sets)]
         path = self._translations / "runs" / f"{configuration.name}.{number}.json"
@@ -233,7 +242,7 @@ def times(configuration: Configuration, runs: int) -> int:
     """Once is enough for a type that this CPU does not multiply natively: for its scores, not for its speed."""
     description = engines.describe(configuration.model)
     foreign = description["engine"] == "ctranslate2" and not decoding.native(description["quantization"])
-    return 1 if foreign else runs
+    return 1 if foreign else configuration.runs or runs
 
 
 def measured(todo: list[Configuration], args: argparse.Namespace) -> list[dict[str, Any]]:

@@ -1,38 +1,36 @@
-# Every system, in every type, decoded, timed and scored. A benchmark takes all cores, so that nothing runs beside it.
+# All systems, in every type, decoded, timed and scored. The benchmark takes all cores, so that nothing runs beside it.
 
 
 rule benchmark:
     input:
-        models=lambda w: expand(f"{STUDY}/models/{w.system}/{{format}}", format=formats(w.system)),
+        models=[f"{STUDY}/models/{system}/{format}" for system in MEASURED for format in formats(system)],
         test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
     output:
-        records=f"{STUDY}/decoding/{{system}}.json",
+        records=f"{STUDY}/decoding/measured.json",
     log:
-        f"{STUDY}/logs/benchmark_{{system}}.log",
+        f"{STUDY}/logs/benchmark.log",
     benchmark:
-        f"{STUDY}/benchmarks/benchmark_{{system}}.tsv"
+        f"{STUDY}/benchmarks/benchmark.tsv"
     conda:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
         mem_mb=4000,
-        runtime=600,
+        runtime=600 * max(1, len(MEASURED)),
     params:
         test_sets=test_sets_option(CORPORA["test"]),
-        # It decides which student is the best, and nothing about teachers.
-        dev=lambda w: ["--dev", *test_sets_option([DEV])] if SYSTEMS[w.system].role != "teacher" else [],
+        dev=test_sets_option([DEV]),
         beam_sizes=config["decoding"]["beam_sizes"],
-        # Students are chosen among by their speed. Teachers and controls are what they are held against: one run does.
-        runs=lambda w: config["decoding"]["runs"] if SYSTEMS[w.system].role == "student" else 1,
+        runs=config["decoding"]["runs"],
         cores=config["decoding"]["cores"],
         batch_tokens=config["decoding"]["batch_tokens"],
         workers=config["decoding"]["workers"],
         price=PRICE,
         noise=config["decoding"]["noise"],
         study=config["study"],
-        translations=f"{STUDY}/decoding/{{system}}",
+        translations=f"{STUDY}/decoding/translations",
     shell:
-        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} {params.dev}"
+        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"
         " --noise {params.noise}"
@@ -46,7 +44,7 @@ REFERENCE = IMITATED if IMITATED in MEASURED else next((name for name in TEACHER
 rule score:
     """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
     input:
-        records=expand(f"{STUDY}/decoding/{{system}}.json", system=MEASURED),
+        records=rules.benchmark.output.records,
         learned=expand(rules.learned.output.learned, system=MEASURED),
         test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
     output:

@@ -224,7 +224,7 @@ rule corpora:
 rule samples:
     """Twenty sentences as everybody says them: source, reference, teacher, students, control."""
     input:
-        records=expand(f"{STUDY}/decoding/{{system}}.json", system=MEASURED),
+        records=rules.benchmark.output.records,
         test_set=f"{STUDY}/corpora/clean/{TIMED}.tsv.zst",
     output:
         page=report(f"{REPORT}/samples.html", caption="../report/samples.rst", category="Translations"),
@@ -243,7 +243,7 @@ rule samples:
     params:
         test_set=f"{TIMED}={STUDY}/corpora/clean/{TIMED}.tsv.zst",
         outputs=[
-            f"{system}={STUDY}/decoding/{system}/{SHOWN}.{TIMED}.txt"
+            f"{system}={STUDY}/decoding/translations/{system}.{SHOWN}.{TIMED}.txt"
             for system in MEASURED
             if not SYSTEMS[system].shape["cell"]
         ],
