@@ -16,7 +16,7 @@ rule benchmark:
     threads: ALL_CORES
     resources:
         mem_mb=4000,
-        runtime=600 * max(1, len(MEASURED)),
+        runtime=180 * max(1, len(MEASURED)),
     params:
         test_sets=test_sets_option(CORPORA["test"]),
         dev=test_sets_option([DEV]),
