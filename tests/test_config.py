@@ -85,8 +85,7 @@ def test_defaults_are_filled_in_at_every_depth():
     assert effective["mirror"] is None
     assert effective["vocabulary"]["sentences"] == 2_000_000
     assert effective["corpora"]["val"]["cleaning"]["langid"] == []
-    assert effective["students"]["tiny"]["shape"]["share_embeddings"] is True
-    assert effective["teachers"]["teacher"]["shape"]["share_embeddings"] is False
+    assert effective["students"]["tiny"]["shape"]["share_embeddings"] is False
     assert effective["student_training"]["label_smoothing"] == 0.1
     assert effective["distillation"]["epoch_pairs"] is None
 
