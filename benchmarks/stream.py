@@ -1,8 +1,8 @@
 """A million lines through decode.translate: how fast, in how much memory, and killed in the middle.
 
-The load is the source side of a test set again and again, in an order that is drawn anew each time. It is translated in
-one go while the resident memory of all its processes is looked at every second; then once more, but killed with
-SIGKILL on the way and gone on with by ``--resume``: the bytes must be the same.
+The load repeats the source side of a test set, shuffled anew each time. It is translated in one run, while the resident
+memory of all processes is sampled every second; then in a second run that is killed with SIGKILL half-way and continued
+with ``--resume``: the bytes must be the same.
 """
 
 import argparse
@@ -19,16 +19,17 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from decode import figure, machine
-from decode.measure import sources
-from formats.errors import UserError, command
-from formats.files import sha256, write_json
+from common import machine
+from common.errors import UserError, command
+from common.files import sha256, write_json
+from formats.test_sets import sources
+from report import figure
 
 SECOND = 1.0
 
 
 def load(lines: list[str], count: int, path: Path) -> int:
-    """Write ``count`` lines; how many words they have."""
+    """Write ``count`` lines. Returns the number of their words."""
     generator, words = random.Random(1), 0
     with open(path, "w", encoding="utf-8") as file:
         for _ in range(count // len(lines) + 1):
@@ -40,7 +41,7 @@ def load(lines: list[str], count: int, path: Path) -> int:
 
 
 def resident(process: int) -> int:
-    """Bytes of a process and all its children, now."""
+    """Resident memory of a process and all its children, in bytes."""
     folder = Path("/proc") / str(process)
     try:
         pages = int((folder / "statm").read_text().split()[1])
@@ -51,7 +52,7 @@ def resident(process: int) -> int:
 
 
 def translate(model: Path, source: Path, target: Path, *options: str, enough: Callable[[], bool] = bool) -> list[int]:
-    """Translate; memory second by second. Killed as soon as it is ``enough``."""
+    """Translate, and kill the process as soon as it is ``enough``. Returns the memory in bytes, second by second."""
     call = ["-m", "decode.translate", "--model", model, "--input", source, "--output", target, *options]
     process = subprocess.Popen([sys.executable, *map(str, call)])
     memory = []
@@ -64,7 +65,7 @@ def translate(model: Path, source: Path, target: Path, *options: str, enough: Ca
             return memory
     if process.returncode:
         raise UserError(f"{model}: decoding failed with status {process.returncode}; see above")
-    return memory[:-1]  # the last look may have come when it was over
+    return memory[:-1]  # the last sample may have come when the process had ended
 
 
 def measure(model: Path, lines: list[str], count: int, folder: Path) -> dict[str, Any]:

@@ -1,15 +1,14 @@
-"""How fast phrases are counted, in how much memory, against a plain Python extractor and fast_align itself.
+"""The speed and memory of counting phrases, against a plain Python extractor and fast_align itself.
 
-The load is the real pairs of the mirror folder in 32,000 pieces, aligned by fast_align, again and again; each time some
-pieces are replaced by others, so that n-grams and phrases keep growing as in real text. Counting runs as in the
-pipeline: one process a shard, two at a time on two cores, then one that merges.
+The load repeats the real pairs of the mirror folder, in 32,000 pieces and aligned by fast_align; each time some pieces
+are replaced by others, so that n-grams and phrases keep growing as in real text. Counting runs as in the pipeline: one
+process per shard, two at a time on two cores, then one that merges.
 """
 
 import argparse
 import json
 import os
 import shutil
-import statistics
 import sys
 import tempfile
 import time
@@ -20,16 +19,19 @@ from typing import Any
 
 import numpy as np
 import sentencepiece
-from corpora import CORES, real_pairs, run_all
+from cleaning_chain import CORES, run_all
+from cleaning_load import real_pairs
+from cleaning_rivals import NOISE, Rival, raced
 
-from decode.machine import describe, load_average
+from common.errors import UserError, command
+from common.files import write_json
+from common.machine import describe, load_average
 from export.aligners import FastAlign
 from export.alignment import aligned
+from export.phrase_extraction import MAX_NGRAM
 from export.phrase_table import PhraseTable
-from export.phrases import MAX_NGRAM
 from formats import records
-from formats.errors import UserError, command
-from formats.files import write_json
+from measure.run import pin
 
 PIECES = 32_000
 SHARDS = 8
@@ -104,7 +106,7 @@ def counted(raw: Path, vocabulary: Path, folder: Path) -> dict[str, Any]:
 
 
 def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
-    """What one writes first: dictionaries of tuples, a phrase after the other."""
+    """The obvious program: dictionaries of tuples, one phrase after the other."""
     counts: Counter[tuple[str, ...]] = Counter()
     for source, target, alignment in pairs:
         links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
@@ -117,17 +119,6 @@ def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
                 if all(start <= i < end for i, j in links if low <= j <= high):
                     counts.update((*source[start:end], word) for word in set(target[low : high + 1]))
     return counts
-
-
-def rate(function, pairs: int, runs: int) -> dict[str, Any]:
-    """Pairs a second: median, least and most of several runs."""
-    rates = []
-    for _ in range(runs):
-        start = time.monotonic()
-        function()
-        rates.append(pairs / (time.monotonic() - start))
-    rounded = (round(value, 1) for value in (statistics.median(rates), min(rates), max(rates)))
-    return dict(zip(("pairs_per_second", "min", "max"), rounded, strict=True)) | {"runs": runs}
 
 
 def main() -> None:
@@ -143,15 +134,16 @@ def main() -> None:
         raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
     folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="vmap-"))
     try:
-        result = measured(args, folder)
+        result = measured(args.mirror, args.sizes, args.real_pairs, args.plain_pairs, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     write_json(args.output, result)
     print(json.dumps(result["ratios"]))
 
 
-def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    pairs, pieces = in_pieces(real_pairs(args.mirror)[: args.real_pairs], folder)
+def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder: Path) -> dict[str, Any]:
+    """The result. sizes: pairs to count; real: pairs to align; plain_pairs: pairs for the plain extractor."""
+    pairs, pieces = in_pieces(real_pairs(mirror)[:real], folder)
     vocabulary, raw = folder / "vocabulary.txt", folder / "aligned.tsv.zst"
     vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
 
@@ -160,23 +152,24 @@ def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     train_seconds = time.monotonic() - start
     aligner = FastAlign(folder)
     start = time.monotonic()
-    found = list(aligned(iter(pairs), aligner))
+    alignments = list(aligned(iter(pairs), aligner))
     apply_rate = len(pairs) / (time.monotonic() - start)
-    real = [(source, target, links) for (source, target), (_, _, links) in zip(pairs, found, strict=True)]
+    triples = [(source, target, links) for (source, target), (_, _, links) in zip(pairs, alignments, strict=True)]
 
-    records.write_blocks(raw, load(real, pieces, BLOCK))
+    records.write_blocks(raw, load(triples, pieces, BLOCK))
     counted(raw, vocabulary, folder / "first")  # compiles, once on a machine
     scaling = []
-    for size in args.sizes:
-        records.write_blocks(raw, load(real, pieces, size))
+    for size in sizes:
+        records.write_blocks(raw, load(triples, pieces, size))
         scaling.append(counted(raw, vocabulary, folder / "full"))
         print(f"{size:,} pairs: {scaling[-1]}", file=sys.stderr, flush=True)
-    few = real[: args.plain_pairs]
-    rival = rate(lambda: plain(few), len(few), 3)
-    full, sizes = scaling[-1]["pairs_per_second"], " ".join(map(str, args.sizes))
+    few, name = triples[:plain_pairs], "plain Python extractor, one core"
+    pin([CORES[1]])
+    rival = raced({name: Rival(lambda: len(plain(few)), len(few), 3)}, [CORES[1]], NOISE)[name]
+    full = scaling[-1]["pairs_per_second"]
     return {
-        "command": f"python benchmarks/vmap.py --sizes {sizes} --real-pairs {args.real_pairs}"
-        f" --plain-pairs {args.plain_pairs}",
+        "command": f"python benchmarks/vmap.py --sizes {' '.join(map(str, sizes))} --real-pairs {real}"
+        f" --plain-pairs {plain_pairs}",
         "machine": describe(),
         "cores": len(CORES),
         "shards": SHARDS,
@@ -189,7 +182,7 @@ def measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
             "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as export.aligners sets it
             "apply_pairs_per_second": round(apply_rate),
         },
-        "plain Python extractor, one core": rival,
+        name: rival,
         "ratios": {
             "plain Python extractor, a core each": round(full / len(CORES) / rival["pairs_per_second"], 1),
             "applying fast_align, a core each": round(full / len(CORES) / apply_rate, 1),

@@ -1,7 +1,7 @@
-"""What Snakemake would do for a study, as text: every command with its threads and resources, whatever the hash says.
+"""Write what Snakemake would do for a study as text: every command with its threads and GPUs, and no hash.
 
-python tests/plans.py FOLDER TARGET...: the plan of each FOLDER/*.yaml, in FOLDER/<name>.plan; in one process, as most
-of the time of a dry run is the start of Python.
+python tests/plans.py FOLDER TARGET...: the plan of each FOLDER/*.yaml goes to FOLDER/<name>.plan. All are made in one
+process, as a dry run spends most of its time on the start of Python.
 """
 
 import contextlib
@@ -14,7 +14,8 @@ from pathlib import Path
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, Quietness, ResourceSettings
 
-from distill import config, fetch
+from corpora import availability
+from study import plan as study_plan
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,10 +29,10 @@ def plan(study: Path, targets: set[str], folder: Path) -> str:
             workdir=folder,
         )
         workflow.dag(DAGSettings(targets=targets, forceall=True))
-        planned = workflow._workflow
-        planned._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
-        planned._build_dag()
-        jobs = [job for job in planned.dag.jobs if job.is_shell]
+        inner = workflow._workflow
+        inner._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
+        inner._build_dag()
+        jobs = [job for job in inner.dag.jobs if job.is_shell]
         return "\n".join(
             sorted(f"{job.shellcmd}\n{job.threads} threads, gpu {job.resources.get('gpu')}" for job in jobs)
         )
@@ -39,8 +40,8 @@ def plan(study: Path, targets: set[str], folder: Path) -> str:
 
 def main() -> None:
     folder, targets = Path(sys.argv[1]).resolve(), set(sys.argv[2:])
-    config.config_hash = lambda _: "HASH"  # which everything changes
-    fetch.available = lambda *_, **__: fetch.Problems([], [])
+    study_plan.config_hash = lambda _: "HASH"  # every change of a configuration changes its hash
+    availability.available = lambda *_, **__: availability.Problems([], [])
     logging.disable()
     for study in sorted(folder.glob("*.yaml")):
         with contextlib.redirect_stderr(io.StringIO()):

@@ -1,5 +1,7 @@
-"""Snakemake as a user starts it, with the project's profile, in a folder of the test's own."""
+"""Run Snakemake as a user does, with the project's profile, in a folder of the test."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,13 @@ def snakemake(*arguments, cwd, **options):
     command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", *arguments]
     profile = ["--workflow-profile", ROOT / "profiles/default"]
     return subprocess.run([*command, *profile], cwd=cwd, capture_output=True, text=True, **options)
+
+
+def on_last_core(study, folder):
+    """The study with another core to time on than the default one, so that two studies do not wait for each other."""
+    path = folder / study.name
+    path.write_text(json.dumps({"extends": str(study), "decoding": {"cores": [max(os.sched_getaffinity(0))]}}))
+    return path
 
 
 def succeeded(run):

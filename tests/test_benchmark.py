@@ -1,24 +1,29 @@
 """A record is complete, its numbers are what they say, and nothing is measured twice or confused."""
 
-import argparse
 import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from measured import measured
 from models import folders, sentences
 
-from decode import benchmark, machine, measure, measurements, runs, summary
-from decode.translate import Translator
-from formats import cpu, decoding, records
-from formats.errors import UserError
+from common import cpu, machine
+from common.errors import UserError
+from decode.translator import Translator
+from formats import decoding, records, selection
+from formats.measurement import Measurement
 from formats.prices import prices
+from measure import benchmark, protocol, run, summary
+
+pytestmark = pytest.mark.slow
 
 FIELDS = """
-    study system role shape parameters engine engine_version compute_type effective_compute_type
+    study system role shape parameters engine engine_label engine_version compute_type effective_compute_type
     beam_size batch_tokens vocabulary_map workers test_set
     load_seconds decode_seconds total_seconds runs target_tokens_per_second source_words_per_second peak_rss_bytes
     model_bytes core_seconds_per_million_words usd_per_million_words price cpu isa commit signature speed_only
@@ -39,11 +44,11 @@ def study(tmp_path_factory):
         shutil.copytree(folders()[name], folder / "models" / name)
     records.write(folder / "first.tsv.zst", zip(SOURCES, SOURCES, strict=True))
     records.write(folder / "second.tsv.zst", zip(SOURCES[:5], SOURCES[:5], strict=True))
-    run(folder)
+    timed(folder)
     return folder
 
 
-def run(folder, noise=1, *options):
+def timed(folder, noise=1, *options):
     """Whatever else runs on this machine, no run is made again, unless less noise is allowed."""
     sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
     sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
@@ -53,6 +58,11 @@ def run(folder, noise=1, *options):
     sys.argv += options
     benchmark.main()
     return json.loads((folder / "decoding/tiny.json").read_text())
+
+
+def conditions(folder, runs=1, test_sets=()):
+    paths = {"translations": folder, "output": folder / "x.json"}
+    return protocol.Conditions(runs=runs, noise=1.0, test_sets=list(test_sets), price=None, study="s", **paths)
 
 
 def test_records(study):
@@ -77,7 +87,7 @@ def test_records(study):
 
 def test_the_dev_set_is_decoded_once_and_its_records_say_so(study, tmp_path):
     shutil.copytree(study, tmp_path / "copy")
-    found = run(tmp_path / "copy", 1, "--dev", f"val={study}/second.tsv.zst")
+    found = timed(tmp_path / "copy", 1, "--dev", f"val={study}/second.tsv.zst")
     splits = {name: {r["split"] for r in found if r["test_set"] == name} for name in ("first", "second", "val")}
     assert splits == {"first": {"test"}, "second": {"test"}, "val": {"dev"}}
     on_dev = [record for record in found if record["split"] == "dev"]
@@ -115,7 +125,7 @@ def calls(monkeypatch):
     subprocess_run = subprocess.run
 
     def counted(command, **options):
-        if "decode.measure" in command:
+        if "measure.run" in command:
             made.append(command)
         return subprocess_run(command, **options)
 
@@ -131,7 +141,7 @@ def disturbed(monkeypatch):
 
     def measured(command, **options):
         done = subprocess_run(command, **options)
-        if "decode.measure" in command:
+        if "measure.run" in command:
             path = Path(command[command.index("--output") + 1])
             run = json.loads(path.read_text())
             share = shares.pop(0) if shares else 0.0
@@ -146,46 +156,46 @@ def disturbed(monkeypatch):
 
 def test_a_disturbed_run_is_made_again_and_else_is_no_result(study, disturbed, calls, tmp_path, capsys):
     shutil.copytree(study, tmp_path / "copy")
-    found = run(tmp_path / "copy", noise=0.1)
+    found = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")
     assert not any(record["noisy"] for record in found)
     made = len(calls)
     shutil.rmtree(tmp_path / "copy/decoding")
     disturbed += [0.5, 0.3]  # the first configuration: the third measurement is quiet
-    found = run(tmp_path / "copy", noise=0.1)
+    found = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")
     assert len(calls) == 2 * made + 2 and found[0]["others"] == 0 and not any(record["noisy"] for record in found)
     shutil.rmtree(tmp_path / "copy/decoding")
     disturbed += [0.5, 0.3, 0.4, 0.6]
-    found = run(tmp_path / "copy", noise=0.1)
+    found = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")
     assert found[0]["noisy"] and found[0]["others"] == 0.3 and not found[2]["noisy"]
     assert "others used 30% of the cores" in capsys.readouterr().err
     made = len(calls)
-    again = run(tmp_path / "copy", noise=0.1)  # what was disturbed is not kept
+    again = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")  # what was disturbed is not kept
     assert len(calls) == made + 1 and not any(record["noisy"] for record in again)
-    scored = [record | {"bleu": 20.0} for record in found]
-    assert measurements.drawn(scored) == [record for record in scored if not record["noisy"]]
+    scored = [replace(Measurement(**record), bleu=20.0) for record in found]
+    assert selection.drawn(scored) == [record for record in scored if not record.noisy]
 
 
 def test_finished_runs_are_used_again(study, calls):
     before = (study / "decoding/tiny.json").read_bytes()
-    run(study)
+    timed(study)
     assert calls == []
     assert (study / "decoding/tiny.json").read_bytes() == before
 
 
 def test_what_changed_is_measured_again(study, calls):
     (study / "decoding/tiny/tiny.int8.beam1.first.txt").write_text("something else\n")
-    run(study)
+    timed(study)
     assert len(calls) == 1 and "--translations" in calls[0]  # the first run, which writes the translations
     calls.clear()
     os.utime(study / "models/int8/vmap.txt")
-    run(study)
+    timed(study)
     assert len(calls) == 2 * 2  # runs and beams, with the map only
     assert all("--no-vocabulary-map" not in call for call in calls)
 
 
 def test_runs_are_interleaved(study, calls):
     shutil.rmtree(study / "decoding/tiny/runs")
-    run(study)
+    timed(study)
     outputs = [call[call.index("--output") + 1].split("/")[-1].removesuffix(".json") for call in calls]
     first, second = outputs[:8], outputs[8:]
     assert [name.removesuffix(".1") for name in first] == [name.removesuffix(".2") for name in second]
@@ -198,7 +208,7 @@ def test_a_failed_measurement_ends_the_benchmark(study, tmp_path, capfd):
         shutil.copytree(source, tmp_path / name) if source.is_dir() else shutil.copy(source, tmp_path / name)
     (tmp_path / "models/float32/model.bin").write_bytes(b"")
     with pytest.raises(UserError, match=r"measuring .*float32 failed with status 1; see above"):
-        run(tmp_path)
+        timed(tmp_path)
     assert "CTranslate2 cannot load this model" in capfd.readouterr().err
     assert not (tmp_path / "decoding/tiny.json").exists()
 
@@ -209,7 +219,16 @@ def test_the_baseline_has_its_own_beams():
         "tiny.int8.beam1", "tiny.int8.beam1.map", "tiny.int8.beam4", "tiny.int8.beam4.map", "tiny.opennmt-tf.beam4",
     ]  # fmt: skip
     with pytest.raises(UserError, match="two configurations of one name"):
-        runs.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1], []), None)
+        protocol.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1], []), None)
+
+
+def test_a_model_that_does_not_say_what_it_is_is_not_measured(tmp_path):
+    shutil.copytree(folders()["int8"], tmp_path / "int8")
+    description = json.loads((tmp_path / "int8/model.json").read_text())
+    del description["role"], description["shape"]
+    (tmp_path / "int8/model.json").write_text(json.dumps(description))
+    with pytest.raises(UserError, match=r"int8: its model\.json has no role, shape; every measurement names them"):
+        protocol.measured(benchmark.configurations([tmp_path / "int8"], [1], [1], []), None)
 
 
 def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
@@ -228,10 +247,10 @@ def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
         f"{system}.{search}" for search in ("float32.beam1", "float32.beam1.map", "int8.beam1", "int8.beam1.map")
         for system in roles
     ]  # fmt: skip
-    assert [runs.times(configuration, 3) for configuration in todo] == [1, 3, 1] * 4
+    assert [protocol.times(configuration, 3) for configuration in todo] == [1, 3, 1] * 4
     assert [configuration.test_sets for configuration in todo] == [("test",), None, None] * 4
     one, *_ = todo
-    made = runs.Runs([("test", tmp_path / "a"), ("val", tmp_path / "b")], tmp_path, 0.1)
+    made = protocol.Runs(conditions(tmp_path, test_sets=[("test", tmp_path / "a"), ("val", tmp_path / "b")]))
     assert [name for name, _ in made.decoded(one, 1)] == ["test"]
     assert [name for name, _ in made.decoded(todo[1], 1)] == ["test", "val"]
     assert [name for name, _ in made.decoded(todo[1], 2)] == ["test"]
@@ -257,15 +276,14 @@ def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
         told = {"engine_version": "1", "effective_compute_type": configuration.model.name, "forced_isa": None}
         return one_run(1.0) | told
 
-    monkeypatch.setattr(runs.Runs, "run", run)
-    monkeypatch.setattr(runs.decoding, "native", lambda kind: kind != "int8")
+    monkeypatch.setattr(protocol.Runs, "run", run)
+    monkeypatch.setattr(decoding, "native", lambda kind: kind != "int8")
     todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
-    options = {"test_sets": [], "translations": tmp_path, "noise": 1.0, "runs": 3, "price": None, "study": "s"}
-    found = runs.measured(todo, argparse.Namespace(**options, output=tmp_path / "x.json"))
+    found = protocol.measured(todo, conditions(tmp_path, runs=3))
     assert made == [("float32", 1), ("int8", 1), ("float32", 2), ("float32", 3)]
-    assert [record["runs"] for record in found] == [3, 1]
-    assert [record["signature"].split("|")[-1] for record in found] == ["runs:3", "runs:1"]
+    assert [record.runs for record in found] == [3, 1]
+    assert [record.signature.split("|")[-1] for record in found] == ["runs:3", "runs:1"]
 
 
 @pytest.mark.parametrize(("vendor", "native"), [("GenuineIntel", True), ("AuthenticAMD", False)])
@@ -292,14 +310,18 @@ def test_outputs_that_differ_between_runs_are_noticed():
 
 
 def test_signature():
-    record = {
-        "engine": "ctranslate2", "engine_version": "4.8.5", "compute_type": "int8", "beam_size": 1, "batch_tokens": 512,
-        "length_penalty": 1.0, "vocabulary_map": True, "workers": 1, "cores": [0], "isa": "avx512", "forced_isa": None,
-        "runs": 3,
-    }  # fmt: skip
+    record = measured(
+        engine_version="4.8.5",
+        batch_tokens=512,
+        length_penalty=1.0,
+        vocabulary_map=True,
+        cores=[0],
+        isa="avx512",
+        runs=3,
+    )
     common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|lp:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
     assert summary.signature(record) == f"{common}|runs:3"
-    assert summary.signature(record | {"forced_isa": "AVX2"}) == f"{common}|forced:avx2|runs:3"
+    assert summary.signature(replace(record, forced_isa="AVX2")) == f"{common}|forced:avx2|runs:3"
 
 
 @pytest.mark.parametrize(
@@ -321,7 +343,7 @@ def test_machine(tmp_path, monkeypatch, flags, isa):
 
 def test_peak_memory_is_that_of_this_process():
     held = bytearray(b"x") * 200_000_000  # Linux counts it in the ru_maxrss of the processes started from here
-    program = "from decode.watch import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
+    program = "from measure.usage import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
     peaks = [
         int(subprocess.run([sys.executable, "-c", program.format(size)], capture_output=True, check=True).stdout)
         for size in (0, 100_000_000)
@@ -332,17 +354,17 @@ def test_peak_memory_is_that_of_this_process():
 
 def test_a_core_that_does_not_exist():
     with pytest.raises(UserError, match=r"cores 4000 cannot be used; this process may use \d"):
-        measure.pin([4000])
+        run.pin([4000])
 
 
 def test_an_empty_test_set(tmp_path):
     records.write(tmp_path / "x.tsv.zst", [])
     with pytest.raises(UserError, match=r"x\.tsv\.zst: a test set without sentences"):
-        measure.sources(tmp_path / "x.tsv.zst")
+        run.sources(tmp_path / "x.tsv.zst")
 
 
 def test_test_sets_have_names(tmp_path):
-    command = [sys.executable, "-m", "decode.measure", "--model", ".", "--cores", "0", "--output", "x", "--test-sets"]
+    command = [sys.executable, "-m", "measure.run", "--model", ".", "--cores", "0", "--output", "x", "--test-sets"]
     done = subprocess.run([*command, "x.tsv.zst"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "'x.tsv.zst' is not of the form name=path" in done.stderr

@@ -1,18 +1,25 @@
 """Benchmarks: honest loads, rivals that do the same work, ratios of runs made in turn."""
 
 import importlib
+import math
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from langid import langid
+from measured import measured
 
+from common import cpu
+from common.errors import UserError
+from common.files import write_json
+from decode.engines import ENGINES
 from export import phrase_table, phrases
-from formats import cpu, records
-from formats.errors import UserError
-from formats.files import write_json
+from formats import records
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
+CORE = min(os.sched_getaffinity(0))
 PAIRS = [
     (f"The man in the red shirt has {n} dogs.".encode(), f"Der Mann im roten Hemd hat {n} Hunde.".encode())
     for n in range(300)
@@ -20,14 +27,14 @@ PAIRS = [
 
 
 @pytest.fixture(scope="module")
-def corpora():
+def cleaning_load():
     sys.path.insert(0, str(FOLDER))
-    module = importlib.import_module("corpora")
+    module = importlib.import_module("cleaning_load")
     module.BLOCK = 100  # duplicates come from blocks before
     return module
 
 
-def test_the_load_of_lines_is_the_same_every_time_and_as_long_as_asked_for(corpora, tmp_path):
+def test_the_load_of_lines_is_the_same_every_time_and_as_long_as_asked_for(cleaning_load, tmp_path):
     stream = importlib.import_module("stream")
     words = [stream.load(["a b", "c", "d e f"], 8, tmp_path / name) for name in "xy"]
     first, second = ((tmp_path / name).read_text() for name in "xy")
@@ -37,24 +44,52 @@ def test_the_load_of_lines_is_the_same_every_time_and_as_long_as_asked_for(corpo
 
 
 @pytest.fixture(scope="module")
-def vmap(corpora):
+def vmap(cleaning_load):
     return importlib.import_module("vmap")
 
 
-def test_the_load_is_the_same_every_time_and_as_large_as_asked_for(corpora):
-    first, second = (b"".join(corpora.load(PAIRS, 1000)) for _ in range(2))
+def test_the_load_is_the_same_every_time_and_as_large_as_asked_for(cleaning_load):
+    first, second = (b"".join(cleaning_load.load(PAIRS, 1000)) for _ in range(2))
     assert first == second
     lines = first.decode().split("\n")[:-1]
     assert len(lines) == 1000 and all(line.count("\t") == 1 for line in lines)
     assert 900 < len(set(lines)) < 1000
 
 
-def test_our_rules_keep_what_the_plain_loop_keeps(corpora, tmp_path):
-    records.write_blocks(tmp_path / "x.tsv.zst", corpora.load(PAIRS, 1000))
+@pytest.mark.slow
+def test_our_rules_keep_what_the_plain_loop_keeps(cleaning_load, tmp_path):
+    rivals = importlib.import_module("cleaning_rivals")
+    records.write_blocks(tmp_path / "x.tsv.zst", cleaning_load.load(PAIRS, 1000))
     pairs = list(records.read(tmp_path / "x.tsv.zst"))
-    kept = corpora.plain_loop(pairs, langid.LanguageIdentifier.from_modelstring(langid.model))
-    assert corpora.ours_in_process(tmp_path / "x.tsv.zst")() == kept
+    kept = rivals.plain_loop(pairs, langid.LanguageIdentifier.from_modelstring(langid.model))
+    assert rivals.ours_in_process(tmp_path / "x.tsv.zst")() == kept
     assert 800 < kept < 960
+
+
+def test_rivals_take_turns_as_often_as_each_wants(cleaning_load):
+    cleaning = importlib.import_module("cleaning_rivals")
+    calls = []
+    rivals = {
+        "slow": cleaning.Rival(lambda: calls.append("slow") or 7, 100, 1),
+        "fast": cleaning.Rival(lambda: calls.append("fast") or 9, 100, 2),
+    }
+    rows = cleaning.raced(rivals, [CORE], 1.0)
+    assert calls == ["slow", "fast", "fast"]
+    assert [(row["kept"], row["runs"], row["others"]) for row in rows.values()] == [(7, 1, None), (9, 2, None)]
+    assert all(0 < row["min"] <= row["pairs_per_second"] <= row["max"] for row in rows.values())
+    commands = cleaning.raced(rivals, [CORE], math.inf)
+    assert not any("others" in row for row in commands.values())  # nobody knows it of processes that have ended
+
+
+@pytest.mark.slow
+def test_langid_is_raced_on_the_same_lines(cleaning_load):
+    language = importlib.import_module("language")
+    theirs = langid.LanguageIdentifier.from_modelstring(langid.model)
+    lines = ["The man has a dog.", "Der Mann hat einen Hund."]
+    found = language.race(language.Identifier(), theirs, lines, [*lines, "Le chien dort."], CORE)
+    assert found["runs"] == len(found["ratios_of_runs"]) == 5 and found["ratio"] > 1
+    assert found["corpora.language"]["lines"] == 100 * found["langid.py"]["lines"] == 200
+    assert found["corpora.language, all lines"]["lines"] == 3
 
 
 ALIGNED = [
@@ -73,6 +108,7 @@ def test_the_load_of_aligned_pairs_is_the_same_every_time_and_grows(vmap):
     assert [line.count("\t") for line in lines] == [2] * 2000
 
 
+@pytest.mark.slow
 def test_the_plain_extractor_counts_the_same_phrases(vmap, tmp_path):
     pieces = sorted({piece for source, target, _ in ALIGNED for piece in (*source, *target)})
     records.write_blocks(tmp_path / "aligned.tsv.zst", vmap.load(ALIGNED, pieces, 300))
@@ -91,7 +127,7 @@ DESCRIBED = {"format": 1, "quantization": "int8", "vocabulary_map": True}
 
 
 @pytest.fixture(scope="module")
-def marian(corpora):
+def marian(cleaning_load):
     return importlib.import_module("marian")
 
 
@@ -106,8 +142,9 @@ def exported(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_all_three_engines_are_measured_in_one_run(marian, exported, monkeypatch):
-    monkeypatch.setattr(marian.runs.tune, "isa", lambda *_: "AVX512")
+    monkeypatch.setattr("decode.tuned.isa", lambda *_: "AVX512")
     found = marian.configurations(exported, exported / "toolkit", (0, 1))
     assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
     assert [c.model.name for c in found[2:]] == ["marian-int8", "int8"] * 2
@@ -115,7 +152,7 @@ def test_all_three_engines_are_measured_in_one_run(marian, exported, monkeypatch
     assert [c.vocabulary_map for c in found[2:]] == [False] * 2 + [True] * 2
     assert {c.cores for c in found} == {(0, 1)} and {c.workers for c in found[2:]} == {2}
     marian.check(exported, exported / "toolkit")
-    marian.runs.check(found)  # both have their candidates, each in a file of its own
+    marian.protocol.check(found)  # both have their candidates, each in a file of its own
 
 
 def test_what_cannot_be_compared_with_marian(marian, exported, tmp_path):
@@ -133,16 +170,17 @@ def peer(engine, seconds, beam=1, **more):
     rate = {"source_words_per_second": 60 / seconds[0], "source_words_per_second_min": 60 / max(seconds)}
     rate |= {"source_words_per_second_max": 60 / min(seconds), "text_seconds_runs": seconds, "runs": 2}
     where = {"test_set": "t", "sentences": 6, "cpu": "a CPU", "isa": "avx2", "shape": "1:1", "cores": [0]}
-    how = {"engine": engine, "compute_type": "int8", "beam_size": beam, "vocabulary_map": engine != "opennmt-tf"}
-    return rate | where | how | {"forced_isa": None, "others": 0.0, "noise": 0.1, "bleu": 30.0} | more
+    how = {"engine": engine, "engine_label": ENGINES[engine].label, "compute_type": "int8", "beam_size": beam}
+    how |= {"vocabulary_map": engine != "opennmt-tf"}
+    return measured(**rate | where | how | {"others": 0.0, "noise": 0.1, "bleu": 30.0} | more)
 
 
 def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(marian):
     toolkit = [peer("opennmt-tf", [40.0, 80.0], 4), peer("opennmt-tf", [20.0, 20.0])]
     theirs, ours = peer("marian", [2.0, 8.0]), peer("ctranslate2", [1.0, 2.0])
-    wide, both = ours | {"forced_isa": "AVX512", "others": 0.5}, ours | {"cores": [0, 1]}
-    measured = [*toolkit, theirs, ours, wide, both, ours | {"test_set": "untimed"}]
-    rows = marian.ratios(measured)
+    wide, both = replace(ours, forced_isa="AVX512", others=0.5), replace(ours, cores=(0, 1))
+    timed = [*toolkit, theirs, ours, wide, both, replace(ours, test_set="untimed")]
+    rows = marian.ratios(timed)
     names = ["CTranslate2, int8, map", "CTranslate2, int8, map, AVX512"]
     assert [row["way"] for row in rows[2:5]] == ["Marian, int8, shortlist", *names] and len(rows) == 6
     assert rows[3]["times_faster"]["Marian"] == {"middle": 3.0, "low": 2.0, "high": 4.0, "mark": ""}
@@ -151,7 +189,9 @@ def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(marian):
     assert marian.cells(rows[3])["× Marian"] == "3.00 (2.00 to 4.00)"
     assert marian.cells(rows[4])["× Marian"] == "3.00 (2.00 to 4.00)~"
 
-    picture = importlib.import_module("marian_plot").draw({"ratios": rows[:5], "records": measured})
+    picture = importlib.import_module("marian_plot").draw(
+        {"ratios": rows[:5], "records": [record.as_json() for record in timed]}
+    )
     (axes,) = picture.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [row["way"] for row in rows[:5]]
     assert [text.get_text() for text in axes.texts][3:] == ["60   ×40.0", "60~   ×40.0~"]

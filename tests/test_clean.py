@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distill import clean, duplicates, gather, rules
-from distill.characters import characters
-from distill.funnel import KEPT, Funnel
-from distill.measures import Measured
+from common.errors import UserError
+from common.files import read_json, write_json
+from corpora import clean, duplicates, gather, rules
+from corpora.characters import characters
+from corpora.funnel import KEPT, Funnel
+from corpora.text_features import Measured
 from formats import records
 from formats.batches import batches
-from formats.errors import UserError
-from formats.files import read_json, write_json
 
 WORDS = st.lists(st.sampled_from(["a", "dog", "Hund", "läuft", "!", "x" * 9]), max_size=6).map(" ".join)
 PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=30)
@@ -171,6 +171,7 @@ def test_duplicates_and_near_duplicates_are_dropped_across_shards(folder):
 
 @settings(max_examples=40)
 @given(PAIRS, PAIRS, st.integers(1, 4), st.booleans())
+@pytest.mark.slow
 def test_every_line_is_kept_or_dropped_once(folder, lines, test_set, shards, near):
     held_out = corpus(folder / "test.tsv.zst", test_set)
     lines = [*lines, ("zzz", "zzz")]
@@ -187,6 +188,7 @@ def test_every_line_is_kept_or_dropped_once(folder, lines, test_set, shards, nea
 
 @settings(max_examples=20)
 @given(PAIRS)
+@pytest.mark.slow
 def test_the_number_of_shards_changes_nothing(folder, lines):
     lines = [*lines, ("zzz", "zzz")] * 3
     with pytest.MonkeyPatch.context() as patch:
@@ -224,10 +226,11 @@ def test_a_corpus_that_is_dropped_altogether_is_an_error(tmp_path):
 
 
 def run(module, *arguments):
-    command = [sys.executable, "-m", f"distill.{module}", *map(str, arguments)]
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_the_commands(tmp_path):
     last = ("The dog is here.", "Der Hund ist da.")
     lines = [("", "b"), (ENGLISH, GERMAN), (ENGLISH, GERMAN), (GERMAN, GERMAN), last]
@@ -236,10 +239,11 @@ def test_the_commands(tmp_path):
     for k, shard in enumerate(shards, 1):
         asked = '{"langid": ["source", "target"]}'
         where = ("--input", source, "--shard", f"{k}/2", "--output", shard)
-        result = run("clean", *where, "--languages", "en", "de", "--rules", asked)
+        result = run("corpora.clean", *where, "--languages", "en", "de", "--rules", asked)
         assert result.returncode == 0, result.stderr
     final = tmp_path / "clean/x.tsv.zst"
-    result = run("gather", "--inputs", *shards, "--about", tmp_path / "x.json", "--duplicates", "--output", final)
+    about = ["--about", tmp_path / "x.json", "--duplicates"]
+    result = run("corpora.gather", "--inputs", *shards, *about, "--output", final)
     assert result.returncode == 0, result.stderr
     assert list(records.read(final)) == [(ENGLISH, GERMAN), last]
     about = read_json(records.info(final))

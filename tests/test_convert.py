@@ -9,9 +9,9 @@ import ctranslate2
 import pytest
 from models import folders
 
+from common.errors import UserError
+from common.files import read_json
 from export import convert
-from formats.errors import UserError
-from formats.files import read_json
 
 
 @pytest.fixture

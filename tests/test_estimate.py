@@ -1,4 +1,4 @@
-"""The estimate of time and disk: what makes a study longer makes its estimate longer, a faster machine shorter."""
+"""The estimate of time and disk: it grows with a study, and shrinks on a faster machine."""
 
 import copy
 import re
@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill import config, rates
-from distill.estimate import estimate, makespan
-from distill.rates import Rates
-from distill.resources import LONGEST, TOKENS, operations, trained_tokens, training_resources
-from distill.systems import systems
+from study import config, rates
+from study.estimate import estimate, makespan
+from study.rates import Rates
+from study.resources import LONGEST, TOKENS, operations, trained_tokens, training_resources
+from study.systems import systems
 
 MULTI30K = config.load(Path(__file__).parents[1] / "configs/multi30k.yaml")
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
 
 
 def core_minutes(study, stage, measured=RATES):
-    found = re.findall(rf"{stage}.* ([\d,.]+) core-minutes", estimate(study, 2, measured))
-    return sum(float(number.replace(",", "")) for number in found)
+    minutes = re.findall(rf"{stage}.* ([\d,.]+) core-minutes", estimate(study, 2, measured))
+    return sum(float(number.replace(",", "")) for number in minutes)
 
 
 def edited(change):
@@ -98,8 +98,8 @@ def of_training(**keys):
 
 
 def test_a_training_asks_for_the_memory_of_its_size():
-    asked = resources("deep-seed1")
-    assert asked["gpu"] == 0 and asked["mem_mb"] > 1000
+    request = resources("deep-seed1")
+    assert request["gpu"] == 0 and request["mem_mb"] > 1000
     larger = [
         lambda study: study["vocabulary"].update(pieces=32000),
         lambda study: study["students"]["deep"]["shape"].update(units=1024),
@@ -107,17 +107,17 @@ def test_a_training_asks_for_the_memory_of_its_size():
         of_training(batch_tokens=25000),
         of_training(batch_tokens=None, batch_sentences=500),  # the longest ones
     ]
-    assert all(resources("deep-seed1", change)["mem_mb"] > asked["mem_mb"] for change in larger)
+    assert all(resources("deep-seed1", change)["mem_mb"] > request["mem_mb"] for change in larger)
     longer = resources("deep-seed1", of_training(steps=2_000_000))
-    assert asked["runtime"] < longer["runtime"] <= LONGEST
+    assert request["runtime"] < longer["runtime"] <= LONGEST
 
 
 def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
     change = of_training(device="cuda")
-    asked = resources("deep-seed1", change)
-    assert asked["gpu"] == 1 and asked["runtime"] == LONGEST
+    request = resources("deep-seed1", change)
+    assert request["gpu"] == 1 and request["runtime"] == LONGEST
     # The activations of a batch are in the GPU's memory.
-    assert asked == resources("deep-seed1", lambda study: (change(study), of_training(batch_tokens=25000)(study)))
+    assert request == resources("deep-seed1", lambda study: (change(study), of_training(batch_tokens=25000)(study)))
     text = estimate(edited(change), 2, RATES)
     assert re.search(r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s", text)
     assert core_minutes(edited(change), "training") < core_minutes(MULTI30K, "training")
@@ -126,33 +126,34 @@ def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
 @pytest.mark.parametrize("name", ["wngt2020", "opennmt-wnmt2018", "marian-wnmt2018"])
 def test_the_papers_trainings_ask_for_gpus(name):
     study = config.load(Path(__file__).parents[1] / f"configs/{name}.yaml")
-    asked = [training_resources(study, system) for system in systems(study) if system.shape]
-    assert asked and all(row["gpu"] == 1 and row["mem_mb"] > 5000 for row in asked)
+    requests = [training_resources(study, system) for system in systems(study) if system.shape]
+    assert requests and all(request["gpu"] == 1 and request["mem_mb"] > 5000 for request in requests)
     assert "hours of a GPU" in estimate(study, 2, RATES)
 
 
 def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    made = []
+    measurements = []
 
     def together(cores, compute_type):
-        made.append((cores, compute_type))
+        measurements.append((cores, compute_type))
         return [asdict(RATES), asdict(replace(RATES, product=3 * RATES.product))]
 
     monkeypatch.setattr(rates, "_together", together)
-    found = rates.rates(2, "int8")
-    assert found == replace(RATES, product=pytest.approx(2 * RATES.product))  # the mean
-    assert rates.rates(2, "int8") == found and len(made) == 1
+    measured = rates.rates(2, "int8")
+    assert measured == replace(RATES, product=pytest.approx(2 * RATES.product))  # the mean
+    assert rates.rates(2, "int8") == measured and len(measurements) == 1
     rates.rates(2, "float32")
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
     rates.rates(2, "float32")
     monkeypatch.setattr(rates, "AGE", -1)
     rates.rates(2, "float32")
-    assert len(made) == 4
+    assert len(measurements) == 4
 
 
+@pytest.mark.slow
 def test_rates_are_measured():
-    (found,) = rates._together(1, "int8")
-    measured = Rates(**found)
-    assert all(value > 0 for name, value in found.items() if name != "logit")
+    (process,) = rates._together(1, "int8")
+    measured = Rates(**process)
+    assert all(value > 0 for name, value in process.items() if name != "logit")
     assert 1e-12 < measured.product < 1e-8  # between a gigaflop a second and a thousand of them

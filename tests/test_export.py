@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,14 +20,14 @@ import pytest
 import sentencepiece
 import yaml
 
-from decode import measurements
+from common.errors import UserError
+from common.files import read_json, sha256, write_json
 from decode.pipeline import MAXIMUM_INPUT
-from decode.translate import Translator
+from decode.translator import Translator
 from export import submission
 from export.model_folder import make
 from export.package import package
-from formats.errors import UserError
-from formats.files import read_json, sha256, write_json
+from formats import best_model, measurement
 
 DESCRIPTION = {
     "engine": "ctranslate2", "study": "s", "system": "tiny", "role": "student", "source": "en", "target": "de",
@@ -76,13 +77,13 @@ def test_a_good_folder_is_never_replaced_by_a_bad_one(weights, tmp_path):
     with pytest.raises(FileNotFoundError):
         make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "absent map", tmp_path / "model")
     (weights / "model.bin").unlink()
-    with pytest.raises(UserError, match="neither CTranslate2 weights"):
+    with pytest.raises(UserError, match=r"no weights of CTranslate2 in it, model\.bin is missing"):
         make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
     assert (tmp_path / "model" / "model.bin").read_bytes() == b"weights"
     assert not list(tmp_path.glob(".*part"))
 
 
-RECORDS = read_json(Path(__file__).parent / "data" / "measurements.json")
+RECORDS = measurement.read(Path(__file__).parent / "data" / "measurements.json")
 CORPORA = [
     {"name": "some", "role": "train", "licence": "CC BY 4.0", "url": ["https://example.org/some.en.gz"]},
     {
@@ -125,19 +126,19 @@ def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp
         card, licence = (file.read().decode() for file in files)
     front = yaml.safe_load(card.split("---")[1])
     assert front["language"] == ["en", "de"] and front["library_name"] == "ctranslate2"
-    own = [r for r in RECORDS if (r["system"], r["engine"], r["compute_type"]) == ("deep", "ctranslate2", "int8")]
-    assert own and all(f"{record['bleu']:.2f}" in card for record in own)
+    own = [r for r in RECORDS if (r.system, r.engine, r.compute_type) == ("deep", "ctranslate2", "int8")]
+    assert own and all(f"{record.bleu:.2f}" in card for record in own)
     assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
     assert "https://example.org/1 https://example.org/2" in card
-    assert "| teacher" in card and own[0]["bleu_signature"] in card
+    assert "| teacher" in card and own[0].bleu_signature in card
     best = "With int8 greedy map it is the best model of its study: "
-    assert best + measurements.RULE in " ".join(card.split())
+    assert best + best_model.RULE in " ".join(card.split())
     assert (front["license"], front["license_name"], front["license_link"]) == ("other", "see-data", "LICENSE.md")
     assert "| some" in licence and "CC BY 4.0" in licence and "translations by teacher" in licence
 
 
 def test_the_model_card_of_another_model_names_no_best_one(model, tmp_path):
-    other = [record | {"dev_bleu": 1.0} if record["system"] == "deep" else record for record in RECORDS]
+    other = [replace(record, dev_bleu=1.0) if record.system == "deep" else record for record in RECORDS]
     package(model, other, CORPORA, [], tmp_path / "x.tar.gz")
     with tarfile.open(tmp_path / "x.tar.gz") as archive:
         assert "best model" not in archive.extractfile("x/README.md").read().decode()
@@ -158,7 +159,7 @@ def test_equal_models_give_equal_archives(model, tmp_path):
 
 
 def test_a_model_without_measurements_is_not_packaged(model, tmp_path):
-    others = [record for record in RECORDS if record["system"] != "deep"]
+    others = [record for record in RECORDS if record.system != "deep"]
     with pytest.raises(UserError, match=r"no measurement of .*'deep'"):
         package(model, others, CORPORA, [], tmp_path / "x.tar.gz")
     with pytest.raises(UserError, match=r"has to end in \.tar\.gz"):

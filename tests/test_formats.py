@@ -1,18 +1,18 @@
-"""Outputs appear whole or not at all; errors of the user are one line; progress says where the work stands."""
+"""Outputs that appear whole or not at all, errors of the user in one line, and progress."""
 
 import subprocess
 import sys
 
 import pytest
 
-from formats.files import whole, write_json
-from formats.progress import progress
+from common.files import atomic_path, write_json
+from common.progress import progress
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     target = tmp_path / "out.txt"
     target.write_text("old")
-    with pytest.raises(RuntimeError), whole(target) as part:
+    with pytest.raises(RuntimeError), atomic_path(target) as part:
         part.write_text("half")
         raise RuntimeError
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
@@ -20,27 +20,27 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):
 
 def test_a_folder_is_replaced_as_a_whole(tmp_path):
     for content in ("old", "new"):
-        with whole(tmp_path / "folder") as part:
+        with atomic_path(tmp_path / "folder") as part:
             part.mkdir()
             (part / content).write_text(content)
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["new"]
 
 
-def test_a_folder_stays_where_there_is_nothing_to_replace_it_with(tmp_path):
+def test_a_folder_stays_if_nothing_replaces_it(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").write_text("old")
-    with pytest.raises(FileNotFoundError), whole(tmp_path / "folder"):
+    with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "folder"):
         pass
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["folder", "folder/file"]
 
 
-def test_a_full_disk_is_said_in_one_line(tmp_path):
+def test_a_full_disk_is_reported_in_one_line(tmp_path):
     program = (
-        "import errno\nfrom formats.errors import command\n"
+        "import errno\nfrom common.errors import command\n"
         "def main(): raise OSError(errno.ENOSPC, 'No space left on device', 'corpus.tsv.zst')\ncommand(main)"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.returncode == 1 and run.stderr == "error: corpus.tsv.zst: No space left on device\n"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.returncode == 1 and process.stderr == "error: corpus.tsv.zst: No space left on device\n"
 
 
 def test_progress_passes_everything_on_and_reports_in_plain_lines(capsys):

@@ -11,10 +11,12 @@ import pytest
 from models import folders, sentences
 from sacrebleu import corpus_bleu
 
-from decode import engines, gap_plot, gap_table, outputs
+from common.errors import UserError
+from common.files import sha256, write_json
+from decode import engines
 from formats import records
-from formats.errors import UserError
-from formats.files import sha256, write_json
+from measure import test_sets
+from report import teacher_student
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
 
@@ -62,7 +64,7 @@ def study(tmp_path_factory):
     command = [
         sys.executable,
         "-m",
-        "decode.gap",
+        "measure.teacher_student",
         "--systems",
         json.dumps(systems),
         "--teacher",
@@ -84,14 +86,14 @@ def study(tmp_path_factory):
         check=True,
         capture_output=True,
     )
-    return folder, gap_plot.read(folder / "gap.json"), references
+    return folder, teacher_student.read(folder / "gap.json"), references
 
 
 def test_what_it_was_made_from_is_told(study):
     folder, found, _ = study
     checksum = sha256(folder / "t.tsv.zst")
     assert (found["config_hash"], found["test_sets"]["t"]["sha256"]) == ("abc", checksum)
-    assert gap_table.markdown(found).endswith(f". Configuration abc; t sha256 {checksum[:12]}.\n")
+    assert teacher_student.table(found).endswith(f". Configuration abc; t sha256 {checksum[:12]}.\n")
 
 
 def test_scores_are_sacrebleus(study):
@@ -153,7 +155,7 @@ def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch):
     for threads in (1, 2):
         more = ["--threads", threads, "--output", tmp_path / f"of-{threads}"]
         monkeypatch.setattr(sys, "argv", [*map(str, [*call, *more])])
-        outputs.main()
+        test_sets.main()
         assert {os.environ[pool] for pool in TENSORFLOW} == {str(threads)}
     assert [(search.workers, search.threads) for search in searches] == [(1, 1), (1, 1), (2, 1), (2, 1)]
     texts = [(tmp_path / f"of-{threads}/beam2.t.txt").read_text() for threads in (1, 2)]
@@ -163,19 +165,20 @@ def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch):
 def test_a_gap_without_a_beam_is_refused(tmp_path):
     (tmp_path / "gap.json").write_text('{"test_sets": {"t": {"beams": {}}}}')
     with pytest.raises(UserError, match=r"gap\.json: no beam of the test set t was scored"):
-        gap_plot.read(tmp_path / "gap.json")
+        teacher_student.read(tmp_path / "gap.json")
 
 
 def test_table_and_plot(study, tmp_path):
     folder, found, _ = study
-    text = gap_table.markdown(found)
+    text = teacher_student.table(found)
     assert "| distillation and 300 more sentences |" in text and "| 1,300 " in text and "only twins" in text.lower()
     assert "s, distilled" in text and "+" in text and text.count("| reference ") == 10
     assert found["test_sets"]["t"]["beams"]["beam 1"]["systems"][0]["bleu_signature"] in text
-    plot = [sys.executable, "-m", "decode.gap_plot", "--gap", folder / "gap.json", "--output", tmp_path / "x.svg"]
+    plot = [sys.executable, "-m", "report", "gap", "--input", folder / "gap.json", "--output", tmp_path / "x.svg"]
     subprocess.run(plot, check=True, capture_output=True)
     assert "s, original: 1,000 sentences" in (tmp_path / "x.svg").read_text()
     (tmp_path / "x.json").write_text("[]")
-    table = [sys.executable, "-m", "decode.gap_table", "--gap", tmp_path / "x.json", "--output", tmp_path / "y"]
+    table = [sys.executable, "-m", "report", "gap", "--input", tmp_path / "x.json", "--output", tmp_path / "y.md"]
     done = subprocess.run(table, capture_output=True, text=True)
-    assert done.returncode == 1 and "not made by decode.gap" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "not made by measure.teacher_student" in done.stderr

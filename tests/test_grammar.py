@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.grammar import LANGUAGES, SPLITS, english, french, generate, german
-from distill.grammar.lexicon import lexicon
-from distill.grammar.meaning import draw
-from formats.errors import UserError
+from common.errors import UserError
+from corpora.grammar import LANGUAGES, SPLITS, english, french, generate, german
+from corpora.grammar.lexicon import lexicon
+from corpora.grammar.meaning import draw
 
 
 def sample(target, split, sentences, seed=1):
@@ -24,6 +24,7 @@ def test_the_same_seed_gives_the_same_text_and_another_seed_another(target):
 
 
 @pytest.mark.parametrize("target", LANGUAGES)
+@pytest.mark.slow
 def test_splits_share_no_sentence_on_either_side(target):
     sides = [{side for record in sample(target, split, 1000) for side in record} for split in SPLITS]
     assert not any(one & other for one, other in itertools.combinations(sides, 2))

@@ -1,4 +1,4 @@
-"""Every key of the schema changes something: another value is another plan, or a program reads it."""
+"""Every key of the schema has an effect: another value makes another plan, or a program reads the key."""
 
 import ast
 import copy
@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from distill import config
-from distill.rules import REGISTRY
+from corpora.rules import REGISTRY
 from export.vocabulary_map import Knobs
 from formats.shape import Custom, Recurrent, Transformer
+from study import config
+from study.schema import resolved, schema
 
 ROOT = Path(__file__).parents[1]
 TRAINING = {"steps": 10, "batch_tokens": 100, "learning_rate": 0.1}
@@ -32,7 +33,7 @@ STUDY = {
     "student_training": TRAINING,
     "vocabulary_map": {"grid": {}},
 }  # fmt: skip
-PLANNED = {  # another value of each key, where the schema does not tell one
+PLANNED = {  # another value of each key that the schema suggests none for
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
     "mixtures.distilled.targets": "interpolated", "mixtures.distilled.teacher": "trained",
     "mixtures.distilled.weights": {"pairs": 2},
@@ -45,27 +46,36 @@ PLANNED = {  # another value of each key, where the schema does not tell one
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
     "prices.machine": "m7i.large",
 }  # fmt: skip
-NAMED = {"mixtures": "distilled", "students": "small"}  # whose entries are looked at in the plan
-# Definitions whose values reach a program as JSON, so that any change is another plan: what reads their keys.
+NAMED = {"mixtures": "distilled", "students": "small"}  # the entry of each section that is varied
+# Definitions whose values reach a program as JSON, so that any change makes another plan, and the files that read them.
 READ_BY = {
-    "corpus": ["src/distill/fetch.py", "src/distill/sources/copies.py", "src/distill/systems.py", "common.smk"],
-    "cleaning": ["src/distill/rules.py", "common.smk"],
-    "teacher": ["src/export/import_teacher.py", "src/distill/tokenization.py", "src/distill/systems.py"],
-    "training": ["src/distill/training.py", "src/distill/train.py", "src/distill/schedule.py", "training.smk"],
-    "shape": ["src/distill/config.py"],
-    "price": ["src/decode/cost.py", "src/formats/prices.py"],
+    "corpus": [
+        *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/corpora/sources").glob("*.py"))),
+        *("src/corpora/fetch.py", "src/corpora/counted.py", "src/study/mixtures.py", "corpora.smk"),
+    ],
+    "cleaning": ["src/corpora/rules.py", "corpora.smk"],
+    "teacher": [
+        *("src/export/import_teacher.py", "src/distill/tokenization.py"),
+        *("src/study/systems.py", "src/study/teachers.py"),
+    ],
+    "training": [
+        *(f"src/train/{name}.py" for name in ("train", "training", "schedule", "dataset", "optimizer")),
+        "training.smk",
+    ],
+    "shape": ["src/study/expansion.py"],
+    "price": ["src/formats/cost.py", "src/formats/prices.py"],
 }
-KNOWN = {  # keys that code has in tables of its own
+TABLES = {  # keys that the code has in tables of its own
     "cleaning": {key for key, _ in REGISTRY.values()},
     "shape": {field.name for kind in (Transformer, Recurrent, Custom) for field in fields(kind)},
 }
 
 
-def planned(schema, path=()):
-    """The keys that are looked for in a plan, with their schemas."""
-    for key, entry in schema.get("properties", {}).items():
+def planned(part, path=()):
+    """The keys that another plan must follow from, with their schemas."""
+    for key, entry in part.get("properties", {}).items():
         at = (*path, key)
-        sub, definition = config._resolved(entry), entry.get("$ref", "").removeprefix("#/$defs/")
+        sub, definition = resolved(entry), entry.get("$ref", "").removeprefix("#/$defs/")
         others = sub.get("additionalProperties")
         if ".".join((*path[:1], key)) in ("students.shape", "prices.machine"):
             yield ".".join(at), sub
@@ -74,14 +84,14 @@ def planned(schema, path=()):
         elif "properties" in sub:
             yield from planned(sub, at)
         elif isinstance(others, dict) and key in NAMED:
-            yield from planned(config._resolved(others), (*at, NAMED[key]))
+            yield from planned(resolved(others), (*at, NAMED[key]))
         elif isinstance(others, dict) and others.get("$ref", "").removeprefix("#/$defs/") in READ_BY:
             continue
         else:
             yield ".".join(at), sub
 
 
-def given(study, key):
+def value_at(study, key):
     for part in key.split("."):
         study = study[part]
     return study
@@ -97,11 +107,11 @@ def changed(study, key, value):
     return study
 
 
-def another(key, schema, value):
-    """A value that the key does not have."""
+def another(key, part, value):
+    """A value other than the one that the key has."""
     if key in PLANNED:
         return PLANNED[key]
-    if choices := [choice for choice in schema.get("enum", []) if choice not in (value, None)]:
+    if choices := [choice for choice in part.get("enum", []) if choice not in (value, None)]:
         return choices[0]
     if isinstance(value, bool):
         return not value
@@ -109,10 +119,11 @@ def another(key, schema, value):
     return value / 2 if isinstance(value, float) else (value or 0) + 1
 
 
+@pytest.mark.slow
 def test_every_key_changes_the_plan(tmp_path):
-    keys = dict(planned(config._schema()))
+    keys = dict(planned(schema()))
     assert len(keys) > 50 and set(PLANNED) <= set(keys)
-    # A grid stands instead of the knobs, so they are looked at without one.
+    # A grid replaces the knobs, so they are varied without one.
     bases = {False: STUDY, True: changed(STUDY, "vocabulary_map", {})}
     of_knob = {key: key.removeprefix("vocabulary_map.") in Knobs._fields for key in keys}
     studies = {f"base-{number}-{knobs}": base for knobs, base in bases.items() for number in (1, 2)}
@@ -120,8 +131,8 @@ def test_every_key_changes_the_plan(tmp_path):
     for knobs, base in bases.items():
         (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
         loaded[knobs] = config.load(tmp_path / "base.yaml")
-    for key, schema in keys.items():
-        value = another(key, schema, given(loaded[of_knob[key]], key))
+    for key, part in keys.items():
+        value = another(key, part, value_at(loaded[of_knob[key]], key))
         studies[key] = changed(bases[of_knob[key]], key, value)
     (tmp_path / "base.yaml").unlink()
     for name, study in studies.items():
@@ -136,39 +147,39 @@ def test_every_key_changes_the_plan(tmp_path):
     assert [key for key in keys if plans[key] == plans[f"base-1-{of_knob[key]}"]] == []
 
 
-def names(schema):
-    """The keys of a definition, those of mappings inside too, but not of other definitions."""
-    schema = schema.get("items", schema) if schema.get("type") == "array" else schema
-    for key, entry in schema.get("properties", {}).items():
+def names(part):
+    """The keys of a definition and of the mappings inside it, without those of other definitions."""
+    part = part.get("items", part) if part.get("type") == "array" else part
+    for key, entry in part.get("properties", {}).items():
         yield key
         yield from names(entry) if "$ref" not in entry else ()
 
 
 def read(path):
-    """What a file asks mappings for: ``x["key"]``, ``x.get("key")``, ``x[key] for key in ("key", ...)``; in rules any
+    """The keys that a file reads: ``x["key"]``, ``x.get("key")``, ``x[key] for key in ("key", ...)``; in rules, every
     word in quotes."""
     if path.endswith(".smk"):
         return set(re.findall(r'"(\w+)"', (ROOT / "workflow/rules" / path).read_text()))
-    asked = []
+    keys = []
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.Subscript):
-            asked.append(node.slice)
+            keys.append(node.slice)
         elif isinstance(node, ast.comprehension | ast.For) and isinstance(node.iter, ast.Tuple):
-            asked += node.iter.elts
+            keys += node.iter.elts
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-            asked.append(node.args[0])
-    return {node.value for node in asked if isinstance(node, ast.Constant)}
+            keys.append(node.args[0])
+    return {node.value for node in keys if isinstance(node, ast.Constant)}
 
 
 @pytest.mark.parametrize("definition", READ_BY)
 def test_every_key_that_is_handed_on_is_read(definition):
-    asked = KNOWN.get(definition, set()).union(*map(read, READ_BY[definition]))
-    keys = [*names(config._schema()["$defs"][definition])]
-    assert len(keys) > 5 and [key for key in keys if key not in asked] == []
+    used = TABLES.get(definition, set()).union(*map(read, READ_BY[definition]))
+    keys = [*names(schema()["$defs"][definition])]
+    assert len(keys) > 5 and [key for key in keys if key not in used] == []
 
 
 def test_the_knobs_of_a_map_are_those_of_the_schema():
-    """They are handed on as JSON, and checked against these."""
-    described = config._schema()["properties"]["vocabulary_map"]["properties"]
+    """Knobs are passed on as JSON, and checked against these."""
+    described = schema()["properties"]["vocabulary_map"]["properties"]
     assert set(described) == {*Knobs._fields, "grid", "coverage"}
     assert set(described["grid"]["properties"]) == set(Knobs._fields)

@@ -1,19 +1,19 @@
 """The compiled decision against langid.py's own, for whatever bytes."""
 
+import copy
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langid import langid
 
-from distill.language import MOST_VISITS, Identifier
-from formats.errors import UserError
+from common.errors import UserError
+from corpora.language import MOST_VISITS, Identifier
+from study.schema import schema
 
-ALL = Identifier()
-REFERENCE = langid.LanguageIdentifier.from_modelstring(langid.model)
-FULL = list(REFERENCE.nb_classes)
-NORMALISED = langid.LanguageIdentifier.from_modelstring(langid.model, norm_probs=True)
-RESTRICTED = langid.LanguageIdentifier.from_modelstring(langid.model)
+FULL = schema()["$defs"]["language"]["enum"]  # those of langid.py, sorted: test_study_schema
 
 SENTENCES = [
     "A little girl is climbing into a wooden playhouse.",
@@ -35,6 +35,17 @@ BYTES = TEXT | st.binary(max_size=300) | MIXTURES | CUT
 LANGUAGES = st.lists(st.sampled_from(FULL), min_size=1, max_size=len(FULL))
 
 
+@functools.cache
+def everything():
+    return Identifier()
+
+
+@functools.cache
+def reference(norm_probs=False):
+    """langid.py itself, loaded by the first test that asks: unpacking the model takes seconds."""
+    return langid.LanguageIdentifier.from_modelstring(langid.model, norm_probs=norm_probs)
+
+
 def packed(texts):
     """The texts as one array with a stranger between any two of them, and their offsets."""
     separator = "Ж".encode()
@@ -53,35 +64,41 @@ def scores(reference, text):
 
 @settings(max_examples=300)  # the first call compiles
 @given(st.lists(BYTES, max_size=8))
+@pytest.mark.slow
 def test_labels_are_those_of_langid(texts):
-    assert labels(ALL, texts) == [REFERENCE.classify(text)[0] for text in texts]
+    assert labels(everything(), texts) == [reference().classify(text)[0] for text in texts]
 
 
 @given(st.lists(BYTES, min_size=1, max_size=4))
+@pytest.mark.slow
 def test_log_probabilities_are_those_of_langid(texts):
-    found = ALL.log_probabilities(*packed(texts))
+    found = everything().log_probabilities(*packed(texts))
     assert found.shape == (len(texts), len(FULL)) and found.dtype == np.float64
-    np.testing.assert_allclose(found, [scores(REFERENCE, text) for text in texts], rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found, [scores(reference(), text) for text in texts], rtol=1e-11, atol=1e-11)
 
 
 @given(st.lists(BYTES, min_size=1, max_size=4))
+@pytest.mark.slow
 def test_probabilities_are_those_of_langid_normalised(texts):
-    found = ALL.probabilities(*packed(texts))
+    found = everything().probabilities(*packed(texts))
     np.testing.assert_allclose(found.sum(1), 1)
-    np.testing.assert_allclose(found, [scores(NORMALISED, text) for text in texts], rtol=1e-7, atol=1e-12)
+    expected = [scores(reference(norm_probs=True), text) for text in texts]
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-12)
 
 
-@settings(max_examples=12)  # loading the model takes most of the time
+@settings(max_examples=12)  # packing the rows takes most of the time
 @given(LANGUAGES, st.lists(BYTES, max_size=10))
+@pytest.mark.slow
 def test_a_restricted_set_chooses_as_set_languages_does(languages, texts):
-    RESTRICTED.set_languages(languages)  # after the one of the example before
+    restricted = copy.copy(reference())
+    restricted.set_languages(languages)
     identifier = Identifier(languages)
-    assert identifier.classes == RESTRICTED.nb_classes
+    assert identifier.classes == restricted.nb_classes
     texts = texts + [sentence.encode() for sentence in SENTENCES]
-    assert labels(identifier, texts) == [RESTRICTED.classify(text)[0] for text in texts]
+    assert labels(identifier, texts) == [restricted.classify(text)[0] for text in texts]
     np.testing.assert_allclose(
         identifier.log_probabilities(*packed(texts)),
-        [scores(RESTRICTED, text) for text in texts],
+        [scores(restricted, text) for text in texts],
         rtol=1e-11,
         atol=1e-11,
     )
@@ -90,7 +107,7 @@ def test_a_restricted_set_chooses_as_set_languages_does(languages, texts):
 @pytest.mark.parametrize("languages", [["en"], ["zh", "de", "en"], ["en", "de", "de", "zh"], FULL[::-1]])
 def test_classes_stand_in_the_order_of_the_model(languages):
     identifier = Identifier(languages)
-    assert identifier.classes == [code for code in FULL if code in languages]
+    assert identifier.classes == [code for code in reference().nb_classes if code in languages]
     assert set(identifier.labels(["", *SENTENCES])) <= set(languages)
 
 
@@ -100,9 +117,9 @@ def test_an_unknown_language_is_told_with_the_known_ones():
 
 
 def test_labels_of_sentences():
-    assert ALL.labels(SENTENCES[:4]) == ["en", "de", "fr", "ru"]
-    assert ALL.labels([]) == []
-    assert ALL.labels([""]) == [REFERENCE.classify("")[0]]
+    assert everything().labels(SENTENCES[:4]) == ["en", "de", "fr", "ru"]
+    assert everything().labels([]) == []
+    assert everything().labels([""]) == [reference().classify("")[0]]
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -110,7 +127,7 @@ def test_a_text_too_long_for_small_numbers(sentence):
     """Around the length where 32 bits could overflow, and beyond it."""
     text = (sentence + " ").encode() * (3 * MOST_VISITS // len(sentence.encode()))
     texts = [text[: MOST_VISITS + 1], text, b"", text[:MOST_VISITS]]
-    assert labels(ALL, texts) == [REFERENCE.classify(text)[0] for text in texts]
+    assert labels(everything(), texts) == [reference().classify(text)[0] for text in texts]
 
 
 def test_a_tie_is_left_to_langid():

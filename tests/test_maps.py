@@ -1,26 +1,34 @@
 """Maps in the engine: counted, timed, explained; what is written about them."""
 
-import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import sentencepiece
 from models import folders, sentences
 
-from decode import map_plot, map_table, map_timing, pipeline
+from common.errors import UserError
+from common.files import read_json, write_json
+from decode import pipeline
 from decode.engines import Search, load
+from experiments import map_timing
 from export import coverage, model_outputs
 from export.explain import explain
-from export.vocabulary_map import Knobs, name
+from export.map_knobs import Knobs
 from formats import records
-from formats.errors import UserError
-from formats.files import read_json, write_json
 from formats.vocabulary_map import VocabularyMap
+from measure.interleave import Repeats
+from report import maps as map_report
+
+pytestmark = pytest.mark.slow
+
+CORE = min(os.sched_getaffinity(0))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +51,7 @@ def maps(processor, tmp_path_factory):
     for number, size in enumerate((4, 12), 1):
         lines = [f"{piece}\t{' '.join(np.roll(pieces, -3 * k)[:size])}\n" for k, piece in enumerate(pieces)]
         zero = f"\t{pieces[5]} {pieces[7]}\n"
-        (folder / f"{name(Knobs(number, 1, 20))}.txt").write_text(f"{zero}{''.join(lines)}{longer}")
+        (folder / f"{Knobs(number, 1, 20).name}.txt").write_text(f"{zero}{''.join(lines)}{longer}")
     return sorted(folder.iterdir())
 
 
@@ -76,8 +84,19 @@ def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processo
 
 
 def timed(model, maps, test_set, output, *options):
-    command = [sys.executable, "-m", "decode.map_timing", "--model", model, "--maps", *maps, "--test-set", test_set]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.map_timing",
+        "--model",
+        model,
+        "--maps",
+        *maps,
+        "--test-set",
+        test_set,
+    ]
     command += ["--target-language", "de", "--runs", "2", "--batch-tokens", "1", "30", "--output", output, *options]
+    command += ["--core", CORE, "--noise", "1"]  # whatever else runs on this machine, no run is repeated
     subprocess.run(list(map(str, command)), check=True)
     return read_json(output)
 
@@ -97,20 +116,20 @@ def test_every_map_is_timed_in_every_batch_size(timing, maps):
     small, large = (rows[m.stem, 1]["candidates"] for m in maps)
     assert small < large < 121 and rows[maps[0].stem, 30]["candidates"] > small
     assert rows["whole", 1]["bleu_delta"] == 0 and rows["whole", 1]["bleu_p"] == 1
-    assert timing["sentences"] == 30 and timing["test_set"] == "t"
+    assert timing["sentences"] == 30 and timing["test_set"] == "t" and timing["noise"] == 1.0
+    assert all("others" in row for row in rows.values())
 
 
 def steps(model, maps, test_set, monkeypatch, seconds):
     """The rows of a timing with a fixed number of steps, in which the runs took these seconds, by map."""
 
-    def run(timing, way, decode=map_timing.Timing.run):
-        decode(timing, way)
-        timing.seconds[way][-1] = seconds[way.name][len(timing.seconds[way]) - 1]
+    def run(timing, way, number, decode=map_timing.Timing.run):
+        return replace(decode(timing, way, number), seconds=seconds[way.name][number - 1], others=None)
 
     monkeypatch.setattr(map_timing.Timing, "run", run)
-    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)][:10], steps=5)
-    args = argparse.Namespace(maps=maps[:1], batch_tokens=[30], runs=2, steps=5)
-    return {row["map"]: row for row in map_timing.measured(timing, args, None)}
+    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)][:10], CORE, steps=5)
+    rows = map_timing.measured(timing, maps[:1], [30], 5, Repeats(runs=2, noise=0.1), None)
+    return {row["map"]: row for row in rows}
 
 
 def test_a_fixed_number_of_steps_tells_the_output_layer_from_the_rest(model, maps, test_set, monkeypatch):
@@ -130,14 +149,14 @@ def test_an_output_layer_that_takes_no_time_is_an_error(model, maps, test_set, m
 
 def test_a_map_the_engine_does_not_use_as_we_read_it_is_an_error(model, maps, test_set, monkeypatch):
     lines = [record[0] for record in records.read(test_set)]
-    timing = map_timing.Timing(model, lines, steps=None)
+    timing = map_timing.Timing(model, lines, CORE, steps=None)
     monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
     with pytest.raises(UserError, match=r"CTranslate2 has \d+ candidates in batch 1, the map 1;"):
-        timing.run(map_timing.Way("m", maps[0], 30))
+        timing.run(map_timing.Way("m", maps[0], 30), 1)
 
 
 def test_the_first_batch_that_differs_is_named(model, maps, test_set, monkeypatch):
-    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)], steps=None)
+    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)], CORE, steps=None)
 
     def other(found, sources, candidates=VocabularyMap.candidates):
         return {*candidates(found, sources), *(["more"] if sources == [timing.sources[4]] else [])}
@@ -145,12 +164,12 @@ def test_the_first_batch_that_differs_is_named(model, maps, test_set, monkeypatc
     monkeypatch.setattr(VocabularyMap, "candidates", other)
     place = [places[0] for places in pipeline.batches(timing.sources, 1)].index(4)
     with pytest.raises(UserError, match=rf"CTranslate2 has (\d+) candidates in batch {place + 1}, the map (?!\1;)"):
-        timing.run(map_timing.Way("m", maps[0], 1))
+        timing.run(map_timing.Way("m", maps[0], 1), 1)
 
 
 def test_maps_are_for_ctranslate2():
     with pytest.raises(UserError, match="vocabulary maps are CTranslate2's"):
-        map_timing.Timing(folders()["opennmt-tf"], ["a"], steps=None)
+        map_timing.Timing(folders()["opennmt-tf"], ["a"], CORE, steps=None)
 
 
 @pytest.fixture(scope="module")
@@ -164,14 +183,14 @@ def covered(maps, model, test_set, processor, tmp_path_factory):
     ]
     rows = [
         {"map": path.stem, **Knobs(number, 1, 20)._asdict(), "ngrams": 1000 * number, "bytes": 10_000}
-        | coverage.covered(VocabularyMap.load(path), read)
+        | coverage.map_coverage(VocabularyMap.load(path), read)
         for number, path in enumerate(maps, 1)
     ]
     return {"coverage": 99.5, "picked": coverage.pick(rows, 99.5), "maps": rows}
 
 
 def test_table_and_plot_show_every_map(covered, timing, tmp_path):
-    text = map_table.markdown(covered, covered, timing)
+    text = map_report.table(map_report.joined(covered, covered, timing))
     assert text.count("\n| ") == 1 + len(covered["maps"]) and text.count("phrases**") == 1
     assert "none does; this one allows the most" in text
     for row in timing["rows"]:
@@ -182,8 +201,8 @@ def test_table_and_plot_show_every_map(covered, timing, tmp_path):
         write_json(path, covered if path.stem == "dev" else timing)
     for suffix in ("svg", "png"):
         output = tmp_path / f"maps.{suffix}"
-        command = [sys.executable, "-m", "decode.map_plot", "--dev", tmp_path / "dev.json"]
-        command += ["--coverage", tmp_path / "dev.json", "--timing", tmp_path / "timing.json", "--output", output]
+        command = [sys.executable, "-m", "report", "maps", "--input", tmp_path / "dev.json", tmp_path / "dev.json"]
+        command += [tmp_path / "timing.json", "--output", output]
         subprocess.run(list(map(str, command)), check=True)
         assert output.stat().st_size > 5000
 
@@ -191,8 +210,8 @@ def test_table_and_plot_show_every_map(covered, timing, tmp_path):
 def test_a_map_that_was_not_timed_is_named(covered, timing):
     less = timing | {"rows": [row for row in timing["rows"] if row["map"] == "whole"]}
     with pytest.raises(UserError, match=f"the map {covered['maps'][0]['map']} was not timed"):
-        map_table.joined(covered, less)
-    picture = map_plot.draw(covered["picked"]["map"], map_table.joined(covered, timing))
+        map_report.joined(covered, covered, less)
+    picture = map_report.draw(map_report.joined(covered, covered, timing))
     assert len(picture.axes) == 2
 
 
@@ -216,8 +235,8 @@ def test_no_translation_is_longer_than_the_model_says(model, maps, test_set, tmp
     shutil.copy(maps[0], folder / "vmap.txt")
     description = json.loads((folder / "model.json").read_text())
     write_json(folder / "model.json", description | {"max_decoding_length": 1})
-    timing = map_timing.Timing(folder, sentences(5), steps=None)
-    timing.run(way := map_timing.Way("m", maps[0], 1))
+    timing = map_timing.Timing(folder, sentences(5), CORE, steps=None)
+    timing.run(way := map_timing.Way("m", maps[0], 1), 1)
     assert {len(timing.tokenizer.encode(output)) for output in timing.outputs[way]} <= {0, 1}
     (whole,) = [row for row in explain(folder, sentences(1)[0]) if row.startswith("whole")]
     assert len(timing.tokenizer.encode(whole.split(maxsplit=1)[1])) == 1
@@ -240,7 +259,7 @@ def test_a_damaged_model_is_said_in_one_line(model, test_set, tmp_path, file, me
     for work in (
         lambda: list(explain(folder, "a")),
         lambda: list(model_outputs.outputs(test_set, folder, folder / "sentencepiece.model", 1)),
-        lambda: map_timing.Timing(folder, ["a"], steps=None),
+        lambda: map_timing.Timing(folder, ["a"], CORE, steps=None),
     ):
         with pytest.raises(UserError, match=rf"int8.*{message}"):
             work()

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,14 +14,16 @@ import sentencepiece
 from ctranslate2.converters.marian import load_vocab
 from models import sentencepiece_model, sentences
 
+from common.errors import UserError
+from common.files import write_text
 from decode import engines
 from decode.engines import Search
 from decode.tokenizer import Tokenizer
-from distill.vocabulary import entries
 from export import marian as export
 from formats import marian
-from formats.errors import UserError
-from formats.files import write_text
+from train.vocabulary import entries
+
+pytestmark = pytest.mark.slow
 
 needs_marian = pytest.mark.skipif(
     importlib.util.find_spec("_pymarian") is None, reason="pymarian: pip install -r requirements-marian.lock"
@@ -47,7 +48,7 @@ def root(tmp_path_factory):
     training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
     training += ["--shape", json.dumps(SHAPE), "--output", root / "trained"]
     training += ["--updates", 150, "--batch-tokens", 300, "--warmup", 30]
-    module("distill.marian", *training)
+    module("train.marian", *training)
 
     pieces = load_vocab(root / "trained" / "vocab.yml")[2:]
     write_text(root / "lex.txt", "".join(f"{pieces[-1 - n]} {piece} 0.5\n" for n, piece in enumerate(pieces[::3])))
@@ -214,6 +215,6 @@ def test_a_model_that_is_none(tmp_path, content):
 @needs_marian
 def test_a_vocabulary_of_another_model(root, tmp_path):
     marian.write_vocabulary(["</s>", "<unk>", "a"], tmp_path / "vocab.yml")
-    asked = {"model": root / "trained" / "model.npz", "vocabulary": tmp_path / "vocab.yml"}
+    model, vocabulary = root / "trained" / "model.npz", tmp_path / "vocab.yml"
     with pytest.raises(UserError, match=r"vocab\.yml: not the vocabulary of .*model\.npz"):
-        export.export(SimpleNamespace(**asked))
+        export.export(model, vocabulary, root / "sentencepiece.model", None, ["int8"], DESCRIPTION, tmp_path / "out")

@@ -8,7 +8,8 @@ import yaml
 from docutils.core import publish_doctree
 from jinja2 import Environment
 
-from distill import config
+from study import config
+from study.schema import schema
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = (ROOT / "workflow/report/workflow.rst").read_text()
@@ -48,7 +49,7 @@ def loaded(folder, base="offline", **changes):
 
 
 def test_every_cleaning_rule_has_its_words():
-    described = config._schema()["$defs"]["cleaning"]["properties"]
+    described = schema()["$defs"]["cleaning"]["properties"]
     assert set(OFF) == set(SAID) == set(described) - {"langid_languages"}  # which is how langid decides
 
 

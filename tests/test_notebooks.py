@@ -7,7 +7,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from decode import measurements
+from formats import best_model
+
+pytestmark = pytest.mark.slow
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
@@ -40,7 +42,7 @@ def test_explore_a_study(study):
     pictures = [o for cell in notebook.cells for o in cell.get("outputs", []) if "image/png" in o.get("data", {})]
     assert len(pictures) == 2
     printed = "".join(o.get("text", "") for cell in notebook.cells for o in cell.get("outputs", []))
-    assert f"deep int8 greedy map: {measurements.RULE}.\n" in printed
+    assert f"deep int8 greedy map: {best_model.RULE}.\n" in printed
     assert [path.name for path in study.iterdir()] == ["measurements.json"]
     assert (study / "measurements.json").read_bytes() == FIXTURE.read_bytes()
 

@@ -19,4 +19,4 @@ def test_every_file_beside_the_code_is_installed():
     files = [path for path in sources.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     files = [path for path in files if ".egg-info" not in str(path)]
     there = {path for path in files if path.suffix != ".py" or not (path.parent / "__init__.py").exists()}
-    assert sources / "distill/config.schema.yaml" in there and there <= installed
+    assert sources / "study/config.schema.yaml" in there and there <= installed

@@ -1,5 +1,7 @@
 import subprocess
 import sys
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Annotation, Text
 
-from decode import figure, front_plot, funnel_plot, labels, learning_plot, measurements, published_plot
-from formats.errors import UserError
-from formats.files import write_json
+from common.errors import UserError
+from common.files import write_json
+from formats import best_model, measurement, selection
+from formats.spread import Spread
+from report import figure, front, funnel, labels, published, training
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 TIMED = "test_2016_flickr"
@@ -19,16 +23,16 @@ SPEED = "source_words_per_second"
 
 @pytest.fixture(scope="module")
 def timed():
-    return measurements.of_test_set(measurements.read(FIXTURE), TIMED)
+    return selection.of_test_set(measurement.read(FIXTURE), TIMED)
 
 
 def with_int16(records):
     """As many points as a whole study has: int16 between the other types."""
     made = []
     for record in records:
-        if record["engine"] == "ctranslate2" and record["compute_type"] == "float32":
-            faster = {key: record[key] * 1.2 for key in (SPEED, f"{SPEED}_min", f"{SPEED}_max")}
-            made.append(record | faster | {"compute_type": "int16", "effective_compute_type": "int16"})
+        if record.engine == "ctranslate2" and record.compute_type == "float32":
+            faster = Spread(*(1.2 * speed for speed in record.spread(SPEED)))
+            made.append(replace(record, compute_type="int16", effective_compute_type="int16", **faster.fields(SPEED)))
     return records + made
 
 
@@ -42,113 +46,123 @@ def text_box(text):
 
 
 def run(module, *arguments):
-    call = [sys.executable, "-m", f"decode.{module}", *map(str, arguments)]
+    call = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
 # Fronts
 
 
+@pytest.mark.slow
 def test_every_point_has_a_name_that_covers_nothing(timed):
     shown = with_int16(timed)
-    picture = front_plot.draw(shown)
+    picture = front.draw(shown)
     picture.draw_without_rendering()
     top, *panels = picture.axes
     named = sorted(text.get_text() for axes in panels for text in names(axes))
-    near = [record for system in measurements.systems(shown) for record in front_plot.near(shown, system)]
-    assert named == sorted(front_plot.name(record) for record in near)
-    assert len(names(top)) == len(front_plot.headings(shown))
+    near = [record for system in selection.systems(shown) for record in front.near(shown, system)]
+    assert named == sorted(front.name(record) for record in near)
+    assert len(names(top)) == len(front.headings(shown))
     for axes in picture.axes:
         boxes = np.array([text_box(text) for text in names(axes)])
         assert labels.overlap(boxes, boxes).sum() == pytest.approx(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1).sum())
-        drawn = shown if axes is top else front_plot.near(shown, axes.get_title(loc="left").split(":")[0])
-        points = axes.transData.transform([(record[SPEED], record["bleu"]) for record in drawn])
+        drawn = shown if axes is top else front.near(shown, axes.get_title(loc="left").split(":")[0])
+        points = axes.transData.transform([(record.source_words_per_second, record.bleu) for record in drawn])
         assert not labels.inside(points, boxes).any()
 
 
 @pytest.mark.parametrize(
     "keep",
     [
-        lambda r: r["system"] in {"teacher", "deep"},
-        lambda r: not r["vocabulary_map"],
-        lambda r: r["engine"] == "opennmt-tf",
-        lambda r: r["engine"] == "ctranslate2",
-        lambda r: r["system"] == "tiny" and r["beam_size"] == 1 and r["compute_type"] == "int8",
+        lambda r: r.system in {"teacher", "deep"},
+        lambda r: not r.vocabulary_map,
+        lambda r: r.engine == "opennmt-tf",
+        lambda r: r.engine == "ctranslate2",
+        lambda r: r.system == "tiny" and r.beam_size == 1 and r.compute_type == "int8",
     ],
     ids=["two systems", "no map", "baselines only", "no baseline", "two points"],
 )
 def test_whatever_was_measured_is_drawn(timed, keep):
     records = [record for record in timed if keep(record)]
-    assert len(front_plot.draw(records).axes) == 1 + len(measurements.systems(records))
+    assert len(front.draw(records).axes) == 1 + len(selection.systems(records))
 
 
+@pytest.mark.slow
 def test_a_ring_marks_the_best_model_where_it_is_shown(timed):
-    best = measurements.best(timed)
-    picture = front_plot.draw(timed, best=best)
-    rings = [(axes, line) for axes in picture.axes for line in axes.lines if line.get_markersize() == front_plot.RING]
-    assert [tuple(line.get_xydata()[0]) for _, line in rings] == [(best[SPEED], best["bleu"])] * 2
-    assert rings[1][0].get_title(loc="left").startswith(f"{best['system']}:")
-    assert f"Ring: the best model, {measurements.RULE}." in picture.get_supxlabel()
-    other = front_plot.draw([record for record in timed if record["role"] == "teacher"], best=best)
-    assert "Ring" not in other.get_supxlabel()
+    best = best_model.best(timed)
+    picture = front.draw(timed)
+    rings = [(axes, line) for axes in picture.axes for line in axes.lines if line.get_markersize() == front.RING]
+    assert [tuple(line.get_xydata()[0]) for _, line in rings] == [(best.source_words_per_second, best.bleu)] * 2
+    assert rings[1][0].get_title(loc="left").startswith(f"{best.system}:")
+    assert f"Ring: the best model, {best_model.RULE}." in picture.get_supxlabel()
+    teachers = front.draw([record for record in timed if record.role == "teacher"])
+    assert "Ring" not in teachers.get_supxlabel()
+    # On another test set the best model is the same, but it may not have been decoded there.
+    elsewhere = [replace(record, test_set="other") for record in timed if record is not best]
+    assert "Ring" not in front.draw(timed + elsewhere, "other").get_supxlabel()
+    assert "Ring" in front.draw(elsewhere + timed, "other").get_supxlabel()
 
 
 def test_one_point(timed):
-    assert len(front_plot.draw(timed[:1]).axes) == 2
+    assert len(front.draw(timed[:1]).axes) == 2
 
 
-@pytest.mark.parametrize("draw", [front_plot.draw, published_plot.draw])
+@pytest.mark.parametrize("draw", [front.draw, published.draw])
 def test_nothing_to_draw(timed, draw):
     with pytest.raises(UserError, match="no measurement has both BLEU and a speed"):
-        draw([record | {"bleu": None} for record in timed])
+        draw([replace(record, bleu=None) for record in timed])
 
 
 def test_bars_go_from_the_slowest_run_to_the_fastest_in_units_of_the_axis(timed):
-    record = timed[0] | {SPEED: 100.0, f"{SPEED}_min": 90.0, f"{SPEED}_max": 120.0, "tenfold": 1000.0}
-    assert front_plot.Plot([record], SPEED, "x").spread(record) == [[10.0], [20.0]]
-    assert front_plot.Plot([record], "tenfold", "x").spread(record) == [[100.0], [200.0]]
+    record = replace(timed[0], **Spread(100.0, 90.0, 120.0).fields(SPEED))
+    assert front.Plot([record], attrgetter(SPEED), "x").spread(record) == [[10.0], [20.0]]
+    assert front.Plot([record], lambda _: 1000.0, "x").spread(record) == [[100.0], [200.0]]
 
 
 def test_equal_input_gives_equal_bytes(timed, tmp_path):
-    few = [record for record in timed if record["system"] == "teacher"]
+    few = [record for record in timed if record.system == "teacher"]
     paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for path in paths:
-        figure.save(front_plot.draw(few), path)
+        figure.save(front.draw(few), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_published_systems_stand_beside_ours_on_a_front_of_their_own(timed):
-    (axes,) = published_plot.draw(timed).axes
-    systems = published_plot.published()
-    grey = [line for line in axes.lines if line.get_color() == published_plot.GREY]
+    (axes,) = published.draw(timed).axes
+    systems = published.published()
+    grey = [line for line in axes.lines if line.get_color() == published.GREY]
     assert sorted(tuple(line.get_xydata()[0]) for line in grey[:-1]) == sorted(system.place for system in systems)
     steps = grey[-1].get_xydata()
     assert (steps[1:, 0] >= steps[:-1, 0]).all() and (steps[1:, 1] <= steps[:-1, 1]).all()
     ours = {text.get_text() for text in names(axes) if not text.get_text().startswith("(")}
-    assert ours and ours <= {record["system"] for record in timed}
+    assert ours and ours <= {record.system for record in timed}
 
 
+@pytest.mark.slow
 def test_the_picture_of_cost_says_whose_prices_it_has_and_the_picture_of_speed_has_none(timed):
-    picture = published_plot.draw(timed)
+    picture = published.draw(timed)
     title = picture.axes[0].get_title(loc="left")
     assert "Junczys-Dowmunt et al. 2018, for this picture only" in title
     assert "m5.large 0.102, p3.2xlarge 3.259 USD an hour" in title
-    assert timed[0]["cpu"] in picture.get_supxlabel() and "priced as the paper's m5.large" in picture.get_supxlabel()
-    assert "USD" not in front_plot.draw(timed).get_supxlabel()
+    assert timed[0].cpu in picture.get_supxlabel() and "priced as the paper's m5.large" in picture.get_supxlabel()
+    assert "USD" not in front.draw(timed).get_supxlabel()
 
 
-@pytest.mark.parametrize("module", ["front_plot", "published_plot"])
-def test_front_command_line(module, tmp_path):
-    done = run(module, "--measurements", FIXTURE, "--test-set", TIMED, "--output", tmp_path / "front.svg")
+@pytest.mark.parametrize("name", ["front_speed", "published"])
+@pytest.mark.slow
+def test_front_command_line(name, tmp_path):
+    done = run("report", name, "--input", FIXTURE, "--test-set", TIMED, "--output", tmp_path / "front.svg")
     assert done.returncode == 0 and done.stderr == ""
     assert (tmp_path / "front.svg").read_text().startswith("<?xml")
-    done = run(module, "--measurements", FIXTURE, "--test-set", "wmt", "--output", tmp_path / "x.svg")
+    run("report", name, "--input", FIXTURE, "--output", tmp_path / "first.svg")  # the first test set is the timed one
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "front.svg").read_bytes()
+    done = run("report", name, "--input", FIXTURE, "--test-set", "wmt", "--output", tmp_path / "x.svg")
     assert done.returncode == 1 and "error: nothing was measured on the test set wmt" in done.stderr
 
 
 def test_a_format_that_is_not_written(tmp_path):
     with pytest.raises(UserError, match=r"x.pdf: pictures are written as .svg or .png"):
-        figure.save(learning_plot.draw([LEARNING]), tmp_path / "x.pdf")
+        figure.save(training.draw([LEARNING]), tmp_path / "x.pdf")
 
 
 # Styles
@@ -202,20 +216,20 @@ LEARNING = {
 
 def test_learning_curves_have_one_colour_for_all_seeds(tmp_path):
     seeds = [LEARNING | {"system": f"deep-seed{seed}"} for seed in (1, 2)]
-    picture = learning_plot.draw([LEARNING, *seeds, LEARNING | {"system": "narrow"}])
+    picture = training.draw([LEARNING, *seeds, LEARNING | {"system": "narrow"}])
     loss, quality = picture.axes
     assert [list(line.get_ydata()) for line in loss.lines] == [[6.0, 4.0]] * 4
     assert quality.get_ylabel() == "BLEU" and list(quality.lines[0].get_ydata()) == [5.0]
     colors = [line.get_color() for line in loss.lines]
     assert colors[1] == colors[2] and len(set(colors)) == 3
-    figure.save(learning_plot.draw([LEARNING | {"training": [], "validation": []}]), tmp_path / "empty.png")
+    figure.save(training.draw([LEARNING | {"training": [], "validation": []}]), tmp_path / "empty.png")
 
 
 @pytest.mark.parametrize("content", [[], {"system": "x"}, "text"])
 def test_no_learning_curve(tmp_path, content):
     write_json(tmp_path / "learning.json", content)
     with pytest.raises(UserError, match="not a learning curve"):
-        learning_plot.read(tmp_path / "learning.json")
+        training.read(tmp_path / "learning.json")
 
 
 # Cleaning funnel
@@ -227,7 +241,7 @@ def corpus(**values):
 
 
 def test_funnel_writes_every_count():
-    picture = funnel_plot.draw([corpus(), corpus(dropped={"duplicate": 0, "new_reason": 10})])
+    picture = funnel.draw([corpus(), corpus(dropped={"duplicate": 0, "new_reason": 10})])
     texts = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert texts == [
         *["990 of 1,000 lines kept (99.00%)"] * 2,
@@ -237,8 +251,8 @@ def test_funnel_writes_every_count():
 
 
 def test_many_reasons_stay_in_their_panel():
-    counts = corpus(dropped={reason: 12345 for reason in funnel_plot.REASONS})
-    picture = funnel_plot.draw([counts, counts])
+    counts = corpus(dropped={reason: 12345 for reason in funnel.REASONS})
+    picture = funnel.draw([counts, counts])
     picture.draw_without_rendering()
     right = picture.axes[1]
     assert right.get_window_extent().width > picture.bbox.width / 3
@@ -246,19 +260,19 @@ def test_many_reasons_stay_in_their_panel():
 
 
 def test_bars_are_as_long_as_their_counts():
-    left, right = funnel_plot.draw([corpus()]).axes
+    left, right = funnel.draw([corpus()]).axes
     assert sum(patch.get_width() for patch in left.patches) == 1000
     assert sum(patch.get_width() for patch in right.patches) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("counts", [corpus(dropped={}), corpus(lines_in=0, lines_out=0, dropped={"empty": 0})])
 def test_nothing_dropped(counts, tmp_path):
-    picture = funnel_plot.draw([counts])
+    picture = funnel.draw([counts])
     assert picture.axes[1].texts[0].get_text() == "dropped: none"
     figure.save(picture, tmp_path / "funnel.svg")
 
 
 def test_no_counts(tmp_path):
     write_json(tmp_path / "x.json", {"name": "x"})
-    done = run("funnel_plot", "--counts", tmp_path / "x.json", "--output", tmp_path / "x.svg")
+    done = run("report", "funnel", "--input", tmp_path / "x.json", "--output", tmp_path / "x.svg")
     assert done.returncode == 1 and "not the counts of a cleaned corpus" in done.stderr

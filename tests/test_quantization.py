@@ -4,12 +4,15 @@ import struct
 
 import numpy as np
 import pytest
+from measured import measured
 from models import folders
 
-from export import quantization, weights
+from common.errors import UserError
+from export import quantization
 from export.convert import load
+from formats import ctranslate2_model
 from formats.conversion import Converter
-from formats.errors import UserError
+from report import quantization as quantization_report
 
 
 @pytest.fixture(scope="module")
@@ -24,36 +27,36 @@ def converted(tmp_path_factory):
 
 def test_the_weights_are_those_of_the_checkpoint(converted):
     model = load(folders()["opennmt-tf"])
-    ours = weights.read(converted["float32"])
+    ours = ctranslate2_model.arrays(converted["float32"])
     embeddings = model.features_inputter.embedding.numpy()
     assert any(array.shape == embeddings.shape and np.array_equal(array, embeddings) for array in ours.values())
     assert sum(array.size for array in ours.values() if array.ndim > 1) > 10_000
 
 
 def test_errors_are_those_of_the_formula(converted):
-    exact = weights.read(converted["float32"])
+    exact = ctranslate2_model.arrays(converted["float32"])
     name = next(name for name in exact if name.endswith("linear_0/weight"))
     weight = exact[name].astype(np.float64)
     scales = {"int8": 127 / np.abs(weight).max(axis=1, keepdims=True), "int16": 1024 / np.abs(weight).max()}
     for kind, scale in scales.items():
         expected = np.linalg.norm(weight - np.rint(weight * scale) / scale) / np.linalg.norm(weight)
-        found = quantization.errors(exact, weights.read(converted[kind]))
+        found = quantization.errors(exact, ctranslate2_model.arrays(converted[kind]))
         assert found[name] == pytest.approx(expected, rel=1e-3)
         together = found.pop("all")
         assert min(found.values()) < together < max(found.values())
-    errors = {kind: quantization.errors(exact, weights.read(converted[kind]))["all"] for kind in converted}
+    errors = {kind: quantization.errors(exact, ctranslate2_model.arrays(converted[kind]))["all"] for kind in converted}
     assert errors["float32"] == 0 < errors["float16"] < errors["int16"] < errors["int8"] < 0.05
 
 
 def test_the_table_has_every_matrix_and_type(converted):
-    exact = weights.read(converted["float32"])
-    table = {kind: quantization.errors(exact, weights.read(converted[kind])) for kind in ("int16", "int8")}
-    text = quantization.markdown(table, [], [])
+    exact = ctranslate2_model.arrays(converted["float32"])
+    table = {kind: quantization.errors(exact, ctranslate2_model.arrays(converted[kind])) for kind in ("int16", "int8")}
+    text = quantization_report.table(quantization_report.Rounded(table, [], []))
     assert all(name in text for name in table["int8"]) and "int8, %" in text
 
 
 def test_another_models_weights_are_refused(converted):
-    exact = weights.read(converted["float32"])
+    exact = ctranslate2_model.arrays(converted["float32"])
     other = {name: array[1:] for name, array in exact.items() if array.ndim}
     with pytest.raises(UserError, match="are not the same in both models"):
         quantization.errors(exact, other)
@@ -64,21 +67,21 @@ def test_a_damaged_model_is_named(converted, tmp_path, kept):
     data = (converted["int8"] / "model.bin").read_bytes()
     (tmp_path / "model.bin").write_bytes(data[: kept if isinstance(kept, int) else int(kept * len(data))])
     with pytest.raises(UserError, match=r"model\.bin: not a model of CTranslate2, cut off or damaged"):
-        weights.read(tmp_path)
+        ctranslate2_model.arrays(tmp_path)
 
 
 def one_matrix(folder, kind, array):
     """A file of CTranslate2's format, byte by byte: PyTorch, which makes bfloat16, is no dependency."""
     spec, name = (struct.pack("H", len(text) + 1) + text + b"\0" for text in (b"Spec", b"w"))
     shape = struct.pack("=B2IBI", 2, *array.shape, kind, array.nbytes)
-    data = struct.pack("I", weights.VERSION) + spec + struct.pack("II", 1, 1) + name + shape + array.tobytes()
+    data = struct.pack("I", ctranslate2_model.VERSION) + spec + struct.pack("II", 1, 1) + name + shape + array.tobytes()
     (folder / "model.bin").write_bytes(data + struct.pack("I", 0))
 
 
 def test_bfloat16_is_read_in_float32(tmp_path):
     exact = np.array([[1.5, -2.25, 3], [0.15625, 0, -1024]], np.float32)
     one_matrix(tmp_path, 5, (exact.view(np.uint32) >> 16).astype(np.uint16))
-    found = weights.read(tmp_path)
+    found = ctranslate2_model.arrays(tmp_path)
     assert found["w"].dtype == np.float32 and np.array_equal(found["w"], exact)
     assert quantization.errors({"w": exact}, found) == {"w": 0, "all": 0}
 
@@ -86,24 +89,30 @@ def test_bfloat16_is_read_in_float32(tmp_path):
 def test_a_type_of_the_future_is_named(tmp_path):
     one_matrix(tmp_path, 6, np.zeros((1, 1), np.float32))
     with pytest.raises(UserError, match=r"w has type 6, this can read 0, 1, 2, 3, 4, 5"):
-        weights.read(tmp_path)
+        ctranslate2_model.arrays(tmp_path)
 
 
 def test_another_version_of_the_format_is_named(converted, tmp_path):
     data = (converted["int8"] / "model.bin").read_bytes()
     (tmp_path / "model.bin").write_bytes(b"\x07\0\0\0" + data[4:])
     with pytest.raises(UserError, match="has version 7 of CTranslate2's format"):
-        weights.read(tmp_path)
+        ctranslate2_model.arrays(tmp_path)
 
 
 def test_scores_say_which_cpu_and_whether_products_are_exact():
-    record = {"compute_type": "int8", "effective_compute_type": "int8_float32", "cpu": "A", "isa": "avx2", "bleu": 28.4}
-    record |= {"model_bytes": 1000, "source_words_per_second": 99.6, "test_set": "t", "library": "oneDNN"}
+    record = {"effective_compute_type": "int8_float32", "cpu": "A", "isa": "avx2", "bleu": 28.4}
+    record |= {"model_bytes": 1000, "source_words_per_second": 99.6, "library": "oneDNN"}
     exact = {"compute_type": "int8", "environment": {"CT2_USE_MKL": "1"}, "int8_saturates": False, "bleu": 28.93}
-    told = quantization.scores([record | {"int8_saturates": True}, record | {"int8_saturates": None}], [exact])
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines()[2:]]
-    assert rows == [
-        ["int8", "int8_float32", "A (avx2)", "oneDNN", "saturate", "28.40", "1,000", "100"],
-        ["int8", "int8_float32", "A (avx2)", "oneDNN", "–", "28.40", "1,000", "100"],
-        ["int8", "int8", "as with VNNI", "`CT2_USE_MKL=1`", "exact", "28.93", "–", "–"],
-    ]
+    both = [measured(**record, int8_saturates=saturates) for saturates in (True, None)]
+    cells = [list(row.values()) for row in quantization_report.scores(both, [exact])]
+    text = quantization_report.table(quantization_report.Rounded({"int8": {"all": 0.01}}, both, [exact]))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "int8 " in line[:7]]
+    assert (
+        rows
+        == cells
+        == [
+            ["int8", "int8_float32", "A (avx2)", "oneDNN", "saturate", "28.40", "1,000", "100"],
+            ["int8", "int8_float32", "A (avx2)", "oneDNN", "–", "28.40", "1,000", "100"],
+            ["int8", "int8", "as with VNNI", "`CT2_USE_MKL=1`", "exact", "28.93", "–", "–"],
+        ]
+    )

@@ -7,8 +7,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.errors import UserError
 from formats import batches, records
-from formats.errors import UserError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 PAIRS = st.lists(st.tuples(TEXT.map(records.sentence), TEXT.map(records.sentence)))

@@ -1,3 +1,5 @@
+"""Epochs: exact shares, no pair twice before all others, equal bytes for equal seeds; wrong arguments in one line."""
+
 import resource
 import subprocess
 import sys
@@ -9,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill import permutation, sample
+from common.files import read_json
+from corpora import permutation
 from formats import records
-from formats.files import read_json
+from train import sample
 
 WEIGHTS = st.lists(st.integers(1, 50), min_size=1, max_size=5)
 SEEDS = st.integers(0, 2**32)
@@ -48,35 +51,35 @@ def epoch(folder, corpora, weights, pairs, seed, number=1):
 
 @given(st.integers(1, 5000), st.integers())
 def test_a_permutation_has_every_number_once(size, seed):
-    found = permutation.places(np.arange(size), size, permutation.keys(seed, "x"))
-    assert sorted(found.tolist()) == list(range(size))
+    places = permutation.places(np.arange(size), size, permutation.keys(seed, "x"))
+    assert sorted(places.tolist()) == list(range(size))
 
 
 @pytest.mark.parametrize("size", [2, 5, 16, 100])
 def test_a_permutation_puts_every_number_anywhere(size):
-    times = 4000
-    found = np.array([permutation.places(np.arange(size), size, permutation.keys(key)) for key in range(times)])
+    trials = 4000
+    places = np.array([permutation.places(np.arange(size), size, permutation.keys(key)) for key in range(trials)])
     for number in range(size):
-        counts = np.bincount(found[:, number], minlength=size)
-        assert (abs(counts - times / size) < 5 * (times / size) ** 0.5).all()
-    neighbours = np.mean(found[:, 0] < found[:, 1])
-    assert abs(neighbours - 0.5) < 5 * 0.5 / times**0.5
+        counts = np.bincount(places[:, number], minlength=size)
+        assert (abs(counts - trials / size) < 5 * (trials / size) ** 0.5).all()
+    ascending = np.mean(places[:, 0] < places[:, 1])
+    assert abs(ascending - 0.5) < 5 * 0.5 / trials**0.5
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 200), SEEDS)
 def test_an_epoch_is_what_its_json_says(folder, shapes, pairs, seed):
     corpora = [corpus(folder, f"c{number}", size) for number, (size, _) in enumerate(shapes)]
     weights = [weight for _, weight in shapes]
-    mixture, about = epoch(folder, corpora, weights, pairs, seed)
+    mixture, info = epoch(folder, corpora, weights, pairs, seed)
     assert len(mixture) == pairs
     drawn = Counter(source.split()[0] for source, _ in mixture)
     shares = sample.shares(pairs, weights)
-    assert [row["drawn"] for row in about["corpora"]] == shares
+    assert [row["drawn"] for row in info["corpora"]] == shares
     assert {f"c{number}": share for number, share in enumerate(shares) if share} == drawn
     times = Counter(mixture)
     for number, (size, _) in enumerate(shapes):
-        often = {times[(f"c{number} {line}", "x")] for line in range(size)}
-        assert max(often) - min(often) <= 1 or shares[number] < size
+        repeats = {times[(f"c{number} {line}", "x")] for line in range(size)}
+        assert max(repeats) - min(repeats) <= 1 or shares[number] < size
 
 
 @given(st.integers(1, 60), st.integers(1, 25), st.integers(1, 8), SEEDS)
@@ -84,11 +87,11 @@ def test_no_pair_comes_again_before_all_others_have_come(folder, size, share, ep
     path = corpus(folder, "a", size)
     seen = Counter()
     for number in range(1, epochs + 1):
-        mixture, about = epoch(folder, [path], [1], share, seed, number)
+        mixture, info = epoch(folder, [path], [1], share, seed, number)
         seen.update(mixture)
-        often = [seen[(f"a {line}", "x")] for line in range(size)]
-        assert max(often) - min(often) <= 1
-        assert about["corpora"][0]["passes"] == round(number * share / size, 3)
+        repeats = [seen[(f"a {line}", "x")] for line in range(size)]
+        assert max(repeats) - min(repeats) <= 1
+        assert info["corpora"][0]["passes"] == round(number * share / size, 3)
 
 
 def test_epochs_differ_and_are_drawn_by_themselves(tmp_path):
@@ -100,10 +103,10 @@ def test_epochs_differ_and_are_drawn_by_themselves(tmp_path):
 
 def test_buckets_change_nothing(tmp_path):
     paths = [corpus(tmp_path, "a", 500), corpus(tmp_path, "b", 50)]
-    whole = epoch(tmp_path, paths, [1, 1], 300, 7)
+    in_one_bucket = epoch(tmp_path, paths, [1, 1], 300, 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample, "BUCKET_PAIRS", 17)
-        assert epoch(tmp_path, paths, [1, 1], 300, 7) == whole
+        assert epoch(tmp_path, paths, [1, 1], 300, 7) == in_one_bucket
 
 
 def test_corpora_are_mixed_evenly(tmp_path):
@@ -113,19 +116,18 @@ def test_corpora_are_mixed_evenly(tmp_path):
 
 
 def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "distill.sample", *map(str, arguments)], capture_output=True, text=True
-    )
+    return subprocess.run([sys.executable, "-m", "train.sample", *map(str, arguments)], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(tmp_path):
     corpora = [corpus(tmp_path, "a", 700), corpus(tmp_path, "b", 90)]
     outputs = [tmp_path / f"{name}.tsv.zst" for name in ("one", "two", "three")]
     for seed, output in zip((1, 1, 2), outputs, strict=True):
-        common = ("--corpora", *corpora, "--weights", "5", "2", "--pairs", "700", "--seed", seed, "--output", output)
-        assert run(*common).returncode == 0
-    one, two, three = (output.read_bytes() for output in outputs)
-    assert one == two != three
+        options = ("--corpora", *corpora, "--weights", "5", "2", "--pairs", "700", "--seed", seed, "--output", output)
+        assert run(*options).returncode == 0
+    first, same_seed, other_seed = (output.read_bytes() for output in outputs)
+    assert first == same_seed != other_seed
     assert read_json(tmp_path / "one.json") == read_json(tmp_path / "two.json")
     assert [row["drawn"] for row in read_json(tmp_path / "one.json")["corpora"]] == [500, 200]
     names = {name.name for name in tmp_path.iterdir()}

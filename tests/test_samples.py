@@ -1,6 +1,7 @@
 import html
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode import measurements, page, samples
-from formats import records
-from formats.errors import UserError
-from formats.files import read_json, write_json, write_text
+from common.errors import UserError
+from common.files import read_json, write_json, write_text
+from formats import best_model, measurement, records
+from report import samples, study_page
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 LINES = 50
@@ -55,7 +56,7 @@ def chosen(study, count=20, seed=1):
 
 
 def run(module, *arguments):
-    call = [sys.executable, "-m", f"decode.{module}", *map(str, arguments)]
+    call = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
@@ -109,11 +110,11 @@ def test_html_and_markdown_show_every_sentence_and_escape(study):
 def test_samples_command_line(study):
     outputs = [study / f"out/samples{suffix}" for suffix in (".md", ".html", ".json")]
     common = ["--test-set", f"test={study}/test.tsv.zst", "--outputs", f"deep={study}/deep.txt", "--count", 3]
-    assert run("samples", *common, "--output", *outputs).returncode == 0
+    assert run("report.samples", *common, "--output", *outputs).returncode == 0
     assert [len(read_json(outputs[2])["samples"]), outputs[0].read_text().count("| source |")] == [3, 3]
-    done = run("samples", *common, "--output", study / "x.pdf")
+    done = run("report.samples", *common, "--output", study / "x.pdf")
     assert done.returncode == 1 and "samples are written as .md, .html or .json" in done.stderr
-    done = run("samples", "--test-set", "test.tsv.zst", "--outputs", "a=b", "--output", study / "x.md")
+    done = run("report.samples", "--test-set", "test.tsv.zst", "--outputs", "a=b", "--output", study / "x.md")
     assert done.returncode == 2 and "not of the form name=path" in done.stderr
 
 
@@ -121,7 +122,7 @@ def test_samples_command_line(study):
 
 
 def render(folder, *options):
-    done = run("page", "--measurements", FIXTURE, *options, "--output", folder / "report.html")
+    done = run("report.study_page", "--measurements", FIXTURE, *options, "--output", folder / "report.html")
     assert (done.returncode, done.stderr) == (0, "")
     return (folder / "report.html").read_text()
 
@@ -131,7 +132,7 @@ def test_page_from_measurements_alone(tmp_path):
     shown = "".join(Outline(text).text)
     assert "deep-control" in shown and "test_2017_flickr" in shown and "tok:13a" in shown
     assert "distillation and 44,929 more sentences" in Outline(text).text
-    assert measurements.RULE in shown and "best model, deep, int8 greedy map" in shown
+    assert best_model.RULE in shown and "best model, deep, int8 greedy map" in shown
     assert not {"Training", "Cleaning", "Times"} & set(Outline(text).text)
 
 
@@ -159,10 +160,18 @@ def test_times_add_shards_and_leave_out_what_took_no_time(tmp_path):
     (tmp_path / "translate_2-of-2.tsv").write_text(f"{head}20.5\t0:00:20\t200\n")
     (tmp_path / "train.tsv").write_text(f"{head}60.0\t0:01:00\tNA\n")
     (tmp_path / "short.tsv").write_text(f"{head}0.1\t0:00:00\t-\n")
-    assert page.times(tmp_path) == [("train", 60.0, 0.0), ("translate", 50.5, 200.0)]
+    assert study_page.times(tmp_path) == [("train", 60.0, 0.0), ("translate", 50.5, 200.0)]
+
+
+def test_conditions_are_told_as_in_the_records():
+    records = measurement.read(FIXTURE)
+    assert study_page.shared(records, "cores") == "[0]" and study_page.shared(records, "forced_isa") is None
+    other = [*records, replace(records[0], cores=(0, 1), workers=2)]
+    assert study_page.shared(other, "cores") == "[0], [0, 1]" and study_page.shared(other, "workers") == "1, 2"
 
 
 def test_a_picture_that_browsers_do_not_show(tmp_path):
     (tmp_path / "front.pdf").touch()
-    done = run("page", "--measurements", FIXTURE, "--fronts", tmp_path / "front.pdf", "--output", tmp_path / "x.html")
+    options = ["--measurements", FIXTURE, "--fronts", tmp_path / "front.pdf"]
+    done = run("report.study_page", *options, "--output", tmp_path / "x.html")
     assert done.returncode == 1 and "front.pdf: pictures on the page are .svg or .png" in done.stderr

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from models import folders, sentences
 
-from decode import elsewhere
-from formats import cpu, records
+from common import cpu
+from formats import records
+from measure import elsewhere
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # what a CPU without VNNI would do
@@ -96,7 +97,7 @@ def test_who_decodes_where_products_saturate_is_told():
 def test_a_measurement_says_whether_it_saturated(tmp_path):
     records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(3)))
     core = str(min(os.sched_getaffinity(0)))
-    call = [sys.executable, "-m", "decode.measure", "--model", str(folders()["int8"]), "--cores", core]
+    call = [sys.executable, "-m", "measure.run", "--model", str(folders()["int8"]), "--cores", core]
     call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", str(tmp_path / "run.json")]
     subprocess.run(call, env=os.environ | LIMITED, check=True)
     run = json.loads((tmp_path / "run.json").read_text())
@@ -105,6 +106,7 @@ def test_a_measurement_says_whether_it_saturated(tmp_path):
 
 @pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
 @pytest.mark.parametrize("here", [True, False])
+@pytest.mark.slow
 def test_the_other_way_of_computing_is_tried(tmp_path, monkeypatch, here):
     monkeypatch.setattr(cpu, "int8_saturates", lambda: here)
     records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(4)))

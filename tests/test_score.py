@@ -9,13 +9,14 @@ import time
 
 import numpy as np
 import pytest
+from measured import measured
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
-from decode import score
-from formats import records
-from formats.errors import UserError
-from formats.files import write_json
+from common.errors import UserError
+from common.files import write_json
+from formats import measurement, records
+from measure import score
 
 GENERATOR = random.Random(1)
 TEXT = "der die das ein eine Hund Katze Mann läuft sitzt springt, und auf im Gras Wasser. rot groß 3,5 schnell"
@@ -42,14 +43,13 @@ def study(tmp_path):
     (tmp_path / "decoding").mkdir()
     for name, lines in OUTPUTS.items():
         (tmp_path / f"decoding/{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    common = {"engine": "ctranslate2", "beam_size": 4, "vocabulary_map": False, "test_set": "t"}
     rows = [
         {"system": "teacher", "role": "teacher", "compute_type": "float32", "output": "good.txt"},
         {"system": "teacher", "role": "teacher", "compute_type": "int8", "output": "good.txt"},
         {"system": "tiny", "role": "student", "student": "tiny", "compute_type": "int8", "output": "similar.txt"},
         {"system": "tiny-original", "role": "control", "student": "tiny", "compute_type": "int8", "output": "bad.txt"},
     ]
-    (tmp_path / "decoding/all.json").write_text(json.dumps([common | row for row in rows]))
+    measurement.write(tmp_path / "decoding/all.json", [measured(beam_size=4, **row) for row in rows])
 
     def run(*options):
         sys.argv = ["score", "--records", f"{tmp_path}/decoding/all.json", "--test-sets", f"t={tmp_path}/t.tsv.zst"]

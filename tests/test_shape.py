@@ -1,4 +1,4 @@
-"""Shapes: those of the papers, to the parameter, and models that OpenNMT-tf builds of them."""
+"""Shapes: their numbers of parameters, compared with the papers and with the models that OpenNMT-tf builds."""
 
 import pytest
 
@@ -13,7 +13,7 @@ PAPER = {  # table 3 of the WNGT 2020 paper
 
 
 def built(values, entries, folder):
-    """Parameters of the model that OpenNMT-tf builds; it adds <unk> to the vocabulary."""
+    """The number of parameters of the model that OpenNMT-tf builds; it adds <unk> to the vocabulary."""
     import opennmt
 
     (folder / "model_description.py").write_text(shape(values).model_description(0.1))
@@ -27,11 +27,13 @@ def built(values, entries, folder):
 
 
 @pytest.mark.parametrize("name", PAPER)
+@pytest.mark.slow
 def test_parameters_are_those_of_the_paper(name, tmp_path):
     assert built(registry()[name], 32_000, tmp_path) == PAPER[name] == shape(registry()[name]).parameters(32_000)
 
 
 @pytest.mark.parametrize("name", registry())
+@pytest.mark.slow
 def test_opennmt_builds_every_shape(name, tmp_path):
     values = registry()[name]
     small = {"units": 64, "ffn_units": 96, "embedding_units": 48}  # the same wiring, in a fraction of the memory
@@ -60,6 +62,6 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
           "bidirectional": True}, "cannot be halved"),
     ],
 )  # fmt: skip
-def test_shapes_that_make_no_sense(values, message):
+def test_invalid_shapes_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
         shape(values)

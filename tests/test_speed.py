@@ -4,32 +4,28 @@ import itertools
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from models import folders, sentences
 
-from decode import (
-    end_to_end,
-    end_to_end_plot,
-    end_to_end_table,
-    ladder,
-    ladder_plot,
-    ladder_table,
-    machine,
-    scaling,
-    scaling_plot,
-    scaling_table,
-    score,
-    speed,
-    tune,
-)
+from common import cpu, machine
+from common.errors import UserError
+from common.files import read_json, write_json
+from decode import tuned
 from decode.engines import Search, load
-from decode.translate import Translator
-from formats import cpu, records
-from formats.errors import UserError
-from formats.files import read_json, write_json
+from decode.translator import Translator
+from experiments import end_to_end, ladder, scaling
+from formats import measurement, records
+from measure import score
+from report import __main__ as report
+from report import end_to_end as end_to_end_report
+from report import ladder as ladder_report
+from report import scaling as scaling_report
+from report import speed
+
+pytestmark = pytest.mark.slow
 
 SOURCES = sentences(6, seed=4)
 
@@ -37,13 +33,13 @@ SOURCES = sentences(6, seed=4)
 @pytest.fixture
 def two_cores(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
-    monkeypatch.setattr(tune, "isa", lambda *_: "AVX512")
+    monkeypatch.setattr(tuned, "isa", lambda *_: "AVX512")
     monkeypatch.setattr(machine, "packs", lambda: True)
 
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Measurements in place of those of decode.measure; returns their commands.
+    """Measurements in place of those of measure.run; returns their commands.
 
     The first run takes 1 s and the second one 2 s on one core, divided by workers and, half as well, by threads; with
     batches of 1,024 tokens a fifth less. The baseline takes ten and twenty times as long, and each of them has to be
@@ -56,7 +52,7 @@ def made_up(monkeypatch):
         return call[call.index(name) + 1] if name in call else default
 
     def measured(call, **options):
-        if "decode.measure" not in call:
+        if "measure.run" not in call:
             return real(call, **options)
         calls.append(call)
         output = Path(option(call, "--output"))
@@ -109,7 +105,7 @@ def run(module, folder, *options):
     sys.argv = ["score", "--records", str(folder / "x.json"), *test_sets, "--target-language", "de"]
     sys.argv += ["--samples", "2", "--output", str(folder / "scored.json")]
     score.main()
-    return read_json(folder / "scored.json")
+    return measurement.read(folder / "scored.json")
 
 
 def models(of):
@@ -133,17 +129,17 @@ def test_every_rung_has_one_switch_more(two_cores):
     engine = {"model", "baseline", "packed", "isa"}
     one_each = ["isa", "model", "sorting", "packed", "vocabulary_map", "overlap"]
     assert differences(found.values()) == [{"beam_size"}, engine, *({name} for name in one_each)]
-    assert set(ladder_table.PAPER) < set(found)
+    assert set(ladder_report.PAPER) < set(found)
     assert [name for name, rung in found.items() if rung.isa == "AVX2"] == ["CTranslate2 held to AVX2"]
     last = found[ladder.OVERLAPPING]
     assert last.isa == "AVX512" and last.overlap and last.packed and last.cores == (0,)
-    tried = ladder.tries(last)
-    assert {size: one.batch_tokens for size, one in tried.items()} == {n: n for n in (256, 512, 1024, 2048)}
-    assert tried[512] == last and differences([last, tried[256]]) == [{"batch_tokens", "label"}]
-    everywhere = ladder.everywhere(last)
-    assert set(everywhere) == set(tried)  # the same sizes on both sides
-    assert {(one.workers, one.cores) for one in everywhere.values()} == {(2, (0, 1))}
-    assert differences([tried[256], everywhere[256]]) == [{"workers", "cores", "label"}]
+    one_core = ladder.on_one_core(last)
+    assert {size: rung.batch_tokens for size, rung in one_core.items()} == {n: n for n in (256, 512, 1024, 2048)}
+    assert one_core[512] == last and differences([last, one_core[256]]) == [{"batch_tokens", "label"}]
+    all_cores = ladder.on_all_cores(last)
+    assert set(all_cores) == set(one_core)  # the same sizes on both sides
+    assert {(rung.workers, rung.cores) for rung in all_cores.values()} == {(2, (0, 1))}
+    assert differences([one_core[256], all_cores[256]]) == [{"workers", "cores", "label"}]
 
 
 def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypatch):
@@ -159,11 +155,11 @@ def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypa
 
 def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (3,))
-    monkeypatch.setattr(tune, "isa", lambda *_: None)
+    monkeypatch.setattr(tuned, "isa", lambda *_: None)
     found = ladder.rungs(*folders().values())
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
     assert {configuration.isa for configuration in found.values()} == {None}
-    assert ladder.everywhere(found["overlapping stages"]) == {}
+    assert ladder.on_all_cores(found["overlapping stages"]) == {}
 
 
 def rows_of(text):
@@ -174,12 +170,12 @@ def rows_of(text):
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
     assert len(made_up) == 2 * 17 and not any("--sentences" in call for call in made_up)
-    assert all(record["bleu"] == pytest.approx(100) and record["bleu_signature"] for record in found)
+    assert all(record.bleu == pytest.approx(100) and record.bleu_signature for record in found)
     reference = found.pop()
-    assert (reference["rung"], reference["beam_size"], reference["vocabulary_map"]) == (ladder.SEARCH, 4, False)
-    assert reference["compute_type"] == "float32" and reference["sorting"] and reference["cores"] == [0]
-    found.append(reference | {"bleu": 100.39})
-    text = ladder_table.markdown(found)
+    assert (reference.rung, reference.beam_size, reference.vocabulary_map) == (ladder.SEARCH, 4, False)
+    assert reference.compute_type == "float32" and reference.sorting and reference.cores == (0,)
+    found.append(replace(reference, bleu=100.39))
+    text = ladder_report.table(found)
     rows = rows_of(text)
     assert ladder.SEARCH not in rows and "| 100.00 |   0.39 |" in rows["vocabulary map"]
     assert "in float32 without a map, tiny float32" in text and " beam 4 (100.39)." in text
@@ -189,7 +185,7 @@ def test_ladder(two_cores, made_up, tmp_path):
         "80 (60 to 120)" in rows["8 bits"] and "100.00" in rows["8 bits"] and "medians of 2 runs, interleaved;" in text
     )
     assert rows["vocabulary map"].count(" 25.42 |") == 1  # the paper's BLEU
-    picture = ladder_plot.draw(found)
+    picture = ladder_report.draw(found)
     (axes,) = picture.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(rows)[1:]
     assert "80   ×15.0" in texts(axes) and texts(axes).count("100.00") == texts(axes).count("0.39") == 11
@@ -200,15 +196,15 @@ def test_ladder(two_cores, made_up, tmp_path):
 def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
     *_, last, everywhere, _ = found
-    assert last["rung"] == "best of 4 sizes of batches: 1,024 tokens" and last["batch_tokens"] == 1024
-    assert last["tried"] == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
-    assert everywhere["rung"] == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
-    assert everywhere["tried"] == pytest.approx({"256": 160, "512": 160, "1024": 200, "2048": 160})
-    one_core, all_cores = ladder_table.markdown(found).split("## On all cores")
-    assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[last["rung"]] and everywhere["rung"] not in one_core
+    assert last.rung == "best of 4 sizes of batches: 1,024 tokens" and last.batch_tokens == 1024
+    assert last.tried == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
+    assert everywhere.rung == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
+    assert everywhere.tried == pytest.approx({"256": 160, "512": 160, "1024": 200, "2048": 160})
+    one_core, all_cores = ladder_report.table(found).split("## On all cores")
+    assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[last.rung] and everywhere.rung not in one_core
     assert "worth on one core" in one_core and "100 (1,024)" in one_core
-    assert "2.00 (2.00 to 2.00)" in rows_of(all_cores)[everywhere["rung"]] and "× one core" in all_cores
-    picture = ladder_plot.draw(found)
+    assert "2.00 (2.00 to 2.00)" in rows_of(all_cores)[everywhere.rung] and "× one core" in all_cores
+    picture = ladder_report.draw(found)
     below = [bar.get_y() for bar in picture.axes[0].patches][-3:]
     assert below[2] - below[1] == pytest.approx(1.5) and below[1] - below[0] == pytest.approx(1)
     names = [text.get_text() for text in picture.legends[0].get_texts()]
@@ -218,14 +214,14 @@ def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up
 def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
     found = run(ladder, tmp_path, *models(untrained))
     assert all(call[call.index("--sentences") + 1] == "9" for call in made_up)
-    assert all(record["speed_only"] and record["bleu"] is record["bleu_signature"] is None for record in found)
-    text = ladder_table.markdown(found)
+    assert all(record.speed_only and record.bleu is record.bleu_signature is None for record in found)
+    text = ladder_report.table(found)
     assert (
         "6 sentences, translations as long as their references (96.0% of their pieces)" in text
         and "100.00" not in text
         and text.count("| speed only |") == 11
     )
-    picture = ladder_plot.draw(found)
+    picture = ladder_report.draw(found)
     assert "1.13 (trained)" in rows_of(text)["CTranslate2"] and "(trained)" not in rows_of(text)[ladder.OVERLAPPING]
     assert rows_of(text)["vocabulary map"].count(" 300 |") == 1 and " 300 |" not in rows_of(text)["8 bits"]
     assert " AVX2 |" in rows_of(text)["CTranslate2 held to AVX2"] and "AVX512" in rows_of(text)["CTranslate2"]
@@ -252,18 +248,18 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
     assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
     *_, greedy, beam = found
-    assert (greedy["beam_size"], beam["beam_size"]) == (1, 4)
-    assert all((search["compute_type"], search["vocabulary_map"]) == ("float32", False) for search in (greedy, beam))
-    greedy["bleu"], beam["bleu"] = 100.39, 100.2
-    one, two, *speed_only = end_to_end_table.pairs(found)
-    assert [len(pair.optimized["cores"]) for pair in (one, two)] == [1, 2] and two.optimized["workers"] == 2
-    assert one.baseline["beam_size"] == 4 and one.optimized["vocabulary_map"] and one.optimized["bleu"] is not None
+    assert (greedy.beam_size, beam.beam_size) == (1, 4)
+    assert all((search.compute_type, search.vocabulary_map) == ("float32", False) for search in (greedy, beam))
+    found[-2:] = replace(greedy, bleu=100.39), replace(beam, bleu=100.2)
+    one, two, *speed_only = end_to_end_report.pairs(found)
+    assert [len(pair.optimized.cores) for pair in (one, two)] == [1, 2] and two.optimized.workers == 2
+    assert one.baseline.beam_size == 4 and one.optimized.vocabulary_map and one.optimized.bleu is not None
     assert one.times_faster == pytest.approx(((11 / 2 + 41 / 3) / 2, 11 / 2, 41 / 3))  # loading is in it
-    assert [pair.optimized["bleu"] for pair in speed_only] == [None, None]
-    text = end_to_end_table.markdown(found)
+    assert [pair.optimized.bleu for pair in speed_only] == [None, None]
+    text = end_to_end_report.table(found)
     assert text.count("| x-untrained ") == 2 and f"{one.times_faster:.1f}" in text
     assert [line.count(" 0.39 |") for line in text.splitlines() if line.startswith("| tiny")] == [2, 2]
-    (axes,) = end_to_end_plot.draw(found).axes
+    (axes,) = end_to_end_report.draw(found).axes
     names = ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
     assert [label.get_text() for label in axes.get_yticklabels()] == names
     assert f"×{one.times_faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
@@ -278,7 +274,7 @@ def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     monkeypatch.undo()
     monkeypatch.delenv(cpu.ISA, raising=False)
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
-    monkeypatch.setattr(tune, "known", lambda *_: {"isa": "AVX2", "batch_tokens": 128})
+    monkeypatch.setattr(tuned, "settings", lambda *_: {"isa": "AVX2", "batch_tokens": 128})
     assert [(c.environment, c.batch_tokens) for c in best()] == [({cpu.ISA: "AVX2"}, n) for n in (512, 128)]
     monkeypatch.setenv(cpu.ISA, "AVX512")  # what the user says goes before
     assert best()[0].environment == {cpu.ISA: "AVX512"}
@@ -299,18 +295,18 @@ def test_cores_double(cores, counts):
 
 def test_scaling(two_cores, made_up, tmp_path):
     found = run(scaling, tmp_path, "--model", folders()["int8"])
-    ways = [(len(record["cores"]), record["workers"], record["threads"]) for record in found]
+    ways = [(len(record.cores), record.workers, record.threads) for record in found]
     assert ways == [(1, 1, 1), (2, 2, 1), (2, 1, 2)]
-    assert all(record["batch_tokens"] == 1024 and record["vocabulary_map"] for record in found)  # the best of all three
+    assert all(record.batch_tokens == 1024 and record.vocabulary_map for record in found)  # the best of all three
     assert ["--threads" in call for call in made_up] == ([False] * 8 + [True] * 4) * 2
     tried = [call[call.index("--batch-tokens") + 1] for call in made_up]
     assert tried == ["256", "512", "1024", "2048"] * 3 * 2  # the same sizes on one core as on all
-    assert "|workers:1|threads:2|cores:2|" in found[2]["signature"] and "threads" not in found[0]["signature"]
-    text = scaling_table.markdown(found)
+    assert "|workers:1|threads:2|cores:2|" in found[2].signature and "threads" not in found[0].signature
+    text = scaling_report.table(found)
     assert text.count(" 1,024 |") == 3
     assert "1 × 1: 80 (256), 80 (512), 100 (1,024), 80 (2,048); 2 × 1: 160 (256)" in text
     assert "2.00 (2.00 to 2.00)" in text and "1.50 (1.50 to 1.50)" in text and "+50" in text
-    left, right = scaling_plot.draw(found).axes
+    left, right = scaling_report.draw(found).axes
     assert texts(left) == ["1.00", "1.50", "1.00", "2.00"] and texts(right) == ["50", "50", "50", "100"]
 
 
@@ -322,17 +318,17 @@ def test_threads_change_nothing_but_time():
 
 
 def test_pictures_are_written(two_cores, made_up, tmp_path):
-    write_json(tmp_path / "records.json", run(scaling, tmp_path, "--model", folders()["int8"]))
+    measurement.write(tmp_path / "records.json", run(scaling, tmp_path, "--model", folders()["int8"]))
     for suffix in ("svg", "png"):
-        sys.argv = ["x", "--records", f"{tmp_path}/records.json", "--output", f"{tmp_path}/x.{suffix}"]
-        scaling_plot.main()
+        sys.argv = ["x", "scaling", "--input", f"{tmp_path}/records.json", "--output", f"{tmp_path}/x.{suffix}"]
+        report.main()
         assert (tmp_path / f"x.{suffix}").stat().st_size > 5000
 
 
 def test_a_disturbed_measurement_is_marked(two_cores, made_up, tmp_path):
     found = run(scaling, tmp_path, "--model", folders()["int8"])
-    assert "~" not in scaling_table.markdown(found)
-    text = scaling_table.markdown([found[0], *(record | {"others": 0.5} for record in found[1:])])
+    assert "~" not in scaling_report.table(found)
+    text = scaling_report.table([found[0], *(replace(record, others=0.5) for record in found[1:])])
     assert text.count(")~ |") == 2 * 2 and "such a speed is no result" in text
-    text = scaling_table.markdown([found[0] | {"others": None}, *found[1:]])  # the one that all ratios are of
+    text = scaling_report.table([replace(found[0], others=None), *found[1:]])  # the one that all ratios are of
     assert text.count(")? |") == 1 + 3 and "too short to tell" in text

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.subset import subset
+from common.errors import UserError
+from common.files import read_json, write_json
+from corpora.subset import subset
 from formats import records
-from formats.errors import UserError
-from formats.files import read_json, write_json
 
 
 def corpus(folder, lines, told=None, **about):

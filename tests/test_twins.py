@@ -7,13 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from decode import twins
-from distill import config, learned, sample
-from distill.learning import sentences
-from distill.systems import mixed
+from common.errors import UserError
+from common.files import read_json, write_json
 from formats import records
-from formats.errors import UserError
-from formats.files import read_json, write_json
+from measure import twins
+from study import config
+from study.mixtures import composition
+from train import learned, sample
+from train.learning import sentences
 
 ORIGINAL = {
     "targets": "original",
@@ -100,7 +101,7 @@ def test_half_an_epoch_counts_half():
 
 def test_mixtures_of_a_study():
     study = config.load("configs/multi30k.yaml")
-    of = {name: mixed(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
+    of = {name: composition(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
     assert twins.same_sentences(of["bilingual"], of["original"])
     assert twins.same_sentences(of["distilled"], of["interpolated"])
     assert not twins.same_sentences(of["distilled"], of["original"])
@@ -118,5 +119,5 @@ def test_the_file_of_a_system(tmp_path, monkeypatch):
     assert twins.read([tmp_path / "learned.json"]) == {
         "deep": {"system": "deep", "shares": {"pairs": 1.0}, "sentences": {"pairs": 30}}
     }
-    with pytest.raises(UserError, match=r"learning\.json: not made by distill\.learned"):
+    with pytest.raises(UserError, match=r"learning\.json: not made by train\.learned"):
         twins.read([tmp_path / "learning.json"])

@@ -1,4 +1,4 @@
-"""Models with random weights: the right size, translations of the right length, and CTranslate2 opens them."""
+"""Models with random weights: their size, the lengths of their translations, and that CTranslate2 loads them."""
 
 import json
 import random
@@ -9,10 +9,10 @@ import ctranslate2
 import numpy as np
 import pytest
 
+from common.errors import UserError
+from common.files import read_json, write_json
 from decode.engines import Search, load
 from export import untrained
-from formats.errors import UserError
-from formats.files import read_json, write_json
 from formats.shape import shape
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
@@ -25,7 +25,8 @@ def vocabulary(tmp_path):
     return path
 
 
-def test_the_parameters_are_those_of_the_shape(vocabulary, tmp_path):
+@pytest.mark.slow
+def test_the_number_of_parameters_is_that_of_the_shape(vocabulary, tmp_path):
     assert untrained.make(SHAPE, vocabulary, 1, tmp_path / "checkpoint") == shape(SHAPE).parameters(10)
     convert = ["export.convert", "--checkpoint", tmp_path / "checkpoint", "--outputs", tmp_path / "int8"]
     subprocess.run([sys.executable, "-m", *map(str, convert)], check=True)
@@ -35,18 +36,19 @@ def test_the_parameters_are_those_of_the_shape(vocabulary, tmp_path):
 
 
 def corpus(pieces):
-    """Sentences of 1 to 30 pieces, and lengths that follow theirs as those of references do: roughly."""
+    """Sentences of 1 to 30 pieces, with lengths of translations that correlate with theirs, as references do."""
     generator = random.Random(1)
-    sizes = [generator.randint(1, 30) for _ in range(120)]
+    source_lengths = [generator.randint(1, 30) for _ in range(120)]
     return [
-        (generator.choices(pieces, k=size), round(size * generator.uniform(0.7, 1.4)) + generator.randint(1, 3))
-        for size in sizes
+        (generator.choices(pieces, k=length), round(length * generator.uniform(0.7, 1.4)) + generator.randint(1, 3))
+        for length in source_lengths
     ]
 
 
 @pytest.mark.parametrize("share_embeddings", [True, False])
-def test_translations_are_as_long_as_they_should_be_in_every_engine(share_embeddings, tmp_path):
-    """Sentence by sentence, so that a batch waits for its longest in one engine, and loses the others in the other."""
+@pytest.mark.slow
+def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, tmp_path):
+    """Each sentence has its own length: OpenNMT-tf's batches wait for the longest, CTranslate2's drop finished ones."""
     pieces = [f"p{number}" for number in range(400)]
     (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
     sentences = corpus([*pieces, "unknown"])
@@ -56,16 +58,16 @@ def test_translations_are_as_long_as_they_should_be_in_every_engine(share_embedd
     convert += [tmp_path / "float32", tmp_path / "int8"]
     subprocess.run([sys.executable, "-m", *map(str, convert)], check=True)
     (tmp_path / "int8" / "vmap.txt").write_text("\t" + " ".join(pieces[::3]) + "\n")
-    wanted = np.array([length for _, length in sentences])
+    expected = np.array([length for _, length in sentences])
     for name, beam_size in (("opennmt-tf", 1), ("opennmt-tf", 4), ("float32", 1), ("int8", 1)):
         kind = "opennmt-tf" if name == "opennmt-tf" else "ctranslate2"
         mapped = name == "int8"
-        described = {"engine": kind, "quantization": "float32" if kind == name else name, "vocabulary_map": mapped}
-        write_json(tmp_path / name / "model.json", described)
+        description = {"engine": kind, "quantization": "float32" if kind == name else name, "vocabulary_map": mapped}
+        write_json(tmp_path / name / "model.json", description)
         engine = load(tmp_path / name, Search(beam_size=beam_size, vocabulary_map=mapped))
         output = engine.translate([source for source, _ in sentences])
-        off = np.array([len(pieces) for pieces in output]) - wanted
-        assert np.abs(off).mean() < 0.5 and np.abs(off).max() <= 2, (name, beam_size, off)
+        errors = np.array([len(pieces) for pieces in output]) - expected
+        assert np.abs(errors).mean() < 0.5 and np.abs(errors).max() <= 2, (name, beam_size, errors)
 
 
 def weights(checkpoint):
@@ -78,13 +80,14 @@ def weights(checkpoint):
 
 
 def test_equal_seeds_give_equal_weights(vocabulary, tmp_path):
-    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+    for name, seed in (("first", 1), ("same", 1), ("other", 2)):
         untrained.make(SHAPE, vocabulary, seed, tmp_path / name)
-    one, same, other = (weights(tmp_path / name) for name in ("one", "same", "other"))
-    assert len(one) > 20 and one == same and all(one[name] != other[name] for name in one if "kernel" in name)
+    first, same, other = (weights(tmp_path / name) for name in ("first", "same", "other"))
+    assert len(first) > 20 and first == same
+    assert all(first[name] != other[name] for name in first if "kernel" in name)
 
 
-def test_what_a_training_would_have_said_is_there(vocabulary, tmp_path, monkeypatch):
+def test_it_writes_what_a_training_writes(vocabulary, tmp_path, monkeypatch):
     command = ["untrained", "--shape", json.dumps(SHAPE), "--vocabulary", str(vocabulary)]
     command += ["--output", str(tmp_path / "c"), "--learning", str(tmp_path / "learning.json")]
     monkeypatch.setattr("sys.argv", command)
@@ -93,10 +96,10 @@ def test_what_a_training_would_have_said_is_there(vocabulary, tmp_path, monkeypa
     assert learning == {"shape": "2:1 d16 ff32 h2 shared", "parameters": shape(SHAPE).parameters(10), "steps": 0}
 
 
-def test_a_shape_without_sense_is_said(vocabulary, tmp_path):
+def test_invalid_shapes_are_refused(vocabulary, tmp_path):
     with pytest.raises(UserError, match="units 15 is not a multiple of heads 2"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
     command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
-    done = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
-    assert done.returncode and "no such name; there are wngt2020-base" in done.stderr
+    process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
+    assert process.returncode and "no such name; there are wngt2020-base" in process.stderr
     assert not (tmp_path / "checkpoint").exists()

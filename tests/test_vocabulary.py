@@ -5,8 +5,8 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.vocabulary import entries, foreign_characters, reservoir, train
-from formats.errors import UserError
+from common.errors import UserError
+from train.vocabulary import entries, foreign_characters, reservoir, train
 
 TEXT = [f"a {colour} {animal} runs past {count} houses" for colour in ("red", "grün", "blue") for animal in
         ("dog", "Hund", "cat", "Katze", "horse") for count in range(40)]  # fmt: skip

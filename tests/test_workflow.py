@@ -1,4 +1,4 @@
-"""What Snakemake plans for a study, and what it says of mistakes."""
+"""Dry runs: the jobs that Snakemake plans for a study, and its errors."""
 
 import re
 import subprocess
@@ -7,8 +7,10 @@ import sys
 import pytest
 from snakefile import ROOT, TINY, TINY_GIVEN, planned, snakemake, succeeded
 
-from distill import config
-from distill.fetch import available
+from corpora.availability import available
+from study import config
+
+pytestmark = pytest.mark.slow
 
 STUDIES = sorted(ROOT.glob("configs/*.yaml"))
 
@@ -46,7 +48,7 @@ def required(usage):
 def test_the_programs_of_search_know_the_options_that_they_are_given(tmp_path):
     """Even on the tiny study they take minutes, so they are not run here."""
     plan = succeeded(snakemake("-n", "-p", "search", "--configfile", TINY, cwd=tmp_path)).stdout
-    calls = dict(re.findall(r"python -m (decode\.\w+) (.*?) 2> ", plan))
+    calls = dict(re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*?) 2> ", plan))
     assert len(calls) == 7
     for module, given in calls.items():
         call = [sys.executable, "-m", module, "--help"]
@@ -76,17 +78,17 @@ def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
 def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     run = snakemake("-n", "-p", "speed", "--configfile", TINY_GIVEN, cwd=tmp_path)
     jobs = planned(run)
-    calls = re.findall(r"python -m (decode\.\w+) (.*)", run.stdout)
-    assert "decode.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
-    assert {name: jobs[name] for name in ("untrained", "ladder", "scaling", "end_to_end", "speed_table")} == {
-        "untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "speed_table": 5,
+    calls = re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*)", run.stdout)
+    assert "experiments.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
+    assert {name: jobs[name] for name in ("untrained", "ladder", "scaling", "end_to_end", "table", "picture")} == {
+        "untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "table": 5, "picture": 5,
     }  # fmt: skip
 
 
 def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
     run = snakemake("-n", "-p", "speed", "--configfile", ROOT / "configs/offline.yaml", cwd=tmp_path)
     assert planned(run)["ladder"] == planned(run)["scaling"] == 1
-    (call,) = re.findall(r"decode.end_to_end .*--rounded (.*?) --test-sets", run.stdout)
+    (call,) = re.findall(r"experiments.end_to_end .*--rounded (.*?) --test-sets", run.stdout)
     for format in ("int8", "float32"):
         assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "deep-original", "tiny", "teacher"]
     study = tmp_path / "x.yaml"

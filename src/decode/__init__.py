@@ -1,1 +1,11 @@
-"""Model folders in, translations and measurements out."""
+"""A model folder and text in, translations out: engines, pipeline, command.
+
+- ``translate``: translate text, line by line (command)
+- ``translator``: a model folder that translates: engine, tokenizer and pipeline together
+- ``engines``: the engines, one class in one module each, behind one interface
+- ``tokenizer``: the SentencePiece model of a model folder
+- ``pipeline``: windows and batches; reading, decoding and writing overlap
+- ``tuned``: the fastest settings of a model folder on this machine
+- ``resume``: an output file that a killed translation continues
+- ``oom_watchdog``: report in one line that the kernel killed a long job
+"""

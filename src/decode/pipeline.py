@@ -1,8 +1,8 @@
 """From lines to translated lines in order, with bounded memory and a clock on every stage.
 
-As in the WNGT 2020 submission: read a window of 8N tokens, sort it by length, cut it into batches of N tokens, decode,
-put the translations back in order. And as in FastSeq (Yan et al. 2021) all stages overlap: while the workers decode the
-batches of one window, the next one is read and tokenized, and the one before is detokenized and written.
+As in the WNGT 2020 submission: read a window of 8N tokens, sort it by length, cut it into batches of N tokens, decode
+them, put the translations back in order. As in FastSeq (Yan et al. 2021), all stages overlap: while the workers decode
+the batches of one window, the next one is read and tokenized, and the one before is detokenized and written.
 """
 
 import threading
@@ -13,15 +13,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
+from common.errors import UserError
 from decode.engines import Batch
-from formats.errors import UserError
 
+ONE_CORE, MANY_CORES, GPU = 512, 256, 6000  # tokens of a batch (Klein et al., WNGT 2020, section 4.2)
 WINDOW_BATCHES = 8  # for each worker
-AHEAD = 1  # windows that are tokenized before the one that is decoded has been collected
+AHEAD = 1  # windows that are read while another one is decoded
 MAXIMUM_INPUT = 1000  # pieces; attention grows with the square, so one endless line would take all memory
 
 MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
-MARKS = (*".!?;:,", "。", "！", "？", "，")  # behind which a long sentence may be split
+MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence may be split behind one of them
 
 LongLines = Literal["cut", "split"]
 Result = TypeVar("Result")
@@ -33,7 +34,7 @@ class Tokenizer(Protocol):
 
 
 class Line(NamedTuple):
-    """A line to decode: its parts, and whether it was cut, or split into several."""
+    """A line to decode. parts: in pieces, one unless the line was split. long: whether it was cut or split."""
 
     parts: Batch
     long: bool = False
@@ -41,23 +42,23 @@ class Line(NamedTuple):
 
 @dataclass
 class Window:
-    """Lines on their way: the parts of all of them, how many parts each line has, and how many lines were long."""
+    """Lines that are decoded together."""
 
-    parts: Batch = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    long: int = 0
-
-
-Weigh = Callable[[list[str]], int]  # what a sentence counts for in windows and batches: its pieces, or 1
+    parts: Batch = field(default_factory=list)  # of all lines
+    sizes: list[int] = field(default_factory=list)  # the number of parts of each line
+    long: int = 0  # lines that were cut or split
 
 
-def one(sentence: list[str]) -> int:
-    """The weight of a sentence where batches are cut in sentences."""
+Weigh = Callable[[list[str]], int]  # what a sentence adds to windows and batches: its number of pieces, or 1
+
+
+def by_sentence(sentence: list[str]) -> int:
+    """The weight of a sentence if sizes are numbers of sentences."""
     return 1
 
 
 def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Window]:
-    """Group lines in order; a window is full when parts or lines weigh ``full``."""
+    """Group lines in order; a window is full once it weighs ``full``."""
     window, size = Window(), 0
     for parts, long in lines:
         window.parts.extend(parts)
@@ -72,10 +73,10 @@ def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Wi
 
 
 def batches(window: Batch, most: int, sorting: bool = True, weigh: Weigh = len) -> Iterator[list[int]]:
-    """Cut a window into batches that weigh at most ``most``, padding included: yield places in the window.
+    """Cut a window into batches that weigh at most ``most`` with padding; yield each as places in the window.
 
-    The longest sentences come first, or all in their order. Lines without pieces are left out; a sentence that weighs
-    more is a batch of its own.
+    With ``sorting`` the longest sentences come first, else they keep their order. Sentences without pieces are left
+    out; one that weighs more than ``most`` is a batch of its own.
     """
     order = [place for place, sentence in enumerate(window) if sentence]
     if sorting:
@@ -90,7 +91,7 @@ def batches(window: Batch, most: int, sorting: bool = True, weigh: Weigh = len) 
 
 
 def chunks(line: str) -> Iterator[str]:
-    """A line in pieces of text of at most MAXIMUM_CHARACTERS, at white space where there is any."""
+    """Divide a line into chunks of at most MAXIMUM_CHARACTERS, at white space where there is any."""
     while len(line) > MAXIMUM_CHARACTERS:
         end = line.rfind(" ", MAXIMUM_CHARACTERS // 2, MAXIMUM_CHARACTERS)
         end = MAXIMUM_CHARACTERS if end < 0 else end
@@ -100,7 +101,7 @@ def chunks(line: str) -> Iterator[str]:
 
 
 def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
-    """A sentence in parts of at most ``limit`` pieces, behind the last mark of the second half where there is one."""
+    """Split a sentence into parts of at most ``limit`` pieces: behind the last mark in the second half, if any."""
     while len(pieces) > limit:
         ends = (k for k in range(limit, limit // 2, -1) if pieces[k - 1].strip("▁")[-1:] in MARKS)
         end = next(ends, limit)
@@ -111,37 +112,39 @@ def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
 
 
 def divided(encoded: Iterable[list[str]]) -> Line:
-    """The chunks of a line as parts of at most MAXIMUM_INPUT pieces."""
+    """A line, given as the pieces of its chunks, in parts of at most MAXIMUM_INPUT pieces."""
     parts = [part for pieces in encoded for part in split(pieces, MAXIMUM_INPUT)] or [[]]
     return Line(parts, long=len(parts) > 1)
 
 
 def cut(encoded: Iterable[list[str]]) -> Line:
-    """The first MAXIMUM_INPUT pieces of a line, given in chunks; what comes after is not even tokenized."""
-    kept: list[str] = []
+    """The first MAXIMUM_INPUT pieces of a line, given as the pieces of its chunks; later chunks are not tokenized."""
+    sentence: list[str] = []
     for pieces in encoded:
-        kept += pieces
-        if len(kept) > MAXIMUM_INPUT:
+        sentence += pieces
+        if len(sentence) > MAXIMUM_INPUT:
             break
-    return Line([kept[:MAXIMUM_INPUT]], long=len(kept) > MAXIMUM_INPUT)
+    return Line([sentence[:MAXIMUM_INPUT]], long=len(sentence) > MAXIMUM_INPUT)
 
 
 class Pipeline:
     """Translates lines with a tokenizer and the ``translate`` of an engine.
 
+    Without ``overlap`` each stage waits for the one before; without ``sorting`` batches hold sentences as they come.
+    With ``batch_sentences`` windows and batches are measured in sentences of any length, and ``batch_tokens`` is not
+    used.
+
     seconds: by stage. tokenization and detokenization are the time of the one thread that reads and writes; decode is
-    the time in which the workers were busy, divided by their number. counts: source and target pieces without control
-    tokens, lines cut or split at MAXIMUM_INPUT pieces, of the windows that were given. Both grow with every window.
-    Without ``overlap`` each stage waits for the one before; without ``sorting`` batches are of sentences as they come.
-    With ``batch_sentences`` windows and batches are cut by the number of sentences, whatever their length, and
-    ``batch_tokens`` is not used.
+    the time in which the workers were busy, divided by their number. counts: source_tokens and target_tokens are pieces
+    without control tokens, lines_cut or lines_split are lines of more than MAXIMUM_INPUT pieces. Both grow with every
+    window that ``windows`` yields.
     """
 
     def __init__(
         self,
         tokenizer: Tokenizer,
         translate: Callable[[Batch], Batch],
-        batch_tokens: int = 512,
+        batch_tokens: int = ONE_CORE,
         workers: int = 1,
         long_lines: LongLines = "cut",
         overlap: bool = True,
@@ -150,16 +153,16 @@ class Pipeline:
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
         self.counts: Counter[str] = Counter()
-        self.batch_tokens = batch_tokens
+        self.batch_tokens, self.long_lines = batch_tokens, long_lines
         self._tokenizer, self._translate = tokenizer, translate
-        self._batch, self._weigh = (batch_sentences, one) if batch_sentences else (batch_tokens, len)
+        self._batch, self._weigh = (batch_sentences, by_sentence) if batch_sentences else (batch_tokens, len)
         self._window = WINDOW_BATCHES * self._batch * workers
         self._workers = ThreadPoolExecutor(workers)
         self._busy, self._count = threading.Lock(), workers
-        self.long_lines, self._ahead, self._sorting = long_lines, AHEAD if overlap else 0, sorting
+        self._ahead, self._sorting = AHEAD if overlap else 0, sorting
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the translations of one window after the other, a line for each line read."""
+        """Yield the translations of window after window, a line for each line read."""
         running: deque[tuple[Window, list[list[int]], list[Future[Batch]]]] = deque()
         for window in windows(map(self._encode, lines), self._window, self._weigh):
             places = [*batches(window.parts, self._batch, self._sorting, self._weigh)]
@@ -176,6 +179,10 @@ class Pipeline:
             for places in batches(window.parts, self._batch, self._sorting, self._weigh):
                 yield [window.parts[place] for place in places]
 
+    def close(self) -> None:
+        """Discard the batches that wait for a worker, so that the process can end without decoding them."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
     def _encode(self, text: str) -> Line:
         start = time.perf_counter()
         encoded = map(self._tokenizer.encode, chunks(text))
@@ -183,12 +190,8 @@ class Pipeline:
         self.seconds["tokenization"] += time.perf_counter() - start
         return line
 
-    def close(self) -> None:
-        """Forget the batches that wait for a worker, so that the process can end without decoding them."""
-        self._workers.shutdown(wait=False, cancel_futures=True)
-
     def _decode(self, batch: Batch) -> Batch:
-        """In a worker."""
+        """Decode a batch, in the thread of a worker. Raises UserError with the batch's size if the engine fails."""
         start = time.perf_counter()
         try:
             outputs = self._translate(batch)
@@ -201,7 +204,7 @@ class Pipeline:
         return outputs
 
     def _finish(self, window: Window, batches: list[list[int]], futures: list[Future[Batch]]) -> list[str]:
-        """Wait for the batches of a window, given as places in it; its lines as text."""
+        """Wait for the batches of a window, given as places in it; return its lines as text."""
         outputs: Batch = [[] for _ in window.parts]
         for places, future in zip(batches, futures, strict=True):
             for place, output in zip(places, future.result(), strict=True):

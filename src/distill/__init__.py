@@ -1,1 +1,16 @@
-"""Text in, distilled training data out."""
+"""Teachers, n-best lists, rescoring, selection, mixtures.
+
+The commands, in the order in which a study runs them:
+
+- ``translate``: a teacher translates a shard into n-best lists
+- ``rescore``: an ensemble merges the lists of all teachers, and every teacher scores every hypothesis
+- ``select``: choose one hypothesis per sentence as the target that students learn
+- ``reverse``: score the chosen pairs with a teacher of the other direction
+- ``drop``: leave the worst pairs out of a mixture
+
+What they share:
+
+- ``n_best_lists``: the format of n-best lists; as a command, it writes the best hypotheses as text
+- ``teacher``: a model that translates text and scores translations
+- ``tokenization``: how teachers split text into pieces
+"""

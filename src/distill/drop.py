@@ -1,6 +1,7 @@
-"""Leave out the pairs with the lowest scores: so many per cent of a distilled corpus.
+"""Drop a percentage of a distilled corpus: the pairs with the lowest scores.
 
-The third column of the records is the score. Two passes: the first one reads the scores alone (four bytes a pair).
+The third column of the records is the score. The corpus is read twice; the first time only the scores are kept in
+memory, four bytes per pair.
 """
 
 import argparse
@@ -9,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from common.errors import UserError, command
+from common.files import write_json
+from common.progress import progress
 from formats import records
-from formats.errors import UserError, command
-from formats.files import write_json
-from formats.progress import progress
 
 
 def threshold(path: Path, per_cent: float) -> tuple[np.float32, int]:
-    """The lowest score that stays, and how many pairs with just this score must go."""
+    """The lowest score to keep, and how many of the pairs with exactly this score to drop."""
     scores = np.fromiter((score(record, path) for record in records.read(path)), np.float32, records.count(path))
     scores.sort()
     dropped = int(len(scores) * per_cent / 100)
@@ -25,14 +26,20 @@ def threshold(path: Path, per_cent: float) -> tuple[np.float32, int]:
 
 
 def score(record: records.Record, path: Path) -> float:
-    """Of a record. Raises UserError for one without."""
+    """The score of a record of the corpus ``path``. Raises UserError if it has none."""
     try:
         return float(record[2])
     except (IndexError, ValueError):
         raise UserError(f"{path}: {record!r} has no score in its third column; give a distilled corpus") from None
 
 
-def kept(pairs: Iterable[records.Record], path: Path, lowest: np.float32, ties: int) -> Iterator[records.Record]:
+def without_lowest(
+    pairs: Iterable[records.Record], path: Path, lowest: np.float32, ties: int
+) -> Iterator[records.Record]:
+    """Pass on the pairs that score at least ``lowest``, except the first ``ties`` that score exactly that.
+
+    Comparisons are in float32, as in ``threshold``.
+    """
     for record in pairs:
         value = np.float32(score(record, path))
         if value == lowest and ties:
@@ -44,13 +51,13 @@ def kept(pairs: Iterable[records.Record], path: Path, lowest: np.float32, ties: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
-    parser.add_argument("--per-cent", type=float, required=True)
-    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a .json beside it")
+    parser.add_argument("--per-cent", type=float, required=True, help="share of the pairs to drop, 0 to 100")
+    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
     lowest, ties = threshold(args.input, args.per_cent)
     pairs = progress(records.read(args.input), f"drop from {records.name(args.input)}", unit="pair")
-    lines, checksum = records.write(args.output, kept(pairs, args.input, lowest, ties))
+    lines, checksum = records.write(args.output, without_lowest(pairs, args.input, lowest, ties))
     total = records.count(args.input)
     counts = {"lines_in": total, "lines_out": lines, "dropped": {"low_score": total - lines}}
     write_json(records.info(args.output), counts | {"lowest_score": float(lowest), "sha256": checksum})

@@ -1,40 +1,37 @@
-"""Score distilled pairs with a model of the other direction: how probable the source is, given the translation.
+"""Score distilled pairs with a reverse teacher: how probable the source is, given the translation.
 
-The third column of the records, the teachers' score, is replaced by the reverse model's: mean log-probability a token.
+Its score, the mean log-probability per token of the source, replaces the teachers' score in the third column of the
+records.
 """
 
 import argparse
 import json
-import os
 from pathlib import Path
 
-from distill.teacher import Teacher
+from common.errors import command
+from common.files import read_json, write_json
+from common.progress import progress
+from distill.teacher import Teacher, teacher_options
 from distill.tokenization import tokenizers
 from formats import records
-from formats.errors import command
-from formats.files import read_json, write_json
-from formats.progress import progress
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
-    parser.add_argument("--model", type=Path, required=True, help="target-to-source model, a CTranslate2 folder")
-    parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, for one without its own")
-    parser.add_argument("--tokenization", type=json.loads, help="JSON: the model's own, if it is another one")
-    parser.add_argument("--languages", nargs=2, required=True, help="codes of the source and the target of the study")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="single-threaded translators")
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a .json beside it")
+    parser.add_argument("--model", type=Path, required=True, help="target-to-source teacher, a CTranslate2 folder")
+    parser.add_argument("--tokenization", type=json.loads, help="JSON of its own tokenization (default: the study's)")
+    teacher_options(parser)
+    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages[::-1])
-    model = Teacher(args.model, sides, args.threads, args.device)
-    scores = model.score((target, source) for source, target, _ in records.read(args.input))
-    pairs = zip(records.read(args.input), scores, strict=True)
-    shown = progress(pairs, f"score {records.name(args.output)}", records.count(args.input), "pair")
-    scored = ((source, target, f"{score:.4f}") for (source, target, _), score in shown)
-    _, checksum = records.write(args.output, scored)
+    reverse_teacher = Teacher(args.model, sides, args.threads, args.device)
+    scores = reverse_teacher.score((target, source) for source, target, _ in records.read(args.input))
+    scored = zip(records.read(args.input), scores, strict=True)
+    scored = progress(scored, f"score {records.name(args.output)}", records.count(args.input), "pair")
+    pairs = ((source, target, f"{score:.4f}") for (source, target, _), score in scored)
+    _, checksum = records.write(args.output, pairs)
     write_json(records.info(args.output), read_json(records.info(args.input)) | {"sha256": checksum})
 
 

@@ -1,12 +1,13 @@
-"""From candidates to training pairs: the teachers' best translation, or the one closest to the original target.
+"""Select training targets from n-best lists: the best hypothesis, or the one closest to the original target.
 
-best: sequence-level knowledge distillation (Kim and Rush 2016). interpolated: of the n-best list the translation with
-the highest sentence BLEU against the original target (Kim and Rush 2016, section 3.3, as in Marian at WNMT 2018), the
-one the teachers like best where two are equal. Sentence BLEU is sacreBLEU's: 13a, exponential smoothing, effective
-order (of a sentence of three tokens only n-grams up to three count).
+best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2). interpolated: the hypothesis with the
+highest sentence BLEU against the original target (Kim and Rush 2016, section 3.3, as in Marian at WNMT 2018); among
+equal ones, that with the best score of the teachers. Sentence BLEU is sacreBLEU's: 13a tokens, exponential smoothing,
+effective order (a sentence of three tokens counts n-grams up to three only).
 
-Writes records of three columns: source, target, score (the teachers' mean log-probability of a token). Sentences for
-which no teacher has words are dropped and counted, and so are those that are too long for it (distill.teacher).
+The output has records of three columns: source, target, score (the teachers' mean log-probability per token). Sentences
+without a hypothesis are dropped and counted: those that every teacher translates to nothing, and those that are too
+long (distill.teacher).
 """
 
 import argparse
@@ -16,96 +17,103 @@ from pathlib import Path
 
 from sacrebleu.metrics import BLEU
 
-from distill import candidates
-from distill.candidates import Candidate, Candidates
+from common.errors import UserError, command
+from common.files import write_json
+from common.progress import progress
+from distill import n_best_lists
+from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
-from formats.errors import UserError, command
-from formats.files import write_json
-from formats.progress import progress
 
-SAMPLES = 20  # sources without a translation that are kept to be looked at
+SAMPLES = 20  # sources without a hypothesis to keep in the counts, for inspection
 TARGETS = ("best", "interpolated")
 
 SENTENCE_BLEU = BLEU(effective_order=True)
 
 
-def closest(translations: list[Candidate], reference: str) -> tuple[Candidate, float]:
-    """The translation with the highest sentence BLEU, and that; of equal ones the first."""
+def closest(hypotheses: list[Hypothesis], reference: str) -> tuple[Hypothesis, float]:
+    """The hypothesis with the highest sentence BLEU, the first among equals, and this BLEU (0 to 100)."""
     scored = [
-        (SENTENCE_BLEU.sentence_score(candidate.text, [reference]).score, candidate) for candidate in translations
+        (SENTENCE_BLEU.sentence_score(hypothesis.text, [reference]).score, hypothesis) for hypothesis in hypotheses
     ]
-    bleu, candidate = max(scored, key=lambda pair: pair[0])
-    return candidate, bleu
+    bleu, hypothesis = max(scored, key=lambda pair: pair[0])
+    return hypothesis, bleu
 
 
 class Selection:
-    """Chooses a translation for each sentence, and counts."""
+    """Selects a hypothesis for each sentence, and counts."""
 
     def __init__(self) -> None:
         self.kept, self.not_first, self.bleu = 0, 0, 0.0
         self.empty = 0
-        self.samples: list[tuple[int, tuple[str]]] = []  # of the sources without a translation
+        self.samples: list[tuple[int, tuple[str]]] = []  # number and source of sentences without a hypothesis
 
-    def best(self, lists: Iterator[Candidates]) -> Iterator[records.Record]:
-        for number, entry in enumerate(lists, 1):
-            if self._found(number, entry):
-                yield self._record(entry.source, entry.translations[0])
+    def best(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
+        """Yield source, best hypothesis and score of each sentence that has one."""
+        for number, n_best_list in enumerate(lists, 1):
+            if self._translated(number, n_best_list):
+                yield self._record(n_best_list.source, n_best_list.hypotheses[0])
 
-    def interpolated(self, lists: Iterator[Candidates], pairs: Iterator[records.Record]) -> Iterator[records.Record]:
-        """``pairs`` are the records that were translated. Raises UserError where they are about other sentences."""
-        for number, (entry, pair) in enumerate(zip_longest(lists, pairs), 1):
-            translated, source = (side and side[0] for side in (entry, pair))
+    def interpolated(self, lists: Iterator[NBestList], pairs: Iterator[records.Record]) -> Iterator[records.Record]:
+        """Yield source, closest hypothesis and score likewise.
+
+        pairs: the records that were translated, with their original targets. Raises UserError if they are of other
+        sentences.
+        """
+        for number, (n_best_list, pair) in enumerate(zip_longest(lists, pairs), 1):
+            translated, source = (side and side[0] for side in (n_best_list, pair))
             if translated != source:
-                raise UserError(f"record {number}: candidates of another corpus: {translated!r}, not {source!r}")
+                raise UserError(f"record {number}: n-best list of another corpus: {translated!r}, not {source!r}")
             reference = pair[1]
-            if self._found(number, entry):
-                chosen, bleu = closest(entry.translations, reference)
-                self.not_first += chosen is not entry.translations[0]
+            if self._translated(number, n_best_list):
+                hypothesis, bleu = closest(n_best_list.hypotheses, reference)
+                self.not_first += hypothesis is not n_best_list.hypotheses[0]
                 self.bleu += bleu
-                yield self._record(source, chosen)
+                yield self._record(source, hypothesis)
 
-    def _found(self, number: int, entry: Candidates) -> bool:
-        if not entry.translations:
+    def _translated(self, number: int, n_best_list: NBestList) -> bool:
+        """Whether the sentence has a hypothesis; it is counted if not."""
+        if not n_best_list.hypotheses:
             self.empty += 1
             if len(self.samples) < SAMPLES:
-                self.samples.append((number, (entry.source,)))
-        return bool(entry.translations)
+                self.samples.append((number, (n_best_list.source,)))
+        return bool(n_best_list.hypotheses)
 
-    def _record(self, source: str, chosen: Candidate) -> records.Record:
+    def _record(self, source: str, hypothesis: Hypothesis) -> records.Record:
         self.kept += 1
-        return source, chosen.text, f"{chosen.score:.4f}"
+        return source, hypothesis.text, f"{hypothesis.score:.4f}"
 
     def counts(self, targets: str) -> dict:
-        about = {
+        """What was selected and dropped so far, for JSON; ``targets`` is one of TARGETS."""
+        counts = {
             "lines_in": self.kept + self.empty,
             "lines_out": self.kept,
             "dropped": {"empty_translation": self.empty},
             "samples": {"empty_translation": self.samples},
         }
-        if targets == "interpolated":  # of the lines kept: another choice than the teachers', sum of sentence BLEU
-            about["sums"] = {"not_first": self.not_first, "sentence_bleu": self.bleu}
-        return about
+        if targets == "interpolated":  # over the lines kept: targets that are not the teachers' best; sentence BLEU
+            counts["sums"] = {"not_first": self.not_first, "sentence_bleu": self.bleu}
+        return counts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--candidates", type=Path, required=True)
-    parser.add_argument("--targets", choices=TARGETS, required=True)
+    parser.add_argument("--n-best-lists", type=Path, required=True, help="made by distill.translate or distill.rescore")
+    parser.add_argument("--targets", choices=TARGETS, required=True, help="what students learn, see above")
     parser.add_argument("--corpus", type=Path, help="records that were translated; interpolated needs their targets")
-    parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all)")
-    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a .json beside it")
+    parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
+    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
     selection = Selection()
-    total = records.count(args.candidates)
-    lists = progress(candidates.read(args.candidates), f"select {records.name(args.output)}", total, "sentence")
+    total = records.count(args.n_best_lists)
+    lists = progress(n_best_lists.read(args.n_best_lists), f"select {records.name(args.output)}", total, "sentence")
     if args.targets == "best":
-        chosen = selection.best(lists)
+        pairs = selection.best(lists)
     elif args.corpus:
-        chosen = selection.interpolated(lists, records.read(args.corpus, args.shard))
+        pairs = selection.interpolated(lists, records.read(args.corpus, args.shard))
     else:
         raise UserError("--targets interpolated needs --corpus")
-    _, checksum = records.write(args.output, chosen)
+    _, checksum = records.write(args.output, pairs)
     write_json(records.info(args.output), selection.counts(args.targets) | {"sha256": checksum})
 
 

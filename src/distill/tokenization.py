@@ -8,16 +8,18 @@ import sentencepiece
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
-from formats.errors import UserError
+from common.errors import UserError
 
 
 class Tokenizer(Protocol):
+    """Splits plain text into pieces, and joins pieces to plain text."""
+
     def encode(self, line: str) -> list[str]: ...
     def decode(self, pieces: list[str]) -> str: ...
 
 
 class SentencePiece:
-    """A SentencePiece model. Raises UserError for a file that is none."""
+    """A SentencePiece model. Raises UserError for any other file."""
 
     def __init__(self, path: str | Path):
         try:
@@ -33,7 +35,7 @@ class SentencePiece:
 
 
 class MosesBPE:
-    """Words of the Moses tokenizer, ``@@`` after every piece but a word's last: fairseq's ``moses`` and ``fastbpe``."""
+    """BPE of Moses tokens, ``@@`` after every piece but the last of a word: fairseq's ``moses`` and ``fastbpe``."""
 
     def __init__(self, codes: str | Path, language: str):
         self._tokenizer, self._detokenizer = MosesTokenizer(language), MosesDetokenizer(language)
@@ -48,7 +50,7 @@ class MosesBPE:
 
 
 def merges(path: Path) -> TextIO:
-    """BPE codes as subword-nmt reads them; fastBPE's have a third column. Raises UserError for another file."""
+    """BPE codes in the format of subword-nmt; fastBPE's third column is dropped. Raises UserError for another file."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -61,17 +63,18 @@ def merges(path: Path) -> TextIO:
     return StringIO("\n".join([lines[0], *(" ".join(line.split()[:2]) for line in lines[1:])]))
 
 
-def tokenizers(asked: dict[str, Any] | None, study: Path | None, languages: list[str]) -> list[Tokenizer]:
-    """Of both sides. asked: the value of the configuration; None stands for the ``study``'s SentencePiece model.
+def tokenizers(tokenization: dict[str, Any] | None, study_model: Path | None, languages: list[str]) -> list[Tokenizer]:
+    """The tokenizers of the source and the target side of a teacher.
 
-    Raises UserError where there is neither.
+    tokenization: the value of its configuration; None stands for ``study_model``, the SentencePiece model of the study.
+    languages: codes of both sides, in the direction of the teacher. Raises UserError without any model.
     """
-    asked = {key: value for key, value in (asked or {}).items() if value}
-    if codes := asked.get("bpe"):
+    tokenization = {key: value for key, value in (tokenization or {}).items() if value}
+    if codes := tokenization.get("bpe"):
         return [MosesBPE(codes, language) for language in languages]
-    paths = asked.get("sentencepiece", study)
-    if paths is None:
+    models = tokenization.get("sentencepiece", study_model)
+    if models is None:
         raise UserError("a model without a tokenization of its own needs the SentencePiece model of the study")
-    if not isinstance(paths, list):
-        paths = [paths] * 2
-    return [SentencePiece(path) for path in paths]
+    if not isinstance(models, list):
+        models = [models] * 2
+    return [SentencePiece(path) for path in models]

@@ -1,1 +1,31 @@
-"""Checkpoints in, deployable model folders out."""
+"""Alignment, vocabulary map, model folders, packages, submissions.
+
+From aligned pairs to a vocabulary map:
+
+- ``aligners``: fast_align and eflomal behind one interface
+- ``alignment``: align a corpus in subword units (command)
+- ``agreement``: how far the aligners agree (command)
+- ``phrases``: count the phrase pairs of one shard (command)
+- ``phrase_extraction``: its compiled loops
+- ``sorted_counts``: count more keys than fit in memory
+- ``phrase_table``: the counts of all shards (command)
+- ``map_knobs``: the knobs of a map
+- ``map_entries``: which target pieces each n-gram brings, compiled
+- ``vocabulary_map``: write maps, explain one (command)
+- ``model_outputs``: what a model says without a map (command)
+- ``coverage``: choose a map from a grid (command)
+- ``explain``: what a map does to one sentence
+- ``shortlist``: Marian's lexical shortlist (command)
+
+From checkpoints to model folders:
+
+- ``convert``: OpenNMT-tf checkpoints to CTranslate2 (command)
+- ``marian``: Marian models to Marian and CTranslate2 (command)
+- ``import_teacher``: teachers that were trained elsewhere (command)
+- ``untrained``: models with random weights (command)
+- ``lengths``: random weights whose translations have the right length
+- ``quantization``: what rounding does to each layer (command)
+- ``model_folder``: self-contained, movable model folders (command)
+- ``package``: a model folder as one archive (command)
+- ``submission``: a folder for the shared tasks on efficient translation (command)
+"""

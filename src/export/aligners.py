@@ -1,6 +1,6 @@
-"""Word aligners: each is trained on a sample of the pairs and then applied to any number of them.
+"""Word aligners. ``train`` learns from a sample of the pairs into a folder; an object on that folder aligns pairs.
 
-``train`` writes into a folder; a new object on that folder aligns. Links are (source, target) positions.
+A pair is two lists of pieces; a link is (source position, target position), from 0.
 """
 
 import importlib
@@ -12,13 +12,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
-# fast_align's threads add up counts in whatever order they come, so that with several no training is like another.
+# fast_align's threads sum counts in any order, so that two trainings with several threads differ.
 # OpenMP reads this when the library is loaded.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import systran_align
 
-from formats.errors import UserError
+from common.errors import UserError
 
 Pair = tuple[list[str], list[str]]
 Links = list[tuple[int, int]]
@@ -34,7 +34,10 @@ class Aligner(Protocol):
 
 
 class FastAlign:
-    """fast_align (Dyer et al. 2013), both ways, symmetrised by SYSTRAN's library. Equal pairs give equal bytes."""
+    """fast_align (Dyer et al. 2013) in both directions, symmetrised by SYSTRAN's library.
+
+    Trainings on equal pairs give equal bytes.
+    """
 
     def __init__(self, folder: Path):
         self._aligner = systran_align.Aligner(str(folder / "forward"), str(folder / "backward"))
@@ -44,7 +47,7 @@ class FastAlign:
 
     @staticmethod
     def train(pairs: Iterator[Pair], folder: Path) -> None:
-        """With the switches of fast_align's own recommended call, ``-d -o -v``."""
+        """Train with the options that fast_align's README recommends, ``-d -o -v``."""
         text, forward, backward = (str(folder / name) for name in ("pairs", "forward", "backward"))
         with open(text, "w", encoding="utf-8") as file:
             for source, target in pairs:
@@ -56,9 +59,9 @@ class FastAlign:
 
 
 class Eflomal:
-    """eflomal (Östling and Tiedemann 2016), both ways, symmetrised by ``symmetrised``.
+    """eflomal (Östling and Tiedemann 2016) in both directions, symmetrised by ``grow_diag_final_and``.
 
-    It samples, so it does not give the same links twice. It is no dependency, since it needs a C compiler.
+    It samples, so that its links differ from run to run. It is no dependency, since it needs a C compiler.
     """
 
     def __init__(self, folder: Path):
@@ -66,17 +69,17 @@ class Eflomal:
 
     def align(self, pairs: Sequence[Pair]) -> Iterator[Links]:
         with open(self._priors, encoding="utf-8") as priors:
-            forward, backward = _sampled(pairs, priors)
-        for (source, target), there, back in zip(pairs, forward, backward, strict=True):
-            yield symmetrised(len(source), len(target), _links(there), _links(back))
+            forward, backward = _sample_links(pairs, priors)
+        for _, forward_links, backward_links in zip(pairs, forward, backward, strict=True):
+            yield grow_diag_final_and(_parsed(forward_links), _parsed(backward_links))
 
     @staticmethod
     def train(pairs: Iterator[Pair], folder: Path) -> None:
         eflomal = _eflomal()
-        held = list(pairs)
-        sides = ([" ".join(side) for side in sides] for sides in zip(*held, strict=True))
+        pairs = list(pairs)
+        sides = ([" ".join(pieces) for pieces in side] for side in zip(*pairs, strict=True))
         with open(folder / "priors", "w", encoding="utf-8") as priors:
-            eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sampled(held, None)))
+            eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sample_links(pairs, None)))
 
 
 ALIGNERS: dict[str, type[Aligner]] = {"fast_align": FastAlign, "eflomal": Eflomal}
@@ -89,56 +92,52 @@ def _eflomal() -> ModuleType:
         raise UserError("the aligner eflomal is not installed; with a C compiler: pip install eflomal==2.0.0") from None
 
 
-def _sampled(pairs: Sequence[Pair], priors: Iterator[str] | None) -> tuple[list[str], list[str]]:
-    """eflomal's links, forwards and backwards, as it writes them: ``0-0 1-2``, source position first."""
+def _sample_links(pairs: Sequence[Pair], priors: Iterator[str] | None) -> tuple[list[str], list[str]]:
+    """Forward and backward links of eflomal, a line a pair: ``0-0 1-2``, source position first."""
     with tempfile.TemporaryDirectory() as folder:
-        links = [Path(folder) / name for name in ("forward", "backward")]
+        files = [Path(folder) / name for name in ("forward", "backward")]
         _eflomal().Aligner().align(
             [" ".join(source) for source, _ in pairs],
             [" ".join(target) for _, target in pairs],
-            *map(str, links),
+            *map(str, files),
             priors_input=priors,
         )
-        forward, backward = (path.read_text().split("\n")[:-1] for path in links)
+        forward, backward = (path.read_text().split("\n")[:-1] for path in files)
     return forward, backward
 
 
-def _links(text: str) -> set[tuple[int, int]]:
-    return {(int(i), int(j)) for i, j in re.findall(r"(\d+)-(\d+)", text)}
+def _parsed(links: str) -> set[tuple[int, int]]:
+    return {(int(i), int(j)) for i, j in re.findall(r"(\d+)-(\d+)", links)}
 
 
-def symmetrised(rows: int, columns: int, forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> Links:
-    """grow-diag-final-and (Koehn et al. 2005): the links both ways, grown by neighbours that one way has.
+NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
-    ``rows`` and ``columns`` are the lengths of source and target.
+
+def grow_diag_final_and(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> Links:
+    """Symmetrise the links of both directions (Koehn et al. 2005); returns them in ascending order.
+
+    Start from the links that both have. Grow them by neighbours that either has, where one of the two positions has no
+    link yet. At last add the remaining links between two positions without any.
     """
-    links, either = forward & backward, forward | backward
-    row_linked, column_linked = {i for i, _ in links}, {j for _, j in links}
+    links, union = forward & backward, forward | backward
+    sources, targets = {i for i, _ in links}, {j for _, j in links}
 
     def add(i: int, j: int) -> None:
         links.add((i, j))
-        row_linked.add(i)
-        column_linked.add(j)
+        sources.add(i)
+        targets.add(j)
 
     growing = True
     while growing:
         growing = False
         for i, j in sorted(links):
-            for near in (
-                (i - 1, j),
-                (i, j - 1),
-                (i + 1, j),
-                (i, j + 1),
-                (i - 1, j - 1),
-                (i - 1, j + 1),
-                (i + 1, j - 1),
-                (i + 1, j + 1),
-            ):
-                if near in either - links and (near[0] not in row_linked or near[1] not in column_linked):
-                    add(*near)
+            for down, right in NEIGHBOURS:
+                link = i + down, j + right
+                if link in union - links and (link[0] not in sources or link[1] not in targets):
+                    add(*link)
                     growing = True
-    for way in (forward, backward):
-        for i, j in sorted(way):
-            if i not in row_linked and j not in column_linked:
+    for direction in (forward, backward):
+        for i, j in sorted(direction):
+            if i not in sources and j not in targets:
                 add(i, j)
     return sorted(links)

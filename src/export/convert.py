@@ -1,6 +1,6 @@
-"""An averaged OpenNMT-tf checkpoint to CTranslate2, in several types of weights at once.
+"""Convert an averaged OpenNMT-tf checkpoint to CTranslate2, in several types of weights at once.
 
-TensorFlow is loaded once for all types. The folders hold the weights and nothing else; export.model_folder makes model
+TensorFlow is loaded once for all types. The folders hold only weights and vocabulary; export.model_folder makes model
 folders of them.
 """
 
@@ -8,14 +8,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from common.errors import UserError, command
+from common.files import atomic_path
+from common.progress import progress
 from formats.conversion import Converter
-from formats.errors import UserError, command
-from formats.files import whole
-from formats.progress import progress
 
 
 def load(checkpoint: Path) -> Any:
-    """The OpenNMT-tf model with the weights of a folder made by distill.train."""
+    """Load the OpenNMT-tf model in a folder of train.train. Raises UserError if it is damaged or has no checkpoint."""
     import opennmt
     import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint
@@ -26,7 +26,7 @@ def load(checkpoint: Path) -> Any:
         model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
         restored = Checkpoint(model, model_dir=str(checkpoint)).restore(weights_only=True)
         model.create_variables()
-    except (ValueError, OSError, IndexError, RuntimeError, tf.errors.OpError) as error:  # TensorFlow's many ways
+    except (ValueError, OSError, IndexError, RuntimeError, tf.errors.OpError) as error:  # damage shows as any
         raise UserError(f"{checkpoint}: the checkpoint is damaged or does not fit its vocabulary: {error}") from error
     if restored is None:
         raise UserError(f"{checkpoint}: no checkpoint here; train the system first")
@@ -35,16 +35,16 @@ def load(checkpoint: Path) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="averaged model of distill.train")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="averaged model of train.train")
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
     args = parser.parse_args()
 
     converter = Converter(load(args.checkpoint))
     for output in progress(args.outputs, "converting", total=len(args.outputs), unit="type"):
-        with whole(output) as part:
+        with atomic_path(output) as part:
             try:
                 converter.convert(str(part), quantization=output.name)
-            except (ValueError, RuntimeError) as error:  # CTranslate2's own words: what it does not support
+            except (ValueError, RuntimeError) as error:  # CTranslate2 says what it does not support
                 raise UserError(f"{args.checkpoint}: as {output.name}: {error}") from error
 
 

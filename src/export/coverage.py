@@ -1,7 +1,7 @@
-"""Which vocabulary map to use: Table 1 of WNMT 2018 (Senellart et al.), over a grid of the map's knobs.
+"""Choose a vocabulary map: Table 1 of WNMT 2018 (Senellart et al.), over a grid of the map's knobs.
 
-A map that leaves out a word costs quality, and every word it brings costs time. So each map of the grid is held against
-what the model says with its whole vocabulary, and against the references: the share of their pieces that the map
+A map that leaves out a piece costs quality, and every piece it brings costs time. So each map of the grid is compared
+with what the model says with its full vocabulary, and with the references: the share of their pieces that the map
 allows, sentence by sentence. Longer batches allow more, as their candidates are the union over all sentences.
 
 The map picked is the one with the fewest candidates a sentence among those that allow at least ``--coverage`` per cent
@@ -17,17 +17,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from common.errors import UserError, command
+from common.files import write_json
+from common.progress import progress
+from export.map_knobs import Knobs
+from export.phrase_extraction import MAX_NGRAM
 from export.phrase_table import PhraseTable
-from export.phrases import MAX_NGRAM
-from export.runs import Counts
-from export.vocabulary_map import Knobs, always, build, grid, lines, name
+from export.sorted_counts import Counts
+from export.vocabulary_map import always_on, build, lines
 from formats import records
-from formats.errors import UserError, command
-from formats.files import write_json
-from formats.progress import progress
 from formats.vocabulary_map import VocabularyMap
 
 Pieces = list[str]
+PIECE = np.uint64(0xFFFF)  # the lowest 16 bits of a key: the target piece
 
 
 class Sentence(NamedTuple):
@@ -41,40 +43,44 @@ def read(path: Path) -> list[Sentence]:
     return [Sentence(*(side.split() for side in record)) for record in records.read(path)]
 
 
-def only(table: PhraseTable, sources: Sequence[Pieces]) -> PhraseTable:
-    """The part of the table that these sentences can look up: small, whatever the table's size."""
+def restrict(table: PhraseTable, sources: Sequence[Pieces]) -> PhraseTable:
+    """Keep the n-grams that these sentences look up: a table that fits in memory, whatever the size of the full one."""
     numbers = {piece: number for number, piece in enumerate(table.pieces, 1)}
     ngrams: set[int] = set()
     for source in sources:
-        found = [numbers.get(piece, 0) for piece in source]
-        for start in range(len(found)):
-            packed = 0
-            for number in itertools.takewhile(bool, found[start : start + MAX_NGRAM]):
-                packed = packed << 16 | number
-                ngrams.add(packed)
+        sentence = [numbers.get(piece, 0) for piece in source]
+        for start in range(len(sentence)):
+            ngram = 0
+            for number in itertools.takewhile(bool, sentence[start : start + MAX_NGRAM]):
+                ngram = ngram << 16 | number
+                ngrams.add(ngram)
     keys = np.sort(np.array([*ngrams], np.uint64)) << np.uint64(16)
     return table._replace(phrases=_rows(table.phrases, keys), links=_rows(table.links, keys))
 
 
 def _rows(counts: Counts, keys: np.ndarray) -> Counts:
-    """The counts of these n-grams, sorted keys with word 0."""
-    starts, ends = np.searchsorted(counts.keys, keys), np.searchsorted(counts.keys, keys | np.uint64(0xFFFF), "right")
+    """The counts of some n-grams: ``keys``, uint64 (n,), ascending, with target piece 0."""
+    starts, ends = np.searchsorted(counts.keys, keys), np.searchsorted(counts.keys, keys | PIECE, "right")
     rows = np.concatenate([np.arange(0), *map(np.arange, starts, ends)]).astype(np.int64)
     return Counts(np.asarray(counts.keys[rows]), np.asarray(counts.counts[rows]))
 
 
-def in_memory(table: PhraseTable, knobs: Knobs) -> VocabularyMap:
+def build_in_memory(table: PhraseTable, knobs: Knobs) -> VocabularyMap:
     rows = itertools.chain.from_iterable(lines(block, table.pieces) for _, block in build(table, knobs))
     sides = (row.rstrip("\n").split("\t") for row in rows)
-    entries = {tuple(ngram.split()): words.split() for ngram, words in sides}
-    return VocabularyMap({(): [table.pieces[number - 1] for number in always(table, knobs)], **entries})
+    entries = {tuple(ngram.split()): targets.split() for ngram, targets in sides}
+    return VocabularyMap({(): [table.pieces[number - 1] for number in always_on(table, knobs)], **entries})
 
 
-def covered(found: VocabularyMap, sentences: Sequence[Sentence]) -> dict[str, float]:
-    """Per cent of the model's own and of the references' pieces that the map allows; mean candidates of a sentence."""
-    own, reference, candidates = np.zeros(2), np.zeros(2), 0
+def map_coverage(vocabulary_map: VocabularyMap, sentences: Sequence[Sentence]) -> dict[str, float]:
+    """What a map allows, each sentence decoded by itself.
+
+    own, reference: per cent of the pieces of the model's own outputs and of the references; candidates,
+    candidates_per_token: mean size of the output layer, a sentence and a source piece.
+    """
+    own, reference, candidates = np.zeros(2), np.zeros(2), 0  # pieces allowed, pieces
     for sentence in sentences:
-        allowed = found.candidates([sentence.source])
+        allowed = vocabulary_map.candidates([sentence.source])
         candidates += len(allowed)
         for counts, side in ((own, sentence.output), (reference, sentence.reference)):
             counts += [sum(piece in allowed for piece in side), len(side)]
@@ -87,24 +93,35 @@ def covered(found: VocabularyMap, sentences: Sequence[Sentence]) -> dict[str, fl
     }
 
 
-def size(table: PhraseTable, knobs: Knobs) -> dict[str, int]:
-    """n-grams of the whole map and bytes of its file, which is not written."""
-    lengths = np.array([0, *(len(piece.encode()) + 1 for piece in table.pieces)])  # with the space or tab behind
-    ngrams, total = 1, 1 + max(int(lengths[always(table, knobs)].sum()), 1)
+def map_size(table: PhraseTable, knobs: Knobs) -> dict[str, int]:
+    """The number of n-grams of a map, and the bytes its file would have."""
+    lengths = np.array([0, *(len(piece.encode()) + 1 for piece in table.pieces)])  # with the separator behind
+    ngrams, size = 1, 1 + max(int(lengths[always_on(table, knobs)].sum()), 1)
     for _, block in build(table, knobs):
         ngrams += len(block)
-        total += int(lengths[block.words].sum())
+        size += int(lengths[block.targets].sum())
         for shift in (0, 16, 32):
-            total += int(lengths[(block.ngrams >> np.uint64(shift) & np.uint64(0xFFFF)).astype(np.int64)].sum())
-    return {"ngrams": ngrams, "bytes": total}
+            size += int(lengths[(block.ngrams >> np.uint64(shift) & PIECE).astype(np.int64)].sum())
+    return {"ngrams": ngrams, "bytes": size}
 
 
 def pick(maps: list[dict[str, Any]], coverage: float) -> dict[str, Any]:
-    """See above; equal maps are told apart by their size, then by their place in the grid."""
-    enough = [row for row in maps if row["own"] >= coverage]
-    if enough:
-        return min(enough, key=lambda row: (row["candidates"], row["bytes"]))
+    """The map to use, as the module's text says; ties go to the smaller file, then to the earlier place in the grid."""
+    sufficient = [row for row in maps if row["own"] >= coverage]
+    if sufficient:
+        return min(sufficient, key=lambda row: (row["candidates"], row["bytes"]))
     return max(maps, key=lambda row: (row["own"], -row["candidates"]))
+
+
+def compare(table: PhraseTable, sentences: list[Sentence], grid: list[Knobs]) -> list[dict[str, Any]]:
+    """One row for each map of the grid: its name, knobs, size and coverage."""
+    small = restrict(table, [sentence.source for sentence in sentences])
+    return [
+        {"map": knobs.name, **knobs._asdict()}
+        | map_size(table, knobs)
+        | map_coverage(build_in_memory(small, knobs), sentences)
+        for knobs in progress(grid, "covering", total=len(grid), unit="map")
+    ]
 
 
 def main() -> None:
@@ -116,15 +133,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
 
-    table, sentences = PhraseTable.load(args.phrase_table), read(args.outputs)
+    sentences = read(args.outputs)
     if not sentences:
-        raise UserError(f"{args.outputs}: no sentences to hold a map against")
-    needed = only(table, [sentence.source for sentence in sentences])
-    points = [*grid(args.grid)]
-    maps = [
-        {"map": name(knobs), **knobs._asdict(), **size(table, knobs), **covered(in_memory(needed, knobs), sentences)}
-        for knobs in progress(points, "covering", total=len(points), unit="map")
-    ]
+        raise UserError(f"{args.outputs}: no sentences to compare maps on")
+    maps = compare(PhraseTable.load(args.phrase_table), sentences, [*Knobs.grid(args.grid)])
     write_json(args.output, {"coverage": args.coverage, "picked": pick(maps, args.coverage), "maps": maps})
 
 

@@ -1,4 +1,4 @@
-"""What a vocabulary map does to a sentence: which n-gram brings which pieces, and what the model may no longer say."""
+"""What a vocabulary map does to a sentence: which n-gram brings which pieces, and which pieces it blocks."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,37 +7,41 @@ from pathlib import Path
 import ctranslate2
 import numpy as np
 
+from common.errors import UserError
+from common.files import read_json
 from formats.decoding import longest_output
-from formats.errors import UserError
-from formats.files import read_json
 from formats.loading import pieces, translator
 from formats.vocabulary_map import VocabularyMap
 
+FILES = ("model.bin", "vmap.txt", "sentencepiece.model", "model.json")
+
 
 def explain(folder: Path, sentence: str) -> Iterator[str]:
-    """Lines for a person to read, about a model folder with a map. Raises UserError for a folder that has none."""
-    needed = [folder / name for name in ("model.bin", "vmap.txt", "sentencepiece.model", "model.json")]
-    if missing := [path for path in needed if not path.exists()]:
+    """Yield lines to print, for a model folder with a map.
+
+    Raises UserError for a folder without a map, and for an empty sentence.
+    """
+    if missing := [folder / name for name in FILES if not (folder / name).exists()]:
         raise UserError(f"{missing[0]}: not there; {folder} is no model folder of CTranslate2 with a vocabulary map")
-    processor = pieces(needed[2])
+    processor = pieces(folder / "sentencepiece.model")
     if not (source := processor.encode(sentence, out_type=str)):
         raise UserError("an empty sentence: there is nothing to explain")
-    found = VocabularyMap.load(needed[1], [source])
+    vocabulary_map = VocabularyMap.load(folder / "vmap.txt", [source])
     model = translator(folder, intra_threads=1)
-    longest = longest_output(read_json(needed[3]))
+    longest = longest_output(read_json(folder / "model.json"))
     full, mapped = (_decode(model, source, use_vmap, longest) for use_vmap in (False, True))
-    allowed, own = found.candidates([source]), full.hypotheses[0]
+    allowed, output = vocabulary_map.candidates([source]), full.hypotheses[0]
 
     yield f"source      {' '.join(source)}"
-    yield f"always on   {len(found.entries.get((), [])):,} pieces"
-    for ngram in dict.fromkeys(found.ngrams(source)):
+    yield f"always on   {len(vocabulary_map.entries.get((), [])):,} pieces"
+    for ngram in dict.fromkeys(vocabulary_map.ngrams(source)):
         if ngram:
-            yield from _row(" ".join(ngram), found.entries[ngram], {*own})
-    counted, open_ = (np.array(result.logits[0][0]).size for result in (mapped, full))
-    yield f"candidates  {len(allowed):,}, and {counted:,} counted in the engine; {open_:,} without the map"
-    yield f"whole       {processor.decode(own)}"
+            yield _row(" ".join(ngram), vocabulary_map.entries[ngram], {*output})
+    mapped_size, full_size = (np.array(result.logits[0][0]).size for result in (mapped, full))
+    yield f"candidates  {len(allowed):,}, and {mapped_size:,} counted in the engine; {full_size:,} without the map"
+    yield f"whole       {processor.decode(output)}"
     yield f"with map    {processor.decode(mapped.hypotheses[0])}"
-    yield f"blocked     {' '.join(piece for piece in own if piece not in allowed) or 'nothing'}"
+    yield f"blocked     {' '.join(piece for piece in output if piece not in allowed) or 'nothing'}"
 
 
 def _decode(
@@ -48,11 +52,12 @@ def _decode(
     return model.translate_batch([source], use_vmap=use_vmap, return_logits_vocab=True, **options)[0]
 
 
-def _row(ngram: str, words: list[str], own: set[str]) -> Iterator[str]:
-    """The words an n-gram brings, those that the model says in brackets, as many as fit into the terminal."""
-    shown = [f"[{word}]" if word in own else word for word in sorted(words, key=lambda word: word not in own)]
+def _row(ngram: str, targets: list[str], output: set[str]) -> str:
+    """As many target pieces of an n-gram as fit into the terminal; first, in brackets, those of the model's output."""
+    ordered = sorted(targets, key=lambda piece: piece not in output)
+    cells = [f"[{piece}]" if piece in output else piece for piece in ordered]
     width = shutil.get_terminal_size().columns - 34
     line, count = "", 0
-    while count < len(shown) and (count == 0 or len(line) + len(shown[count]) < width):
-        line, count = f"{line} {shown[count]}", count + 1
-    yield f"  {ngram:<28}{line}" + (f" and {len(shown) - count} more" if count < len(shown) else "")
+    while count < len(cells) and (count == 0 or len(line) + len(cells[count]) < width):
+        line, count = f"{line} {cells[count]}", count + 1
+    return f"  {ngram:<28}{line}" + (f" and {len(cells) - count} more" if count < len(cells) else "")

@@ -1,5 +1,6 @@
-"""A teacher that was trained elsewhere, as a CTranslate2 folder: an OpenNMT-tf run, a CTranslate2 folder, or a model of
-another toolkit that CTranslate2's converters read.
+"""Import a teacher that was trained elsewhere as a CTranslate2 folder.
+
+It may be an OpenNMT-tf run, a CTranslate2 folder, or a model of another toolkit that CTranslate2's converters read.
 """
 
 import argparse
@@ -13,30 +14,30 @@ from typing import Any
 
 import ctranslate2
 
-from distill.systems import ENVIRONMENTS
+from common.errors import UserError, command
+from common.files import atomic_path, read_json, write_json
 from export.convert import load
 from formats.conversion import Converter
-from formats.errors import UserError, command
-from formats.files import read_json, whole, write_json
+from formats.converters import ENVIRONMENTS
 
 
 def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named after its compute type. ``teacher`` is its entry in the configuration.
 
-    Raises UserError where there is no such model, or its converter fails.
+    Raises UserError for a model that is missing or that its converter refuses.
     """
     compute_type = output.name
-    with whole(output) as part:
+    with atomic_path(output) as part:
         if teacher["checkpoint"]:
-            _opennmt(Path(teacher["checkpoint"]), vocabulary, part, compute_type)
+            _convert_checkpoint(Path(teacher["checkpoint"]), vocabulary, part, compute_type)
         elif teacher["ctranslate2"]:
-            _ctranslate2(Path(teacher["ctranslate2"]), part)
+            _copy_ctranslate2(Path(teacher["ctranslate2"]), part)
         else:
-            _converted(teacher["converted"], part, compute_type)
+            _run_converter(teacher["converted"], part, compute_type)
 
 
-def _opennmt(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:
-    """The last checkpoint of a run; a vocabulary beside it goes before the study's."""
+def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:
+    """Convert the last checkpoint of an OpenNMT-tf run; a vocabulary in the run takes precedence over the study's."""
     if not (run / "model_description.py").is_file():
         raise UserError(f"{run}: no model_description.py here; give the folder of an OpenNMT-tf run")
     with tempfile.TemporaryDirectory() as folder:
@@ -48,46 +49,52 @@ def _opennmt(run: Path, vocabulary: Path | None, output: Path, compute_type: str
         converter = Converter(load(Path(folder)))
         try:
             converter.convert(str(output), quantization=compute_type)
-        except ValueError as error:  # CTranslate2's own words: a model that it does not have, a recurrent one
+        except ValueError as error:  # from CTranslate2: it lacks the architecture, for instance recurrent networks
             raise UserError(f"{run}: {error}") from error
 
 
-def _ctranslate2(model: Path, output: Path) -> None:
-    """A copy as it is: distill.teacher has CTranslate2 convert the weights when it loads them."""
+def _copy_ctranslate2(model: Path, output: Path) -> None:
+    """Copy without conversion: CTranslate2 converts the weights when distill.teacher loads them."""
     if not ctranslate2.contains_model(str(model)):
         raise UserError(f"{model}: no CTranslate2 model here (model.bin and its vocabulary)")
     shutil.copytree(model, output)
 
 
-def _converted(asked: dict[str, Any], output: Path, compute_type: str) -> None:
-    name = f"ct2-{asked['from']}-converter"
-    program = Path(asked["environment"], "bin", name) if asked["environment"] else Path(sys.executable).with_name(name)
+def _run_converter(converted: dict[str, Any], output: Path, compute_type: str) -> None:
+    """Run a converter of CTranslate2. ``converted``: its toolkit, the Python environment and the options."""
+    name = f"ct2-{converted['from']}-converter"
+    environment = converted["environment"]
+    program = Path(environment, "bin", name) if environment else Path(sys.executable).with_name(name)
     if not program.exists():
         raise UserError(f"{program}: no converter here; the environment needs the package ctranslate2")
-    words = [str(program), "--output_dir", str(output), "--quantization", compute_type]
-    for option, value in asked["options"].items():
-        if value is not False:
-            words += [
-                f"--{option}",
-                *([] if value is True else map(str, value if isinstance(value, list) else [value])),
-            ]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if not done.returncode and asked["from"] == "transformers":
-        # Its tokenizers end a source with </s>, ours do not; the other converters of CTranslate2 note this themselves.
+    arguments = ["--output_dir", str(output), "--quantization", compute_type, *_as_arguments(converted["options"])]
+    process = subprocess.run([str(program), *arguments], capture_output=True, text=True)
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UserError(f"{' '.join([name, *arguments])}: {reason}{_environment_advice(converted)}")
+    if converted["from"] == "transformers":
+        # Its tokenizers end a source with </s>, ours do not; CTranslate2's other converters set this themselves.
         config = output / "config.json"
         write_json(config, {**read_json(config), "add_source_eos": True})
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise UserError(f"{' '.join([name, *words[1:]])}: {reason}{_environment_advice(asked)}")
 
 
-def _environment_advice(asked: dict[str, Any]) -> str:
-    """Of a toolkit that the study's Python does not import."""
-    if asked["environment"] or asked["from"] not in ENVIRONMENTS:
+def _as_arguments(options: dict[str, Any]) -> list[str]:
+    """Options of a command line: True is a flag alone, False no flag, a list several values."""
+    arguments = []
+    for option, value in options.items():
+        if value is not False:
+            values = value if isinstance(value, list) else [value]
+            arguments += [f"--{option}", *([] if value is True else map(str, values))]
+    return arguments
+
+
+def _environment_advice(converted: dict[str, Any]) -> str:
+    """How to install a toolkit that does not run in the study's own Python."""
+    if converted["environment"] or converted["from"] not in ENVIRONMENTS:
         return ""
-    commands = ENVIRONMENTS[asked["from"]].format("models/environment")
+    commands = ENVIRONMENTS[converted["from"]].format("models/environment")
     return (
-        f"; {asked['from']} does not import on Python 3.11, make it an environment with `{commands}` "
+        f"; {converted['from']} does not import on Python 3.11, make it an environment with `{commands}` "
         "and name that in converted.environment"
     )
 

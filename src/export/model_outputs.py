@@ -1,17 +1,17 @@
-"""What a model says to the sentences of a corpus if its whole vocabulary is open, greedily and in pieces.
+"""Decode a corpus greedily without a vocabulary map, in pieces, so that export.coverage can check maps against it.
 
-Records ``source pieces<TAB>output pieces<TAB>reference pieces``: what export.coverage holds a vocabulary map against.
+Writes records ``source pieces<TAB>output pieces<TAB>reference pieces``.
 """
 
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from common.errors import command
+from common.progress import progress
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
-from formats.errors import command
 from formats.loading import pieces, translator
-from formats.progress import progress
 
 BATCH_TOKENS = 2048
 
@@ -19,7 +19,11 @@ BATCH_TOKENS = 2048
 def outputs(
     corpus: Path, weights: Path, model: Path, threads: int, longest: int = MAXIMUM_OUTPUT
 ) -> Iterator[records.Record]:
-    """Decode the whole corpus, a test or dev set, with the CTranslate2 model in ``weights``; ``longest`` in pieces."""
+    """Decode a corpus of pairs with the CTranslate2 model in ``weights`` and yield the records.
+
+    model: the SentencePiece model; longest: pieces at which an output is cut off. The corpus is held in memory: it is
+    a test or dev set.
+    """
     processor = pieces(model)
     sources, references = (
         processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)

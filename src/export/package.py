@@ -1,7 +1,7 @@
-"""A model folder as one archive to hand on: with a model card, and checksums of every file.
+"""Pack a model folder into one archive to hand on, with a model card and checksums of every file.
 
-The card is a README as Hugging Face reads it. The unpacked folder is what ``ctranslate2.Translator`` opens. Equal model
-folders, measurements and corpora give an equal archive.
+The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens the unpacked folder. Equal model
+folders, measurements and corpora give equal archives.
 """
 
 import argparse
@@ -17,14 +17,20 @@ from typing import Any
 import yaml
 from tabulate import tabulate
 
-from decode.measurements import RULE, best, configuration, verdict
+from common.errors import UserError, command
+from common.files import atomic_path, sha256, write_text
+from decode.engines.ctranslate2 import CTranslate2
 from export.model_folder import ROLES, checked
-from formats.errors import UserError, command
-from formats.files import read_json, sha256, whole, write_text
+from formats import measurement, model_folder
+from formats.best_model import RULE, best, verdict
+from formats.measurement import Measurement
+from formats.selection import matching
+from formats.wording import configuration, search
 
 SUFFIX = ".tar.gz"
 SUMS = "SHA256SUMS"
 LICENCE = "LICENSE.md"  # a name that Hugging Face links to
+LEFT_OUT = (*model_folder.NOT_DECODED, ".*")  # the card replaces the folder's own README
 TERMS = "The model was made of these data; whether and how it may be used follows from their licences."
 CARD = """---
 {front}---
@@ -62,46 +68,49 @@ BLEU: {signature}. Words a second are those of the source, with tokenization and
 """
 
 
-def measured(measurements: list[dict[str, Any]], description: dict[str, Any]) -> list[dict[str, Any]]:
+def measured(measurements: list[Measurement], description: dict[str, Any]) -> list[Measurement]:
     """The records of this model. Raises UserError if there is none."""
-    names = {
+    values = {
         "system": description["system"],
         "compute_type": description["quantization"],
         "engine": description["engine"],
     }
-    found = [record for record in measurements if names.items() <= record.items()]
-    if not found:
-        raise UserError(f"no measurement of {names}; a model is packaged with its scores, measure it first")
-    return found
+    if not (records := matching(measurements, **values)):
+        raise UserError(f"no measurement of {values}; a model is packaged with its scores, measure it first")
+    return records
 
 
-def taught(measurements: list[dict[str, Any]], teachers: list[str]) -> list[dict[str, Any]]:
-    """The records of these teachers at full precision, with the map off, at their widest beam."""
-    asked = {"engine": "ctranslate2", "compute_type": "float32", "vocabulary_map": False}
-    found = [record for record in measurements if record["system"] in teachers and asked.items() <= record.items()]
-    return [record for record in found if record["beam_size"] == max(row["beam_size"] for row in found)]
+def taught(measurements: list[Measurement], teachers: list[str]) -> list[Measurement]:
+    """The records of these teachers in float32 without a map, at their widest beam."""
+    exact = matching(measurements, engine=CTranslate2.name, compute_type="float32", vocabulary_map=False)
+    records = [record for record in exact if record.system in teachers]
+    return matching(records, beam_size=max((record.beam_size for record in records), default=0))
 
 
-def best_sentence(measurements: list[dict[str, Any]], own: list[dict[str, Any]]) -> str:
-    """What the card says if one of these records is that of the study's best model."""
+def best_sentence(measurements: list[Measurement], own: list[Measurement]) -> str:
+    """A paragraph of the card, if one of these records is that of the study's best model."""
     if (record := best(measurements)) not in own:
         return ""
-    said = f"With {configuration(record)} it is the best model of its study: {RULE}."
-    return "\n" + textwrap.fill(f"{said} It has {verdict(measurements, record)}", 120) + "\n"
+    praise = f"With {configuration(record)} it is the best model of its study: {RULE}."
+    return "\n" + textwrap.fill(f"{praise} It has {verdict(measurements, record)}", 120) + "\n"
 
 
 def terms(corpora: list[dict[str, Any]], teachers: list[str]) -> str:
-    """What the model was made of, and what follows for its use."""
+    """What the model was made of, and what that means for its use."""
     translated = f"\nIt learned translations by {', '.join(teachers)}, whose own data count, too." if teachers else ""
     return f"{_table([*map(_corpus, corpora)])}\n\n{TERMS}{translated}"
 
 
 def card(
-    description: dict[str, Any], measurements: list[dict[str, Any]], made_of: str, teachers: list[str], folder: Path
+    description: model_folder.Description,
+    measurements: list[Measurement],
+    licences: str,
+    teachers: list[str],
+    folder: Path,
 ) -> str:
-    """The README of the package in ``folder``."""
+    """The README of the package in ``folder``. licences: the text of ``terms``."""
     own = measured(measurements, description)
-    first, cores = own[0], len(own[0]["cores"])
+    first, cores = own[0], len(own[0].cores)
     front = {
         "language": [description["source"], description["target"]],
         "license": "other",
@@ -115,14 +124,14 @@ def card(
         "front": yaml.safe_dump(front, sort_keys=False, allow_unicode=True),
         "role_sentence": ROLES[description["role"]],
         "name": folder.name,
-        "version": first["engine_version"],
+        "version": first.engine_version,
         "sums": SUMS,
         "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
         "best": best_sentence(measurements, own),
-        "signature": first["bleu_signature"],
+        "signature": first.bleu_signature,
         "cores": "one core" if cores == 1 else f"{cores} cores",
-        "cpu": first["cpu"],
-        "terms": made_of,
+        "cpu": first.cpu,
+        "terms": licences,
         "files": _table([{"file": path.name, "bytes": f"{path.stat().st_size:,}"} for path in _files(folder)]),
     }
     return CARD.format(**description, **values)
@@ -132,16 +141,16 @@ def _table(rows: list[dict[str, str]]) -> str:
     return tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True)
 
 
-def _scores(record: dict[str, Any]) -> dict[str, str]:
+def _scores(record: Measurement) -> dict[str, str]:
     return {
-        "system": record["system"],
-        "test set": record["test_set"],
-        "search": "greedy" if record["beam_size"] == 1 else f"beam {record['beam_size']}",
-        "map": "yes" if record["vocabulary_map"] else "no",
-        "BLEU": f"{record['bleu']:.2f}",
-        "chrF": f"{record['chrf']:.2f}",
-        "words/s": f"{record['source_words_per_second']:,.0f}",
-        "memory, MB": f"{record['peak_rss_bytes'] / 1e6:.0f}",
+        "system": record.system,
+        "test set": record.test_set,
+        "search": search(record),
+        "map": "yes" if record.vocabulary_map else "no",
+        "BLEU": f"{record.bleu:.2f}",
+        "chrF": f"{record.chrf:.2f}",
+        "words/s": f"{record.source_words_per_second:,.0f}",
+        "memory, MB": f"{record.peak_rss_bytes / 1e6:.0f}",
     }
 
 
@@ -160,23 +169,23 @@ def _files(folder: Path) -> list[Path]:
 
 
 def package(
-    model: Path, measurements: list[dict[str, Any]], corpora: list[dict[str, Any]], teachers: list[str], output: Path
+    model: Path, measurements: list[Measurement], corpora: list[dict[str, Any]], teachers: list[str], output: Path
 ) -> None:
-    """Write the archive. Raises UserError for a model that was not measured, is of another engine or damaged."""
+    """Write the archive. Raises UserError for a model that is damaged, was not measured, or is not CTranslate2's."""
     if not output.name.endswith(SUFFIX):
         raise UserError(f"{output}: the archive's name has to end in {SUFFIX}")
     description = checked(model)
-    made_of = terms(corpora, teachers)
+    licences = terms(corpora, teachers)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
         folder = Path(temporary) / output.name.removesuffix(SUFFIX)
-        shutil.copytree(model, folder, ignore=shutil.ignore_patterns("README.md", "tuned.json", ".*"))
-        write_text(folder / LICENCE, f"# Data and licences\n\n{made_of}\n")
-        write_text(folder / "README.md", card(description, measurements, made_of, teachers, folder))
+        shutil.copytree(model, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        write_text(folder / LICENCE, f"# Data and licences\n\n{licences}\n")
+        write_text(folder / model_folder.README, card(description, measurements, licences, teachers, folder))
         sums = [f"{sha256(path)}  {path.relative_to(folder)}\n" for path in _files(folder)]
         write_text(folder / SUMS, "".join(sums))
         with (
-            whole(output) as part,
+            atomic_path(output) as part,
             open(part, "wb") as raw,
             gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed,
             tarfile.open(mode="w", fileobj=packed) as archive,
@@ -186,7 +195,7 @@ def package(
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Without owner and time, so that equal files give equal bytes."""
+    """An entry without owner and time, so that equal files give equal bytes."""
     entry.uid = entry.gid = entry.mtime = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o644
@@ -201,7 +210,7 @@ def main() -> None:
     parser.add_argument("--teachers", nargs="*", default=[], help="whose translations the model learned")
     parser.add_argument("--output", type=Path, required=True, help=f"archive to write, *{SUFFIX}")
     args = parser.parse_args()
-    package(args.model, read_json(args.measurements), args.corpora, args.teachers, args.output)
+    package(args.model, measurement.read(args.measurements), args.corpora, args.teachers, args.output)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Which target words the source n-grams bring: the counts of all shards of export.phrases as one table on disk."""
+"""The phrase table: which target pieces each source n-gram brings, as counts on disk.
+
+The command sums the folders that export.phrases wrote, one for each shard of the corpus, into the table of all pairs.
+"""
 
 import argparse
 from collections import Counter
@@ -7,66 +10,92 @@ from typing import NamedTuple
 
 import numpy as np
 
-from export import runs
-from export.phrases import Words
-from formats.errors import UserError, command
-from formats.files import whole
-from formats.progress import progress
+from common.errors import UserError, command
+from common.files import atomic_path
+from common.progress import progress
+from export import sorted_counts
+
+
+class TargetCounts(NamedTuple):
+    """Occurrences of each target piece, and those without a link; int64 (pieces + 1,).
+
+    Index 0 counts everything outside the vocabulary.
+    """
+
+    frequency: np.ndarray
+    unaligned: np.ndarray
+
+    FILE = "words.npz"
+
+    @classmethod
+    def zeros(cls, pieces: int) -> "TargetCounts":
+        return cls(np.zeros(pieces + 1, np.int64), np.zeros(pieces + 1, np.int64))
+
+    @classmethod
+    def load(cls, folder: Path) -> "TargetCounts":
+        with np.load(folder / cls.FILE) as arrays:
+            return cls(**arrays)
+
+    def save(self, folder: Path) -> None:
+        with open(folder / self.FILE, "wb") as file:
+            np.savez(file, **self._asdict())
 
 
 class PhraseTable(NamedTuple):
-    """Counts over a corpus of aligned pairs, mapped into memory.
+    """Counts over a corpus of aligned pairs.
 
-    pieces: the vocabulary; number n is pieces[n - 1]. phrases: keys of three source pieces and a target word, 16 bits
-    each, shorter n-grams first. links: keys of a source and a target piece. words: the target side alone.
+    pieces: the vocabulary; piece number n is ``pieces[n - 1]``. phrases: keys of three source pieces and a target
+    piece, 16 bits each, shorter n-grams first. links: keys of a source and a target piece. Both are mapped into memory.
+    targets: the target side alone.
     """
 
     pieces: list[str]
-    phrases: runs.Counts
-    links: runs.Counts
-    words: Words
+    phrases: sorted_counts.Counts
+    links: sorted_counts.Counts
+    targets: TargetCounts
 
     @classmethod
     def load(cls, folder: Path) -> "PhraseTable":
         pieces = (folder / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
-        counts = (runs.Counts.load(folder / name) for name in ("phrases", "links"))
-        return cls(pieces, *counts, Words.load(folder / "words.npz"))
+        counts = (sorted_counts.Counts.load(folder / name) for name in ("phrases", "links"))
+        return cls(pieces, *counts, TargetCounts.load(folder))
 
 
 def frequencies(epoch: Path, pieces: list[str]) -> np.ndarray:
-    """How often each piece is met in an epoch, one sentence in pieces a line; as Words.frequency."""
-    counts: Counter[str] = Counter()
+    """Count the pieces of an epoch, a file with one tokenized sentence a line. Returns ``TargetCounts.frequency``."""
+    occurrences: Counter[str] = Counter()
     with open(epoch, encoding="utf-8") as lines:
         for line in progress(lines, "counting pieces"):
-            counts.update(line.split())
-    known = [counts[piece] for piece in pieces]
-    return np.array([counts.total() - sum(known), *known], np.int64)
+            occurrences.update(line.split())
+    counts = [occurrences[piece] for piece in pieces]
+    return np.array([occurrences.total() - sum(counts), *counts], np.int64)
 
 
 def merge(shards: list[Path], vocabulary: Path, epoch: Path | None, output: Path) -> None:
     """Sum the counts of the shards into a new folder. Raises UserError for a vocabulary of another size.
 
-    The shards have every pair once, so that the rare ones count; what a student says most often it learned from an
-    epoch, in which corpora have weights. With an epoch, the frequencies of single pieces are taken from there.
+    The shards hold each pair once, so that rare phrases count. A student, however, says most often what was frequent in
+    its training epochs, in which corpora have weights: with ``epoch``, piece frequencies come from there.
     """
     pieces = vocabulary.read_text(encoding="utf-8").splitlines()
-    words = Words.none(len(pieces))
+    targets = TargetCounts.zeros(len(pieces))
     for shard in shards:
-        for total, part in zip(words, Words.load(shard / "words.npz"), strict=True):
+        for total, part in zip(targets, TargetCounts.load(shard), strict=True):
             if len(part) != len(total):
                 raise UserError(
                     f"{shard}: counted with a vocabulary of {len(part) - 1:,} pieces, {vocabulary} has {len(pieces):,}"
                 )
             total += part
     if epoch:
-        words = words._replace(frequency=frequencies(epoch, pieces))
-    with whole(output) as folder:
+        targets = targets._replace(frequency=frequencies(epoch, pieces))
+    with atomic_path(output) as folder:
         for name in ("phrases", "links"):
-            counts = [run for shard in shards for run in sorted((shard / name).iterdir())]
-            runs.write(
-                folder / name, progress(runs.merge(counts), f"merging {name}", unit="key", size=lambda b: len(b.keys))
+            segments = [segment for shard in shards for segment in sorted((shard / name).iterdir())]
+            blocks = sorted_counts.merge(segments)
+            sorted_counts.write(
+                folder / name, progress(blocks, f"merging {name}", unit="key", size=lambda block: len(block.keys))
             )
-        words.save(folder / "words.npz")
+        targets.save(folder)
         (folder / "vocabulary.txt").write_bytes(vocabulary.read_bytes())
 
 
@@ -74,7 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shards", type=Path, nargs="+", required=True, help="folders of export.phrases")
     parser.add_argument("--vocabulary", type=Path, required=True, help="one piece a line")
-    parser.add_argument("--epoch", type=Path, help="targets in pieces: the most frequent ones are those in it")
+    parser.add_argument("--epoch", type=Path, help="tokenized targets; the most frequent pieces are those of this file")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
     merge(args.shards, args.vocabulary, args.epoch, args.output)

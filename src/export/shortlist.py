@@ -1,8 +1,8 @@
-"""Marian's lexical shortlist (Junczys-Dowmunt et al. 2018): the 100 best translations of each source word, and the 100
-most frequent target words. For Marian in its own format, and for CTranslate2 as a vocabulary map.
+"""Marian's lexical shortlist (Junczys-Dowmunt et al. 2018): the 100 best translations of each source piece, and the 100
+most frequent target pieces. Written for Marian in its own format, and for CTranslate2 as a vocabulary map.
 
-Marian's format is that of fast_align's ``extract_lex``, ``target source probability``, which it reads with
-``--shortlist FILE 100 100``: its 100 most frequent words are the first of its vocabulary.
+Marian's format is that of fast_align's ``extract_lex``, ``target source probability``, which Marian reads with
+``--shortlist FILE 100 100``. Marian takes the first 100 entries of its vocabulary as the most frequent ones.
 """
 
 import argparse
@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from common.errors import command
+from common.files import write_text
+from export.map_knobs import Knobs
 from export.phrase_table import PhraseTable
-from export.vocabulary_map import Knobs, write
-from formats.errors import command
-from formats.files import write_text
+from export.vocabulary_map import write
 
 SHORTLIST = Knobs(counted="links", max_ngram=1, min_frequency=1, meanings=100, unaligned=0, most_frequent=100)
 
@@ -36,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
     parser.add_argument("--output", type=Path, required=True, help="shortlist to write, for Marian")
-    parser.add_argument("--map", type=Path, required=True, help="the same to write for CTranslate2")
+    parser.add_argument("--map", type=Path, required=True, help="vocabulary map to write, for CTranslate2")
     args = parser.parse_args()
     table = PhraseTable.load(args.phrase_table)
     write_text(args.output, "".join(lines(table, SHORTLIST.meanings)))

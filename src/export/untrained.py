@@ -1,8 +1,8 @@
-"""A model of the right shape with random weights, for what does not depend on them: its size and its speed.
+"""Write a model of a given shape with random weights, to measure what does not depend on weights: size and speed.
 
-Writes a checkpoint folder as distill.train does, and the same bytes for the same seed. What the model says means
-nothing: whatever is measured with it has to be marked ``speed only``. With a test set, its translations of that have as
-many pieces as the references (export.lengths); else nothing says where they end.
+The output is a checkpoint folder like that of train.train, with the same bytes for the same seed. What the model says
+is meaningless: measurements of it must be marked ``speed only``. With a test set, its translations of that set have as
+many pieces as the references (export.lengths); otherwise their lengths are arbitrary.
 """
 
 import argparse
@@ -11,71 +11,87 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from common.errors import UserError, command
+from common.files import atomic_path, write_json, write_text
 from export import lengths
 from formats import records, shape
-from formats.errors import UserError, command
-from formats.files import whole, write_json, write_text
 from formats.loading import pieces
 
-Sentence = tuple[list[str], int]  # the pieces of a source, and how many its translation shall have
+Sentence = tuple[list[str], int]  # the pieces of a source, and how many pieces its translation shall have
 
 
 def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sentences: Sequence[Sentence] = ()) -> int:
-    """Write the folder of a model of this shape (formats.shape); its number of parameters. Raises UserError."""
+    """Write the checkpoint folder of a model. Returns its number of trainable parameters.
+
+    values: the shape, as for formats.shape.shape. sentences: set the lengths of their translations. Raises UserError
+    for an invalid shape.
+    """
     import opennmt
     import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint
 
     tf.keras.utils.set_random_seed(seed)  # Keras draws the seeds of its initializers with Python's generator
-    with whole(output) as part:
+    with atomic_path(output) as part:
         part.mkdir(parents=True)
         try:
             write_text(part / "model_description.py", shape.shape(values).model_description(dropout=0.1))
         except ValueError as error:
             raise UserError(f"--shape: {error}") from None
-        copied = part / "vocabulary.txt"
-        copied.write_bytes(vocabulary.read_bytes())
+        copy = part / "vocabulary.txt"
+        copy.write_bytes(vocabulary.read_bytes())
         model = opennmt.load_model(str(part))
-        model.initialize({"source_vocabulary": str(copied), "target_vocabulary": str(copied)})
+        model.initialize({"source_vocabulary": str(copy), "target_vocabulary": str(copy)})
         model.create_variables()
         if sentences:
-            lines = vocabulary.read_text(encoding="utf-8").rstrip("\n").split("\n")
-            entries = {piece: number for number, piece in enumerate(lines)}  # <unk> comes behind them
-            sources = [[entries.get(piece, len(entries)) for piece in source] for source, _ in sentences]
-            lengths.set_lengths(model, sources, [length for _, length in sentences])
+            _set_lengths(model, vocabulary, sentences)
         Checkpoint(model, model_dir=str(part)).save(0)
         (part / "checkpoint").write_text('model_checkpoint_path: "ckpt-0"\n')
     return sum(int(tf.size(variable)) for variable in model.trainable_variables)
 
 
-def translated(test_set: Path, sentencepiece: Path) -> list[Sentence]:
-    """The sentences of a test set that are translated at all, with the lengths of their references."""
+def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) -> None:
+    entries = vocabulary.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    numbers = {piece: number for number, piece in enumerate(entries)}
+    unknown = len(numbers)  # OpenNMT-tf appends <unk>
+    sources = [[numbers.get(piece, unknown) for piece in source] for source, _ in sentences]
+    lengths.set_lengths(model, sources, [length for _, length in sentences])
+
+
+def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:
+    """The sentences of a test set with the lengths of their references, less those without source pieces."""
     encode = pieces(sentencepiece).encode
-    found = [(encode(source, out_type=str), len(encode(target))) for source, target in records.read(test_set)]
-    return [(source, length) for source, length in found if source]
+    sentences = [(encode(source, out_type=str), len(encode(target))) for source, target in records.read(test_set)]
+    return [(source, length) for source, length in sentences if source]
+
+
+def shape_values(text: str) -> dict[str, Any]:
+    """The values of a shape, given by name or as JSON. Raises UserError for neither."""
+    registry = shape.registry()
+    if text in registry:
+        return registry[text]
+    if not text.startswith("{"):
+        raise UserError(f"--shape {text}: no such name; there are {', '.join(registry)}")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"--shape: not valid JSON: {error}") from None
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shape", required=True, help="a name of formats/shapes.yaml, or JSON")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="as OpenNMT-tf reads it, an entry a line")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="of OpenNMT-tf, an entry a line")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--test-set", type=Path, help="records whose references say how long translations shall be")
-    parser.add_argument("--sentencepiece", type=Path, help="the model that cuts the test set into pieces")
+    parser.add_argument("--test-set", type=Path, help="records whose references have the lengths of the translations")
+    parser.add_argument("--sentencepiece", type=Path, help="model that cuts the test set into pieces")
     parser.add_argument("--output", type=Path, required=True, help="checkpoint folder to write")
     parser.add_argument("--learning", type=Path, help="JSON to write, what export.model_folder reads of a training")
     args = parser.parse_args()
 
-    known = shape.registry()
-    if not args.shape.startswith("{") and args.shape not in known:
-        raise UserError(f"--shape {args.shape}: no such name; there are {', '.join(known)}")
-    try:
-        values = known.get(args.shape) or json.loads(args.shape)
-    except json.JSONDecodeError as error:
-        raise UserError(f"--shape: not valid JSON: {error}") from None
+    values = shape_values(args.shape)
     if bool(args.test_set) != bool(args.sentencepiece):
         raise UserError("--test-set and --sentencepiece go together; give both, or neither")
-    sentences = translated(args.test_set, args.sentencepiece) if args.test_set else []
+    sentences = read_sentences(args.test_set, args.sentencepiece) if args.test_set else []
     parameters = make(values, args.vocabulary, args.seed, args.output, sentences)
     if args.learning:
         write_json(args.learning, {"shape": str(shape.shape(values)), "parameters": parameters, "steps": 0})

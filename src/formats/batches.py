@@ -1,6 +1,6 @@
-"""Records in columns, for compiled loops over the bytes of a million sentences a second.
+"""Batches of records as columns of bytes, for compiled loops that process a million sentences a second.
 
-Apart from formats.records because numba takes half a second and 60 MB to import: decoding should not pay for that.
+This is not in formats.records, because importing numba takes half a second and 60 MB, which decoding should not pay.
 """
 
 import os
@@ -12,13 +12,14 @@ import numpy as np
 
 from formats.records import Record, Shard, frames, ragged
 
-BATCH_BYTES = 1 << 20  # of text in a batch
+BATCH_BYTES = 1 << 20  # of text in a batch, at least
+TAB, LINE_END = 9, 10  # ASCII, neighbours
 
 
 class Batch(NamedTuple):
-    """Some records in columns: side c of record i is ``text[starts[i, c]:ends[i, c]]``.
+    """Column c of record i is ``text[starts[i, c]:ends[i, c]]``.
 
-    ``text`` is uint8 and holds the lines one after the other; ``starts`` and ``ends`` are int64[records, columns].
+    text: uint8 (bytes,), the lines of TSV; starts, ends: int64 (records, columns).
     """
 
     text: np.ndarray
@@ -33,29 +34,29 @@ class Batch(NamedTuple):
         return tuple(self.text[start:end].tobytes().decode() for start, end in spans)
 
     def lines(self, rows: np.ndarray) -> bytes:
-        """These records as lines of TSV; ``rows`` are int64 numbers of records."""
+        """Some records as lines of TSV. rows: int64 (n,), numbers of records."""
         return _lines(self.text, self.starts[rows, 0], self.ends[rows, -1]).tobytes()
 
 
 def batches(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Batch]:
     """Stream a file, or one shard of it, some thousand records at a time. Raises UserError as formats.records.read."""
-    columns, number = 0, 0
+    columns, previous = 0, 0
     for text in _joined(frames(path, shard)):
         columns = columns or _columns(text)
-        batch, done = _batch(text, columns)
-        if done != len(batch):
-            raise ragged(path, number + done + 1)
-        number += len(batch)
+        batch, complete = _batch(text, columns)
+        if complete != len(batch):
+            raise ragged(path, previous + complete + 1)
+        previous += len(batch)
         yield batch
 
 
 def indexed(text: bytes) -> Batch:
-    """Lines of TSV, all of as many columns as the first, as a batch."""
+    """Make a batch from lines of TSV that all have as many columns as the first."""
     return _batch(text, _columns(text))[0]
 
 
 def _batch(text: bytes, columns: int) -> tuple[Batch, int]:
-    """The batch, and how many of its records have all their columns."""
+    """The batch, and how many records there are before the first one with another number of columns."""
     starts = np.empty((text.count(b"\n"), columns), np.int64)
     batch = Batch(np.frombuffer(text, np.uint8), starts, np.empty_like(starts))
     return batch, _index(*batch)
@@ -66,37 +67,38 @@ def _columns(text: bytes) -> int:
 
 
 def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
-    held: list[bytes] = []
+    parts: list[bytes] = []
     for text in texts:
-        held.append(text)
-        if sum(map(len, held)) >= BATCH_BYTES:
-            yield b"".join(held)
-            held = []
-    if held:
-        yield b"".join(held)
+        parts.append(text)
+        if sum(map(len, parts)) >= BATCH_BYTES:
+            yield b"".join(parts)
+            parts = []
+    if parts:
+        yield b"".join(parts)
 
 
 @numba.njit(cache=True, nogil=True)
 def _index(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> int:
-    """Fill in where each side begins and ends; the number of records that have all their columns."""
+    """Fill in the starts and ends of a Batch; returns as ``_batch``."""
     row, column, start = 0, 0, 0
     last = starts.shape[1] - 1
     for place in range(len(text)):
         byte = text[place]
-        if byte == 9 or byte == 10:
-            if column > last or (byte == 10 and column != last):
+        if TAB <= byte <= LINE_END:
+            if column > last or (byte == LINE_END and column != last):
                 return row
             starts[row, column] = start
             ends[row, column] = place
             start = place + 1
             column += 1
-            if byte == 10:
+            if byte == LINE_END:
                 row, column = row + 1, 0
     return row
 
 
 @numba.njit(cache=True, nogil=True)
 def _lines(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Copy lines from ``text``, uint8, whose first and last bytes are at starts and ends, int64 (n,)."""
     size = 0
     for row in range(len(starts)):
         size += ends[row] - starts[row] + 1

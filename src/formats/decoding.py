@@ -1,47 +1,52 @@
-"""What every part of the project that decodes agrees on."""
+"""Rules of decoding that hold everywhere: the longest output, and the types that CTranslate2 computes in."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
-from formats.cpu import USE_MKL, has_onemkl, intel
+from common.cpu import USE_MKL, has_onemkl, intel
 
-# Pieces, as in the WNGT 2020 submission. Teachers and dev sets stop here, as models learn from no longer sentences
-# unless `training.max_length` says otherwise.
+if TYPE_CHECKING:
+    from formats.model_folder import Description
+
+# Pieces, as in the WNGT 2020 submission. Teachers and dev sets are cut off here: models see no longer sentences in
+# training unless `training.max_length` says otherwise.
 MAXIMUM_OUTPUT = 150
-# Types of two bytes, alone or beside int8. A CPU that lacks them computes in float32, which loses nothing.
+BATCH_TOKENS = 2048  # of teachers and dev sets: CTranslate2 reads a window of 16 batches and sorts it by length
+# Types of two bytes, alone or beside int8. A CPU without them computes in float32 and loses nothing.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")
 
 
-def longest_output(description: dict[str, Any]) -> int:
-    """Pieces after which every engine stops a runaway translation by this model; ``description`` is its model.json."""
+def longest_output(description: "Description") -> int:
+    """Pieces at which every engine cuts off a translation by this model."""
     return description.get("max_decoding_length", MAXIMUM_OUTPUT)
 
 
 def prepare(quantization: str, device: str = "cpu") -> None:
-    """Before CTranslate2 is imported to decode a model with these weights.
+    """Set CTranslate2's environment for weights of this type. Call it before CTranslate2 is imported.
 
-    Only oneMKL multiplies in int16, and CTranslate2 takes it by itself on Intel's CPUs alone. A process that decodes in
-    int16 takes it on any other, where it is slow, but computes what it is asked for; in other types it would be several
-    times slower than CTranslate2's own choice. The choice is made once, when CTranslate2 is imported.
+    Only oneMKL multiplies in int16, and CTranslate2 uses oneMKL on Intel's CPUs alone unless CT2_USE_MKL is set. A
+    process that decodes in int16 sets it, so that other CPUs compute in the type they are asked for, if slowly. For
+    other types oneMKL would be several times slower there than CTranslate2's own choice. CTranslate2 decides once, when
+    it is imported.
     """
     if quantization == "int16" and device == "cpu" and has_onemkl():
         os.environ.setdefault(USE_MKL, "1")
 
 
 def native(quantization: str) -> bool:
-    """Whether CTranslate2 multiplies in this type on this CPU without being told to.
+    """Whether CTranslate2 multiplies in this type on this CPU by its own choice, that is, at a speed worth measuring.
 
-    int16 is native on Intel's CPUs. On others ``prepare`` makes it possible, and it is slow; the types of two bytes
-    are computed in float32 where they are lacking.
+    int16 is native on Intel's CPUs; on others ``prepare`` makes it possible, but slow. Types of two bytes are computed
+    in float32 where the CPU lacks them.
     """
-    import ctranslate2  # as below
+    import ctranslate2  # inside: a process loads only the engine that it decodes with
 
     return intel() if quantization == "int16" else quantization in ctranslate2.get_supported_compute_types("cpu")
 
 
 def compute_type(quantization: str, device: str = "cpu") -> str:
-    """What to ask CTranslate2 for, of a model with these weights: their type, or ``default`` where it is lacking."""
-    import ctranslate2  # not above: a process loads no engine but the one it decodes with, and that on the clock
+    """What to ask CTranslate2 for: the type of the weights, or ``default`` for one of HALF_TYPES that is lacking."""
+    import ctranslate2  # inside: a process loads only the engine that it decodes with
 
     lacking = quantization not in ctranslate2.get_supported_compute_types(device)
     return "default" if lacking and quantization in HALF_TYPES else quantization

@@ -1,7 +1,7 @@
-"""What every part of the project that uses Marian agrees on: names, types, the vocabulary, and how it is started.
+"""Marian's file names, types and vocabulary, and how to start its commands.
 
-The optional package pymarian brings all of Marian. Marian ends its process at every error, so it always runs in one of
-its own, and that imports the compiled module alone: the package around it loads a library for downloads.
+The optional package pymarian contains all of Marian. Marian ends its process at every error, so it always runs in one
+of its own. That process imports only the compiled module: the package around it loads a library for downloads.
 """
 
 import importlib.util
@@ -11,15 +11,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from formats.errors import UserError
-from formats.files import write_text
+from common.errors import UserError
+from common.files import write_text
 
 MODEL, VOCABULARY, SHORTLIST = "model.bin", "vocab.yml", "shortlist.bin"  # of a model folder
 TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of the weights, and Marian's own names
-END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; there is no beginning of a sentence
-CONTROL = ["<blank>", "<s>", "</s>"]  # the first entries of OpenNMT-tf's
+# Of a shortlist: so many entries of the vocabulary are candidates always, and so many for each source piece.
+FIRST, BEST = 100, 100
+END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no token for the beginning
+CONTROL = ["<blank>", "<s>", "</s>"]  # the first entries of OpenNMT-tf's vocabularies
 
-# The system ends it with the process that started it, however that ends (prctl PR_SET_PDEATHSIG; the wheel is Linux's).
+# Linux kills the process when its parent ends, however that happens (prctl PR_SET_PDEATHSIG; the wheel is for Linux).
 _RUN = """
 import ctypes, signal, sys, _pymarian
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -34,7 +36,7 @@ def require() -> None:
 
 
 def run(command: str, *options: object, log: Path) -> None:
-    """Run ``train`` or ``convert``; its words are added to ``log``. Raises UserError with them if it fails."""
+    """Run ``train`` or ``convert``, appending its messages to ``log``. Raises UserError with its first error."""
     require()
     call = [sys.executable, "-P", "-c", _RUN, command, *map(str, options)]
     with open(log, "ab") as stream:
@@ -45,14 +47,14 @@ def run(command: str, *options: object, log: Path) -> None:
 
 
 def complaint(log: bytes, status: int) -> str:
-    """Why Marian ended, in one line: its first error, or else its exit status."""
+    """Why Marian ended, in one line: its first error message, or else its exit status."""
     lines = log.decode("utf-8", errors="replace").splitlines()
     ended = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     return next((line.rpartition("Error: ")[2] for line in lines if "Error: " in line), ended)
 
 
 def entries(vocabulary: Path) -> list[str]:
-    """Marian's entries for the vocabulary file of an OpenNMT-tf model. Raises UserError where it is none."""
+    """Marian's entries for the vocabulary file of an OpenNMT-tf model. Raises UserError for another kind of file."""
     lines = vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
     if lines[: len(CONTROL)] != CONTROL:
         raise UserError(f"{vocabulary}: a vocabulary of OpenNMT-tf begins with {', '.join(CONTROL)}")
@@ -60,6 +62,6 @@ def entries(vocabulary: Path) -> list[str]:
 
 
 def write_vocabulary(pieces: Sequence[str], path: Path) -> None:
-    """``piece: number``, a line each, as YAML. A quoted string of JSON is one of YAML, too."""
+    """Write lines ``piece: number`` of YAML; a JSON string is also a YAML string."""
     lines = (f"{json.dumps(piece, ensure_ascii=False)}: {number}\n" for number, piece in enumerate(pieces))
     write_text(path, "".join(lines))

@@ -1,4 +1,4 @@
-"""What machines cost: prices.yaml, or the entry of a study that is like those."""
+"""What machines cost: the entries of prices.yaml, or one like them in the configuration of a study."""
 
 import json
 from argparse import ArgumentTypeError
@@ -10,17 +10,20 @@ import yaml
 
 PATH = Path(__file__).with_name("prices.yaml")
 
-Price = dict[str, Any]  # `price` in workflow/schemas/config.schema.yaml, against which distill.config checks it
+Price = dict[str, Any]  # as `price` in src/study/config.schema.yaml, against which study.config checks it
 
 
 @cache
 def prices() -> dict[str, Price]:
-    """The listed prices, by name of the machine."""
+    """The entries of prices.yaml, by name of the machine."""
     return yaml.safe_load(PATH.read_text(encoding="utf-8"))
 
 
 def argument(text: str) -> Price:
-    """Of a command line: the name of a listed machine, or an entry as JSON, which is how rules pass it on."""
+    """Parse a command-line argument: the name of a listed machine, or an entry as JSON, as the rules pass it.
+
+    Raises ArgumentTypeError for an unknown name.
+    """
     if text.startswith("{"):
         return json.loads(text)
     if text not in prices():
@@ -29,11 +32,11 @@ def argument(text: str) -> Price:
 
 
 def fits(price: Price, cpu: str) -> bool:
-    """Whether a machine with this CPU can be of the kind that has the price."""
+    """Whether a machine with this CPU, as named in /proc/cpuinfo, can be the one that has the price."""
     return any(part in cpu for part in price["cpus"])
 
 
 def source(price: Price) -> str:
-    """The price as a reader can look it up."""
+    """The price in USD with all that a reader needs to look it up."""
     where = ", ".join(price[key] for key in ("instance", "region", "date", "address"))
     return f"{price['usd_per_hour']:g} USD an hour for {price['cores']} virtual cores, {price['provider']} {where}"

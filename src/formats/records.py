@@ -1,10 +1,10 @@
-"""A pair is one record: zstd-compressed TSV, ``source<TAB>target``; monolingual text has one column.
+"""Records: zstd-compressed TSV with one pair a line, ``source<TAB>target``; monolingual text has one column.
 
-UTF-8, NFC, no tab or line break inside a sentence. The two sides of a pair never travel in two files
-between stages, so they cannot be shifted against each other.
+The text is UTF-8 in NFC, without tabs or line breaks inside a sentence. Both sides of a pair stay in one file between
+stages, so they cannot shift against each other.
 
-The file is many small zstd frames of whole lines and a table of them at the end (zstd's seekable format, which every
-zstd program reads as plain text). So shard k of n is a range of frames: work is cut up without cutting files up.
+A file consists of many small zstd frames of whole lines, with a table of them at the end (zstd's seekable format; any
+zstd program decompresses it). So shard k of n is a range of frames, and work is divided without dividing files.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from formats.errors import UserError
-from formats.files import whole
+from common.errors import UserError
+from common.files import atomic_path
 
 Record = tuple[str, ...]
 Shard = tuple[int, int]  # k of n, k from 1
 
 SUFFIX = ".tsv.zst"
-FRAME_BYTES = 1 << 16  # of text; some hundred records, so that a small corpus has shards too
+FRAME_BYTES = 1 << 16  # of text: some hundred records, so that a small corpus can be divided too
 BLOCK_RECORDS = 10_000
 LEVEL = 3
 
@@ -37,17 +37,17 @@ _ENTRY = np.dtype([("compressed", "<u4"), ("text", "<u4")])
 _FOOTER = struct.Struct("<IBI")  # number of frames, flags, magic number
 _TABLE_MAGIC, _FOOTER_MAGIC = 0x184D2A5E, 0x8F92EAB1
 
-# Everything str.splitlines() or a TSV reader would break a record at.
+# Characters at which str.splitlines() or a reader of TSV would break a record.
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 
 
 def sentence(text: str) -> str:
-    """The text as a record holds it: NFC, breaks turned into spaces, no space at the ends."""
+    """The text as a record holds it: in NFC, spaces in place of breaks, no space at the ends."""
     return unicodedata.normalize("NFC", text).translate(_BREAKS).strip()
 
 
 def name(path: str | os.PathLike) -> str:
-    """The name of a corpus, from its file."""
+    """The name of the corpus in a file."""
     return Path(path).name.removesuffix(SUFFIX)
 
 
@@ -57,12 +57,12 @@ def info(path: str | os.PathLike) -> Path:
 
 
 def line(record: Record) -> bytes:
-    """The record as a line of the uncompressed file; the checksum of a corpus is that of its lines."""
+    """The record as a line of the uncompressed file. The checksum of a corpus is that of all its lines."""
     return ("\t".join(record) + "\n").encode()
 
 
 def shard(text: str) -> Shard:
-    """``K/N`` of a command line. Raises UserError."""
+    """Parse ``K/N`` of a command line. Raises UserError."""
     k, _, n = text.partition("/")
     if not (k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
         raise UserError(f"--shard {text}: not K/N with K from 1 to N")
@@ -73,7 +73,7 @@ def shard(text: str) -> Shard:
 
 
 def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]:
-    """Write records; the file appears whole or not at all, and equal records give equal bytes.
+    """Write records atomically; equal records give equal bytes.
 
     Returns the number of records and the sha256 of the uncompressed text.
     """
@@ -83,7 +83,7 @@ def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]
 
 
 def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int, str]:
-    """The same for records that are lines of TSV already; each block holds whole lines."""
+    """Like write(), for records that are lines of TSV already; each block holds whole lines."""
     with writer(path) as output:
         for block in blocks:
             output.write(block)
@@ -93,14 +93,14 @@ def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int,
 @contextmanager
 def writer(path: str | os.PathLike) -> Iterator["Writer"]:
     """A Writer of records; the file appears when the block ends without an error."""
-    with whole(path) as part, open(part, "wb") as raw:
+    with atomic_path(path) as part, open(part, "wb") as raw:
         output = Writer(raw)
         yield output
         output.finish()
 
 
 class Writer:
-    """Takes lines of TSV; ``count`` records with the checksum ``sha256`` in the end."""
+    """Compresses lines of TSV; ``count`` and ``sha256`` are those of the records when it is finished."""
 
     def __init__(self, raw: io.BufferedWriter):
         self.count = 0
@@ -115,7 +115,7 @@ class Writer:
         return self._digest.hexdigest()
 
     def write(self, block: bytes) -> None:
-        """Whole lines. A frame ends at the first line end after FRAME_BYTES, however the text is cut into blocks."""
+        """Add whole lines. A frame ends at the first line end after FRAME_BYTES, whatever the blocks are."""
         text, start = self._rest + block, 0
         while len(text) - start >= FRAME_BYTES and (end := text.find(b"\n", start + FRAME_BYTES - 1) + 1):
             self._frame(text[start:end])
@@ -159,7 +159,7 @@ def count(path: str | os.PathLike, shard: Shard | None = None) -> int:
 
 
 def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[bytes]:
-    """The text in pieces of whole lines. Raises UserError for a truncated or broken file."""
+    """The uncompressed text in pieces of whole lines. Raises UserError for a truncated or broken file."""
     decompressor = zstandard.ZstdDecompressor()
     with open(path, "rb") as raw:
         try:
@@ -181,18 +181,19 @@ def _table(raw: io.BufferedReader) -> np.ndarray:
     size = raw.seek(0, os.SEEK_END)
     raw.seek(max(size - _FOOTER.size, 0))
     footer = raw.read()
-    if len(footer) < _FOOTER.size or (found := _FOOTER.unpack(footer))[2] != _FOOTER_MAGIC:
+    if len(footer) < _FOOTER.size or (fields := _FOOTER.unpack(footer))[2] != _FOOTER_MAGIC:
         raise EOFError("no table of frames at its end")
-    start = size - _FOOTER.size - found[0] * _ENTRY.itemsize
+    table_bytes = fields[0] * _ENTRY.itemsize
+    start = size - _FOOTER.size - table_bytes
     raw.seek(max(start, 0))
-    entries = np.frombuffer(raw.read(found[0] * _ENTRY.itemsize), _ENTRY)
+    entries = np.frombuffer(raw.read(table_bytes), _ENTRY)
     if start - _TABLE.size != entries["compressed"].sum(dtype=np.int64):
         raise EOFError("its table of frames tells of another size")
     return entries
 
 
 def _range(sizes: np.ndarray, shard: Shard | None) -> tuple[int, int]:
-    """The frames of a shard: those that begin in its part of the text."""
+    """The range of frames of a shard: those that begin in its part of the text."""
     if shard is None or not len(sizes):
         return 0, len(sizes)
     k, n = shard
@@ -202,4 +203,5 @@ def _range(sizes: np.ndarray, shard: Shard | None) -> tuple[int, int]:
 
 
 def ragged(path: str | os.PathLike, number: int) -> UserError:
+    """The error for a record with another number of columns than the first one."""
     return UserError(f"{path}: record {number} does not have as many columns as those before it; delete it, run again")

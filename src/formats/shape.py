@@ -1,4 +1,4 @@
-"""The shape of a model as data, and as the Python file that OpenNMT-tf reads it from."""
+"""The shape of a model: layers, units, heads or cells, its number of parameters and its description for OpenNMT-tf."""
 
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
@@ -7,62 +7,16 @@ from typing import Any
 
 import yaml
 
-_TRANSFORMER = '''"""Written by distill.train; OpenNMT-tf builds the model from it."""
-import opennmt
-
-
-def model():
-    return opennmt.models.Transformer(
-        num_layers=({encoder_layers}, {decoder_layers}),
-        num_units={units},
-        num_heads={heads},
-        ffn_inner_dim={ffn_units},
-        dropout={dropout},
-        attention_dropout={dropout},
-        ffn_dropout={dropout},
-        share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
-    )
-'''
-_RECURRENT = '''"""Written by distill.train; OpenNMT-tf builds the model from it."""
-import opennmt
-import tensorflow as tf
-import tensorflow_addons as tfa
-
-
-def model():
-    return opennmt.models.SequenceToSequence(
-        source_inputter=opennmt.inputters.WordEmbedder(embedding_size={embedding_units}),
-        target_inputter=opennmt.inputters.WordEmbedder(embedding_size={embedding_units}),
-        encoder=opennmt.encoders.RNNEncoder(
-            {encoder_layers},
-            {direction_units},
-            bidirectional={bidirectional},
-            cell_class=tf.keras.layers.{cell}Cell,
-            dropout={dropout},
-        ),
-        decoder=opennmt.decoders.AttentionalRNNDecoder(
-            {decoder_layers},
-            {units},
-            bridge_class=opennmt.layers.{bridge},
-            attention_mechanism_class=tfa.seq2seq.LuongAttention,
-            cell_class=tf.keras.layers.{cell}Cell,
-            dropout={dropout},
-        ),
-        share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
-    )
-'''
-_CATALOG = '''"""Written by distill.train; OpenNMT-tf builds the model from it."""
-import opennmt
-
-
-def model():
-    return opennmt.models.get_model_from_catalog("{model}")
-'''
+from formats.model_description import CATALOG, RECURRENT, TRANSFORMER
 
 
 @dataclass(frozen=True)
 class Transformer:
-    """Layers, units and heads; ``share_embeddings`` ties source, target and softmax weights."""
+    """A Transformer (Vaswani et al. 2017). ``share_embeddings`` ties source, target and softmax weights.
+
+    units: of embeddings and layers; ffn_units: inside the feed-forward layers. Raises ValueError for heads that do not
+    divide the units.
+    """
 
     encoder_layers: int
     decoder_layers: int
@@ -80,12 +34,15 @@ class Transformer:
         return f"{self.encoder_layers}:{self.decoder_layers} d{self.units} ff{self.ffn_units} h{self.heads}{shared}"
 
     def model_description(self, dropout: float) -> str:
-        """The source of a ``model_description.py``, the one file OpenNMT-tf needs to build the model."""
+        """The text of the ``model_description.py`` from which OpenNMT-tf builds the model.
+
+        dropout: the share of units that training drops, everywhere in the model.
+        """
         sharing = "ALL" if self.share_embeddings else "NONE"
-        return _TRANSFORMER.format(**asdict(self), dropout=dropout, sharing=sharing)
+        return TRANSFORMER.format(**asdict(self), dropout=dropout, sharing=sharing)
 
     def parameters(self, entries: int) -> int:
-        """Trainable parameters with a joint vocabulary of so many ``entries``, <unk> counted."""
+        """The number of trainable parameters with a joint vocabulary of ``entries``, <unk> included."""
         attention = 4 * (self.units + 1) * self.units
         feed_forward = (self.units + 1) * self.ffn_units + (self.ffn_units + 1) * self.units
         norm = 2 * self.units
@@ -96,7 +53,11 @@ class Transformer:
 
 @dataclass(frozen=True)
 class Recurrent:
-    """Layers of LSTM or GRU cells with Luong's attention above the decoder; ``units`` of both directions together."""
+    """Layers of LSTM or GRU cells, and Luong's attention (Luong et al. 2015) above the decoder.
+
+    cell: ``lstm`` or ``gru``; units: of a layer, in a bidirectional encoder of both directions together. Raises
+    ValueError for units that cannot be halved or shared.
+    """
 
     cell: str
     encoder_layers: int
@@ -125,13 +86,13 @@ class Recurrent:
 
     @property
     def bridge(self) -> str:
-        """How the decoder's states begin: the encoder's where they fit, else a projection of them."""
+        """How the decoder's states start: as the encoder's where they fit, else as a projection of them."""
         fits = self.encoder_layers == self.decoder_layers and not self.bidirectional
         return "CopyBridge" if fits else "DenseBridge"
 
     def model_description(self, dropout: float) -> str:
-        """As for a Transformer; dropout is between layers and on the decoder's output."""
-        return _RECURRENT.format(
+        """As for a Transformer; dropout acts between layers and on the decoder's output."""
+        return RECURRENT.format(
             **{**asdict(self), "cell": self.cell.upper()},
             direction_units=self.direction_units,
             bridge=self.bridge,
@@ -140,9 +101,9 @@ class Recurrent:
         )
 
     def parameters(self, entries: int) -> int:
-        """Trainable parameters, as for a Transformer."""
+        """As for a Transformer."""
         units, embedding, directions = self.units, self.embedding_units, 2 if self.bidirectional else 1
-        # A stack of layers for each direction, side by side: OpenNMT-tf joins the directions above the last layer.
+        # Each direction has a stack of layers of its own: OpenNMT-tf joins the directions above the last layer.
         inputs = [embedding, *[self.direction_units] * (self.encoder_layers - 1)]
         encoder = sum(directions * self._cell(size, self.direction_units) for size in inputs)
         # The attention's output joins the embedding at the first layer (input feeding).
@@ -150,19 +111,19 @@ class Recurrent:
         decoder = sum(self._cell(size, units) for size in inputs)
         attention = units * units + 2 * units * units
         states = 2 if self.cell == "lstm" else 1
-        from_, to = states * units * self.encoder_layers, states * units * self.decoder_layers
-        bridge = (from_ + 1) * to if self.bridge == "DenseBridge" else 0
+        encoder_states, decoder_states = (states * units * n for n in (self.encoder_layers, self.decoder_layers))
+        bridge = (encoder_states + 1) * decoder_states if self.bridge == "DenseBridge" else 0
         embeddings = _embeddings(entries, embedding, units, self.share_embeddings)
         return encoder + decoder + attention + bridge + embeddings
 
     def _cell(self, inputs: int, units: int) -> int:
-        gates, biases = (4, 1) if self.cell == "lstm" else (3, 2)  # Keras's GRU has a bias for either product
+        gates, biases = (4, 1) if self.cell == "lstm" else (3, 2)  # Keras's GRU has a bias for each of two products
         return gates * units * (inputs + units + biases)
 
 
 @dataclass(frozen=True)
 class Custom:
-    """A model of OpenNMT-tf's catalogue by its name, or a Python file with a function ``model``."""
+    """A model of OpenNMT-tf's catalogue by its name, or a ``.py`` file with a function ``model``."""
 
     model: str
 
@@ -174,16 +135,16 @@ class Custom:
         return Path(self.model) if self.model.endswith(".py") else None
 
     def model_description(self, dropout: float) -> str:
-        """As for a Transformer. Raises ValueError for a file that is not there."""
+        """As for a Transformer, without the dropout. Raises ValueError for a file that cannot be read."""
         if self.file is None:
-            return _CATALOG.format(model=self.model)
+            return CATALOG.format(model=self.model)
         try:
             return self.file.read_text(encoding="utf-8")
         except OSError as error:
             raise ValueError(f"no model description: {error}") from None
 
     def parameters(self, entries: int) -> None:
-        """Not known before it is built."""
+        """Unknown before OpenNMT-tf builds the model."""
 
 
 Shape = Transformer | Recurrent | Custom
@@ -191,28 +152,40 @@ KINDS = {"model": (Custom, "model of the catalogue"), "cell": (Recurrent, "recur
 
 
 def shape(values: dict[str, Any]) -> Shape:
-    """The shape of these values; of the kind that their keys tell; those that are None do not count.
+    """The shape of these values; their keys decide its class. None and False count as absent.
 
-    Raises ValueError for a value that is missing or makes no sense.
+    Raises ValueError for values that are missing, foreign to the class or contradictory.
     """
-    given = {key: value for key, value in values.items() if value not in (None, False)}
-    kind, name = next((KINDS[key] for key in KINDS if key in given), (Transformer, "Transformer"))
-    known = {field.name: field.default is MISSING for field in fields(kind)}
-    if foreign := sorted(given.keys() - known):
+    present = _present(values)
+    kind, name = _kind(present)
+    required = [field.name for field in fields(kind) if field.default is MISSING]
+    if foreign := sorted(present.keys() - {field.name for field in fields(kind)}):
         raise ValueError(f"{', '.join(foreign)}: not of a {name}")
-    if missing := [key for key, needed in known.items() if needed and key not in given]:
-        raise ValueError(
-            f"{', '.join(missing)} missing; a {name} needs {', '.join(key for key in known if known[key])}"
-        )
-    return kind(**given)
+    if missing := [key for key in required if key not in present]:
+        raise ValueError(f"{', '.join(missing)} missing; a {name} needs {', '.join(required)}")
+    return kind(**present)
+
+
+def recurrent(values: dict[str, Any] | None) -> bool:
+    """Whether these values, which need not make a valid shape, are those of a recurrent model."""
+    return _kind(_present(values or {}))[0] is Recurrent
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, False)}
+
+
+def _kind(present: dict[str, Any]) -> tuple[type, str]:
+    """The class of a shape and its name in messages."""
+    return next((KINDS[key] for key in KINDS if key in present), (Transformer, "Transformer"))
 
 
 @cache
 def registry() -> dict[str, dict[str, Any]]:
-    """The values of the named shapes (shapes.yaml)."""
+    """The values of the shapes in shapes.yaml, by name."""
     return yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text(encoding="utf-8"))
 
 
 def _embeddings(entries: int, embedding: int, output: int, shared: bool) -> int:
-    """Source and target embeddings, softmax weights and its biases."""
+    """Parameters of source and target embeddings, softmax weights and biases."""
     return entries * embedding + entries if shared else 2 * entries * embedding + entries * output + entries

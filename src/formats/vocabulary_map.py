@@ -1,19 +1,20 @@
-"""The vocabulary map as CTranslate2 reads it: ``n-gram<TAB>target pieces``, pieces separated by spaces.
+"""The vocabulary map as CTranslate2 reads it: lines ``source n-gram<TAB>target pieces``, pieces separated by spaces.
 
-A line that begins with a tab is always on. While a batch is decoded, the output layer holds only the pieces that some
-n-gram of some sentence in it brings, with ``<unk>``, ``<s>`` and ``</s>``.
+The pieces of an empty n-gram, of a line that begins with a tab, are always on. For each batch, the output layer
+computes only its *candidates*: the pieces that any n-gram of any of its sentences brings, with ``<unk>``, ``<s>`` and
+``</s>``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from formats.errors import UserError
+from common.errors import UserError
 
-SPECIAL = ("<unk>", "<s>", "</s>")  # the engine adds them itself
+SPECIAL = ("<unk>", "<s>", "</s>")  # candidates that the engine adds itself
 
 
 def read(path: Path) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
-    """Number, n-gram and target pieces of each line. Raises UserError for a broken one."""
+    """Yield the number, the n-gram and the target pieces of each line. Raises UserError for a malformed line."""
     with open(path, encoding="utf-8") as lines:
         try:
             for number, line in enumerate(lines, 1):
@@ -26,18 +27,18 @@ def read(path: Path) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
 
 
 def check(path: Path, vocabulary: Iterable[str]) -> None:
-    """Raises UserError for a piece that the vocabulary lacks, which CTranslate2 would take for <unk> without a word."""
-    known = {*vocabulary, *SPECIAL}
+    """Raises UserError for a piece outside the vocabulary, which CTranslate2 would silently read as <unk>."""
+    vocabulary = {*vocabulary, *SPECIAL}
     for number, ngram, pieces in read(path):
-        if strange := [piece for piece in (*ngram, *pieces) if piece not in known]:
+        if foreign := [piece for piece in (*ngram, *pieces) if piece not in vocabulary]:
             raise UserError(
-                f"{path}: line {number}: {strange[0]!r} is no piece of the model's vocabulary;"
+                f"{path}: line {number}: {foreign[0]!r} is no piece of the model's vocabulary;"
                 " this map was made for another model"
             )
 
 
 class VocabularyMap:
-    """entries: target pieces by source n-gram; ``()`` holds those that are always on."""
+    """entries: the target pieces of each source n-gram; those of the n-gram ``()`` are always on."""
 
     def __init__(self, entries: dict[tuple[str, ...], list[str]]):
         self.entries = entries
@@ -45,17 +46,17 @@ class VocabularyMap:
 
     @classmethod
     def load(cls, path: Path, sources: Sequence[Sequence[str]] | None = None) -> "VocabularyMap":
-        """The map, or of a large one only what these sentences look up.
+        """Load a map; with ``sources``, in pieces, only the entries that these sentences look up.
 
-        Raises UserError for a broken line, and for an n-gram that stands there twice.
+        Raises UserError for a malformed line, and for an n-gram with two lines.
         """
         entries: dict[tuple[str, ...], list[str]] = {}
-        wanted: dict[int, set[tuple[str, ...]]] = {}  # by length
+        lookups: dict[int, set[tuple[str, ...]]] = {}  # the n-grams of the sources, by length
         for number, ngram, pieces in read(path):
             if sources is not None:
-                if (size := len(ngram)) not in wanted:
-                    wanted[size] = {tuple(s[i : i + size]) for s in sources for i in range(len(s) - size + 1)}
-                if ngram not in wanted[size]:
+                if (size := len(ngram)) not in lookups:
+                    lookups[size] = {tuple(s[i : i + size]) for s in sources for i in range(len(s) - size + 1)}
+                if ngram not in lookups[size]:
                     continue
             if ngram in entries:
                 raise UserError(f"{path}: line {number}: the n-gram {' '.join(ngram)!r} stands there twice")
@@ -63,7 +64,7 @@ class VocabularyMap:
         return cls(entries)
 
     def ngrams(self, source: Sequence[str]) -> Iterable[tuple[str, ...]]:
-        """The n-grams of a sentence that the map knows, with the empty one."""
+        """The n-grams of a sentence that have an entry, the empty one first."""
         if () in self.entries:
             yield ()
         for start in range(len(source)):
@@ -73,9 +74,9 @@ class VocabularyMap:
                     yield ngram
 
     def candidates(self, sources: Iterable[Sequence[str]]) -> set[str]:
-        """The pieces that may be output for a batch of sentences."""
-        found = set(SPECIAL)
+        """The target pieces that the output layer computes for a batch of sentences in pieces."""
+        pieces = set(SPECIAL)
         for source in sources:
             for ngram in self.ngrams(source):
-                found.update(self.entries[ngram])
-        return found
+                pieces.update(self.entries[ngram])
+        return pieces

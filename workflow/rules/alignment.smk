@@ -6,17 +6,17 @@ KNOBS = {knob: value for knob, value in MAP.items() if knob not in ("grid", "cov
 
 
 rule alignment_corpus:
-    """Every pair of the mixture once, whatever the weights, so that counts are those of the text; in random order, so
-    that the first ones are a sample of all corpora."""
+    """Every pair of the mixture once, whatever the weights, so that the counts are those of the text. The order is
+    random, so that the first pairs are a sample of all corpora."""
     input:
-        corpora=[mixed_corpus(MAPPED, corpus) for corpus in weights(config, MAPPED)],
+        corpora=[study.mixed_corpus(study.aligned_mixture, corpus) for corpus in study.weights(study.aligned_mixture)],
     output:
-        corpus=f"{STUDY}/alignment/corpus.tsv.zst",
-        counts=f"{STUDY}/alignment/corpus.json",
+        corpus=f"{study.folder}/alignment/corpus.tsv.zst",
+        counts=f"{study.folder}/alignment/corpus.json",
     log:
-        f"{STUDY}/logs/alignment_corpus.log",
+        f"{study.folder}/logs/alignment_corpus.log",
     benchmark:
-        f"{STUDY}/benchmarks/alignment_corpus.tsv"
+        f"{study.folder}/benchmarks/alignment_corpus.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -26,7 +26,7 @@ rule alignment_corpus:
     params:
         seed=config["seed"],
     shell:
-        "python -m distill.sample --corpora {input.corpora} --seed {params.seed} --output {output.corpus} 2> {log}"
+        "python -m train.sample --corpora {input.corpora} --seed {params.seed} --output {output.corpus} 2> {log}"
 
 
 rule alignment_probabilities:
@@ -34,11 +34,11 @@ rule alignment_probabilities:
         corpus=rules.alignment_corpus.output.corpus,
         sentencepiece=rules.vocabulary.output.model,
     output:
-        probabilities=directory(f"{STUDY}/alignment/probabilities"),
+        probabilities=directory(f"{study.folder}/alignment/probabilities"),
     log:
-        f"{STUDY}/logs/alignment_probabilities.log",
+        f"{study.folder}/logs/alignment_probabilities.log",
     benchmark:
-        f"{STUDY}/benchmarks/alignment_probabilities.tsv"
+        f"{study.folder}/benchmarks/alignment_probabilities.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -59,11 +59,11 @@ rule align_shard:
         sentencepiece=rules.vocabulary.output.model,
         probabilities=rules.alignment_probabilities.output.probabilities,
     output:
-        shard=f"{STUDY}/alignment/aligned/{{scatteritem}}.tsv.zst",
+        shard=f"{study.folder}/alignment/aligned/{{scatteritem}}.tsv.zst",
     log:
-        f"{STUDY}/logs/align_{{scatteritem}}.log",
+        f"{study.folder}/logs/align_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/align_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/align_{{scatteritem}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -83,11 +83,11 @@ rule extract_shard:
         shard=rules.align_shard.output.shard,
         vocabulary=rules.vocabulary.output.vocabulary,
     output:
-        counts=temp(directory(f"{STUDY}/alignment/counts/{{scatteritem}}")),
+        counts=temp(directory(f"{study.folder}/alignment/counts/{{scatteritem}}")),
     log:
-        f"{STUDY}/logs/extract_{{scatteritem}}.log",
+        f"{study.folder}/logs/extract_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/extract_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/extract_{{scatteritem}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -101,15 +101,15 @@ rule extract_shard:
 
 rule phrase_table:
     input:
-        shards=gather.alignment(f"{STUDY}/alignment/counts/{{scatteritem}}"),
+        shards=gather.alignment(f"{study.folder}/alignment/counts/{{scatteritem}}"),
         vocabulary=rules.vocabulary.output.vocabulary,
-        epoch=f"{STUDY}/training/{MAPPED}.1.target",
+        epoch=study.epoch(study.aligned_mixture, 1, "target"),
     output:
-        table=directory(f"{STUDY}/alignment/phrase_table"),
+        table=directory(f"{study.folder}/alignment/phrase_table"),
     log:
-        f"{STUDY}/logs/phrase_table.log",
+        f"{study.folder}/logs/phrase_table.log",
     benchmark:
-        f"{STUDY}/benchmarks/phrase_table.tsv"
+        f"{study.folder}/benchmarks/phrase_table.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -122,17 +122,17 @@ rule phrase_table:
 
 
 rule model_outputs:
-    """What the student that is timed first says with its whole vocabulary, for the choice of the map."""
+    """Translations by the student the map is fitted to, with the whole vocabulary, by which the map is chosen."""
     input:
-        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
-        weights=f"{STUDY}/systems/{MAP_SYSTEM}/converted/{MAP_TYPE}",
+        corpus=study.clean("{corpus}"),
+        weights=study.converted(study.map_system, study.map_type),
         sentencepiece=rules.vocabulary.output.model,
     output:
-        pieces=f"{STUDY}/alignment/outputs/{{corpus}}.tsv.zst",
+        pieces=f"{study.folder}/alignment/outputs/{{corpus}}.tsv.zst",
     log:
-        f"{STUDY}/logs/model_outputs_{{corpus}}.log",
+        f"{study.folder}/logs/model_outputs_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/model_outputs_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/model_outputs_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -148,16 +148,16 @@ rule model_outputs:
 
 
 rule map_coverage:
-    """The grid of maps against a corpus; the dev set's result says which map the study uses."""
+    """What each map of the grid covers of a corpus; the coverage of the dev set picks the map of the study."""
     input:
         table=rules.phrase_table.output.table,
         outputs=rules.model_outputs.output.pieces,
     output:
-        coverage=f"{STUDY}/alignment/coverage/{{corpus}}.json",
+        coverage=study.coverage("{corpus}"),
     log:
-        f"{STUDY}/logs/map_coverage_{{corpus}}.log",
+        f"{study.folder}/logs/map_coverage_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/map_coverage_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/map_coverage_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -175,14 +175,14 @@ rule map_coverage:
 rule vocabulary_map:
     input:
         table=rules.phrase_table.output.table,
-        picked=f"{STUDY}/alignment/coverage/{DEV}.json" if GRID else [],
+        picked=study.coverage(study.dev) if GRID else [],
     output:
-        map=f"{STUDY}/alignment/vmap.txt",
-        counts=f"{STUDY}/alignment/vmap.json",
+        map=f"{study.folder}/alignment/vmap.txt",
+        counts=f"{study.folder}/alignment/vmap.json",
     log:
-        f"{STUDY}/logs/vocabulary_map.log",
+        f"{study.folder}/logs/vocabulary_map.log",
     benchmark:
-        f"{STUDY}/benchmarks/vocabulary_map.tsv"
+        f"{study.folder}/benchmarks/vocabulary_map.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -197,16 +197,16 @@ rule vocabulary_map:
 
 
 rule shortlist:
-    """Marian's, for the same model in Marian's decoder, and as a vocabulary map to hold against the one in use."""
+    """Marian's shortlist, for the same model in Marian's decoder, and as a map to compare with the study's."""
     input:
         table=rules.phrase_table.output.table,
     output:
-        shortlist=f"{STUDY}/alignment/shortlist.txt",
-        map=f"{STUDY}/alignment/shortlist.vmap.txt",
+        shortlist=f"{study.folder}/alignment/shortlist.txt",
+        map=f"{study.folder}/alignment/shortlist.vmap.txt",
     log:
-        f"{STUDY}/logs/shortlist.log",
+        f"{study.folder}/logs/shortlist.log",
     benchmark:
-        f"{STUDY}/benchmarks/shortlist.tsv"
+        f"{study.folder}/benchmarks/shortlist.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -214,4 +214,5 @@ rule shortlist:
         mem_mb=1000,
         runtime=60,
     shell:
-        "python -m export.shortlist --phrase-table {input.table} --output {output.shortlist} --map {output.map} 2> {log}"
+        "python -m export.shortlist --phrase-table {input.table} --output {output.shortlist} --map {output.map}"
+        " 2> {log}"

@@ -1,14 +1,15 @@
-# From the sources of a study to clean records: every dropped line is counted in the JSON beside them.
+# From the sources of a study to clean records; the JSON beside them counts every dropped line. Training texts pass
+# clean and gather_clean, dev and test sets copy_held_out: all of them end as corpora/clean/<corpus>.tsv.zst.
 
 
 rule fetch:
     output:
-        corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
-        about=f"{STUDY}/corpora/raw/{{corpus}}.json",
+        corpus=study.raw("{corpus}"),
+        about=f"{study.folder}/corpora/raw/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/fetch_{{corpus}}.log",
+        f"{study.folder}/logs/fetch_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/fetch_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/fetch_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -16,26 +17,26 @@ rule fetch:
         mem_mb=500,
         runtime=600,
     params:
-        spec=lambda w: json.dumps(source(w.corpus)),
-        languages=PAIR,
+        spec=lambda w: json.dumps(study.reading(w.corpus)),
+        languages=study.pair,
         mirror=f"--mirror {config['mirror']}" if config["mirror"] else "",
         seed=config["seed"],
     shell:
-        "python -m distill.fetch --name {wildcards.corpus} --languages {params.languages} --spec {params.spec:q}"
+        "python -m corpora.fetch --name {wildcards.corpus} --languages {params.languages} --spec {params.spec:q}"
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"
 
 
 rule subset:
-    """A random subset, where a corpus has a `sample`."""
+    """A random subset of a corpus that has a `sample`."""
     input:
-        corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
+        corpus=study.raw("{corpus}"),
     output:
-        corpus=f"{STUDY}/corpora/subset/{{corpus}}.tsv.zst",
-        about=f"{STUDY}/corpora/subset/{{corpus}}.json",
+        corpus=f"{study.folder}/corpora/subset/{{corpus}}.tsv.zst",
+        about=f"{study.folder}/corpora/subset/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/subset_{{corpus}}.log",
+        f"{study.folder}/logs/subset_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/subset_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/subset_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -46,23 +47,23 @@ rule subset:
         sample=lambda w: config["corpora"][w.corpus]["sample"],
         seed=config["seed"],
     shell:
-        "python -m distill.subset --input {input.corpus} --sample {params.sample} --seed {params.seed}"
+        "python -m corpora.subset --input {input.corpus} --sample {params.sample} --seed {params.seed}"
         " --output {output.corpus} 2> {log}"
 
 
 rule copy_held_out:
     """Dev and test sets are never filtered."""
     input:
-        corpus=f"{STUDY}/corpora/raw/{{corpus}}.tsv.zst",
+        corpus=study.raw("{corpus}"),
     output:
-        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/corpora/clean/{{corpus}}.json",
+        corpus=study.clean("{corpus}"),
+        counts=study.clean_counts("{corpus}"),
     log:
-        f"{STUDY}/logs/clean_{{corpus}}.log",
+        f"{study.folder}/logs/clean_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/clean_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/clean_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus="|".join(map(re.escape, HELD_OUT)),
+        corpus=one_of(study.held_out),
     conda:
         "../../environment.yml"
     threads: 1
@@ -71,28 +72,32 @@ rule copy_held_out:
         runtime=10,
     params:
         role=lambda w: config["corpora"][w.corpus]["role"],
-        languages=PAIR,
+        languages=study.pair,
     shell:
-        "python -m distill.clean --input {input.corpus} --role {params.role} --languages {params.languages}"
+        "python -m corpora.clean --input {input.corpus} --role {params.role} --languages {params.languages}"
         " --output {output.corpus} 2> {log}"
 
 
 rule clean:
-    """A shard is a range of the corpus, so nothing has to be cut up before."""
+    """One shard of `scattergather` (common.smk): a range of lines, so the corpus is not split beforehand."""
     input:
-        corpus=lambda w: f"{STUDY}/corpora/{taken(w.corpus)}/{w.corpus}.tsv.zst",
-        held_out=ancient(expand(f"{STUDY}/corpora/raw/{{name}}.tsv.zst", name=HELD_OUT)),
+        corpus=lambda w: f"{study.uncleaned(w.corpus)}.tsv.zst",
+        held_out=ancient(expand(study.raw("{name}"), name=study.held_out)),
     output:
-        shard=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.tsv.zst"),
-        counts=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.json"),
-        hashes=temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.keys"),
-        rejected=[temp(f"{STUDY}/corpora/parts/{{corpus}}/{{scatteritem}}.rejected.tsv.zst")] if KEEP_REJECTED else [],
+        shard=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.tsv.zst"),
+        counts=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.json"),
+        hashes=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.keys"),
+        rejected=(
+            [temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.rejected.tsv.zst")]
+            if config["keep_rejected"]
+            else []
+        ),
     log:
-        f"{STUDY}/logs/clean_{{corpus}}_{{scatteritem}}.log",
+        f"{study.folder}/logs/clean_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/clean_{{corpus}}_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/clean_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
-        corpus="|".join(map(re.escape, TRAINING)),
+        corpus=one_of(study.training_corpora),
     conda:
         "../../environment.yml"
     threads: 1
@@ -101,36 +106,36 @@ rule clean:
         runtime=600,
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
-        languages=lambda w: languages(config["corpora"][w.corpus], PAIR),
-        rules=lambda w: json.dumps(cleaning(w.corpus)),
-        rejected=lambda w, output: f"--rejected {output.rejected}" if KEEP_REJECTED else "",
+        languages=lambda w: study.languages(w.corpus),
+        rules=lambda w: json.dumps(config["corpora"][w.corpus]["cleaning"]),
+        rejected=lambda w, output: f"--rejected {output.rejected}" if config["keep_rejected"] else "",
     shell:
-        "python -m distill.clean --input {input.corpus} --shard {params.shard} --languages {params.languages}"
+        "python -m corpora.clean --input {input.corpus} --shard {params.shard} --languages {params.languages}"
         " --rules {params.rules:q} --held-out {input.held_out} --output {output.shard} {params.rejected} 2> {log}"
 
 
 rule gather_clean:
-    """Only the whole corpus shows what is there twice."""
+    """Duplicates are found here, in the whole corpus."""
     input:
-        about=lambda w: f"{STUDY}/corpora/{taken(w.corpus)}/{w.corpus}.json",
-        shards=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
-        counts=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.json"),
-        hashes=gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.keys"),
+        about=lambda w: f"{study.uncleaned(w.corpus)}.json",
+        shards=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
+        counts=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.json"),
+        hashes=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.keys"),
         rejected=(
-            gather.part(f"{STUDY}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.rejected.tsv.zst")
-            if KEEP_REJECTED
+            gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.rejected.tsv.zst")
+            if config["keep_rejected"]
             else []
         ),
     output:
-        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/corpora/clean/{{corpus}}.json",
-        rejected=[f"{STUDY}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if KEEP_REJECTED else [],
+        corpus=study.clean("{corpus}"),
+        counts=study.clean_counts("{corpus}"),
+        rejected=[f"{study.folder}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if config["keep_rejected"] else [],
     log:
-        f"{STUDY}/logs/gather_{{corpus}}.log",
+        f"{study.folder}/logs/gather_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/gather_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/gather_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus="|".join(map(re.escape, TRAINING)),
+        corpus=one_of(study.training_corpora),
     conda:
         "../../environment.yml"
     threads: 1
@@ -138,7 +143,11 @@ rule gather_clean:
         mem_mb=1000,
         runtime=600,
     params:
-        duplicates=duplicates_options,
+        duplicates=lambda w: [
+            f"--{rule.replace('_', '-')}"
+            for rule in ("duplicates", "near_duplicates")
+            if config["corpora"][w.corpus]["cleaning"][rule]
+        ],
     shell:
-        "python -m distill.gather --inputs {input.shards} --about {input.about} {params.duplicates}"
+        "python -m corpora.gather --inputs {input.shards} --about {input.about} {params.duplicates}"
         " --rejected {input.rejected} --output {output.corpus} 2> {log}"

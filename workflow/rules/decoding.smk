@@ -1,25 +1,26 @@
-# All systems, in every type, decoded, timed and scored. The benchmark takes all cores, so that nothing runs beside it.
+# Decode, time and score all systems in every type. The benchmark takes all cores, so that nothing runs beside it.
 
 
 rule benchmark:
+    """All model folders in turn, a process for each run; the records have no scores yet."""
     input:
-        models=[f"{STUDY}/models/{system}/{format}" for system in MEASURED for format in formats(system)],
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
+        models=[study.model(system, format) for system in study.measured for format in study.formats(system)],
+        test_sets=ancient(expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev])),
     output:
-        records=f"{STUDY}/decoding/measured.json",
+        records=f"{study.folder}/decoding/measured.json",
     log:
-        f"{STUDY}/logs/benchmark.log",
+        f"{study.folder}/logs/benchmark.log",
     benchmark:
-        f"{STUDY}/benchmarks/benchmark.tsv"
+        f"{study.folder}/benchmarks/benchmark.tsv"
     conda:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
         mem_mb=4000,
-        runtime=180 * max(1, len(MEASURED)),
+        runtime=180 * max(1, len(study.measured)),
     params:
-        test_sets=test_sets_option(CORPORA["test"]),
-        dev=test_sets_option([DEV]),
+        test_sets=study.named_corpora(study.corpora["test"]),
+        dev=study.named_corpora([study.dev]),
         beam_sizes=config["decoding"]["beam_sizes"],
         runs=config["decoding"]["runs"],
         cores=config["decoding"]["cores"],
@@ -28,36 +29,32 @@ rule benchmark:
         price=PRICE,
         noise=config["decoding"]["noise"],
         study=config["study"],
-        translations=f"{STUDY}/decoding/translations",
+        translations=f"{study.folder}/decoding/translations",
     shell:
-        "python -m decode.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
+        "python -m measure.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"
         " --noise {params.noise}"
         " --study {params.study} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 
 
-# An ensemble is not timed, nor is a teacher from elsewhere: then the first one that is.
-REFERENCE = IMITATED if IMITATED in MEASURED else next((name for name in TEACHERS if name in MEASURED), None)
-
-
 rule score:
-    """BLEU and chrF with signatures; paired bootstrap against the teacher and of the distilled against the control."""
+    """BLEU and chrF with signatures; paired bootstrap of each system against the teacher, and of twins."""
     input:
         records=rules.benchmark.output.records,
-        learned=expand(rules.learned.output.learned, system=MEASURED),
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=[*CORPORA["test"], DEV])),
+        learned=expand(rules.learned.output.learned, system=study.measured),
+        test_sets=ancient(expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev])),
     output:
         measurements=report(
-            f"{STUDY}/measurements.json",
+            f"{study.folder}/measurements.json",
             caption="../report/measurements.rst",
             category="Tables",
             labels={"table": "all measurements, JSON"},
         ),
     log:
-        f"{STUDY}/logs/score.log",
+        f"{study.folder}/logs/score.log",
     benchmark:
-        f"{STUDY}/benchmarks/score.tsv"
+        f"{study.folder}/benchmarks/score.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -65,12 +62,12 @@ rule score:
         mem_mb=2000,
         runtime=60,
     params:
-        test_sets=test_sets_option(CORPORA["test"]),
-        dev=test_sets_option([DEV]),
+        test_sets=study.named_corpora(study.corpora["test"]),
+        dev=study.named_corpora([study.dev]),
         language=config["target"],
-        config_hash=HASH,
-        teacher=f"--teacher {REFERENCE}" if REFERENCE else "",
+        config_hash=study.hash,
+        teacher=f"--teacher {study.reference}" if study.reference else "",
     shell:
-        "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
-        " {params.teacher} --dev {params.dev} --learned {input.learned}"
+        "python -m measure.score --records {input.records} --test-sets {params.test_sets}"
+        " --config-hash {params.config_hash} {params.teacher} --dev {params.dev} --learned {input.learned}"
         " --target-language {params.language} --output {output.measurements} 2> {log}"

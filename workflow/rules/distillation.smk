@@ -1,19 +1,23 @@
-# Distillation: the teachers translate the source side of all corpora in shards, an ensemble rescores, one translation of
-# each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use: source, target, score.
+# Distillation: the teachers translate the source side of all corpora in shards, an ensemble rescores, and one
+# translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
+# source, target, score.
+
+GPU = 1 if config["distillation"]["device"] == "cuda" else 0
 
 
 rule translate_shard:
+    """The n-best lists of one teacher."""
     input:
-        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
-        model=lambda w: teacher_model(w.teacher),
-        sentencepiece=lambda w: study_pieces(config["teachers"][w.teacher]),
+        corpus=study.clean("{corpus}"),
+        model=lambda w: study.teacher_model(w.teacher),
+        sentencepiece=lambda w: study.pieces_for(w.teacher),
     output:
-        shard=f"{STUDY}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
+        f"{study.folder}/logs/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -24,29 +28,32 @@ rule translate_shard:
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         tokenization=lambda w: json.dumps(config["teachers"][w.teacher]["tokenization"]),
-        languages=PAIR,
+        languages=study.pair,
         beam_size=config["distillation"]["beam_size"],
         n_best=config["distillation"]["n_best"],
         device=config["distillation"]["device"],
     shell:
-        "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
-        " --tokenization {params.tokenization:q} --languages {params.languages} --beam-size {params.beam_size}"
-        " --n-best {params.n_best} --threads {threads} --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
+        "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
+        " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
+        " --beam-size {params.beam_size} --n-best {params.n_best} --threads {threads} --device {params.device}"
+        " --output {output.shard} 2> >(tee {log} >&2)"
 
 
 rule rescore_shard:
-    """The ensemble: every translation of every teacher, scored by all of them; the n best are kept."""
+    """The ensemble: all teachers score the translations of each of them; the n best are kept."""
     input:
-        shards=expand(f"{STUDY}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=TEACHERS),
-        models=[teacher_model(teacher) for teacher in TEACHERS],
-        sentencepiece=study_pieces(*config["teachers"].values()),
+        shards=expand(
+            f"{study.folder}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=study.teachers
+        ),
+        models=[study.teacher_model(teacher) for teacher in study.teachers],
+        sentencepiece=study.pieces_for(*study.teachers),
     output:
-        shard=f"{STUDY}/n-best/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/n-best/ensemble/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{study.folder}/n-best/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/n-best/ensemble/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/rescore_{{corpus}}_{{scatteritem}}.log",
+        f"{study.folder}/logs/rescore_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/rescore_{{corpus}}_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/rescore_{{corpus}}_{{scatteritem}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -55,27 +62,29 @@ rule rescore_shard:
         runtime=1000,
         gpu=GPU,
     params:
-        tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in TEACHERS],
-        languages=PAIR,
+        tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
+        languages=study.pair,
         n_best=config["distillation"]["n_best"],
         device=config["distillation"]["device"],
     shell:
-        "python -m distill.rescore --inputs {input.shards} --models {input.models} --sentencepiece {input.sentencepiece}"
-        " --tokenizations {params.tokenizations:q} --languages {params.languages} --n-best {params.n_best} --threads {threads}"
-        " --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
+        "python -m distill.rescore --inputs {input.shards} --models {input.models}"
+        " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
+        " --n-best {params.n_best} --threads {threads} --device {params.device} --output {output.shard}"
+        " 2> >(tee {log} >&2)"
 
 
 rule select_shard:
+    """The target of each sentence: the best hypothesis, or the one closest to the original target (interpolated)."""
     input:
-        candidates=f"{STUDY}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        corpus=f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst",
+        candidates=f"{study.folder}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        corpus=study.clean("{corpus}"),
     output:
-        shard=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
+        f"{study.folder}/logs/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
         targets="best|interpolated",
     conda:
@@ -85,11 +94,11 @@ rule select_shard:
         mem_mb=500,
         runtime=600,
     params:
-        # Monolingual text has no original target to be close to.
+        # Monolingual text has no reference to be close to.
         targets=lambda w: "best" if config["corpora"][w.corpus]["role"] == "monolingual" else w.targets,
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
-        "python -m distill.select --candidates {input.candidates} --targets {params.targets} --corpus {input.corpus}"
+        "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
         " --shard {params.shard} --output {output.shard} 2> {log}"
 
 
@@ -97,15 +106,15 @@ rule reverse_shard:
     """How probable the source is, given the translation."""
     input:
         shard=rules.select_shard.output.shard,
-        model=reverse_model(),
-        sentencepiece=study_pieces(*([config["reverse_teacher"]] if config["reverse_teacher"] else [])),
+        model=study.teacher_model("reverse") if config["reverse_teacher"] else [],
+        sentencepiece=study.pieces_for("reverse") if config["reverse_teacher"] else [],
     output:
-        shard=f"{STUDY}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{study.folder}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{STUDY}/logs/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
+        f"{study.folder}/logs/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
         targets="best|interpolated",
     conda:
@@ -117,7 +126,7 @@ rule reverse_shard:
         gpu=GPU,
     params:
         tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
-        languages=PAIR,
+        languages=study.pair,
         device=config["distillation"]["device"],
     shell:
         "python -m distill.reverse --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
@@ -128,16 +137,18 @@ rule reverse_shard:
 rule gather_distilled:
     input:
         shards=gather.shard(
-            f"{STUDY}/distilled/{{{{imitated}}}}/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"
+            f"{study.folder}/distilled/{{{{imitated}}}}/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"
         ),
-        counts=gather.shard(f"{STUDY}/distilled/{{{{imitated}}}}/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.json"),
+        counts=gather.shard(
+            f"{study.folder}/distilled/{{{{imitated}}}}/{{{{targets}}}}/{{{{corpus}}}}/{{scatteritem}}.json"
+        ),
     output:
-        corpus=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/distilled/{{imitated}}/{{targets}}/{{corpus}}.json",
+        corpus=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}.tsv.zst",
+        counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.log",
+        f"{study.folder}/logs/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -145,24 +156,24 @@ rule gather_distilled:
         mem_mb=500,
         runtime=60,
     shell:
-        "python -m distill.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
+        "python -m corpora.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
 
 
 rule drop_worst:
     input:
-        corpus=lambda w: scored_corpus(w.mixture, w.corpus),
+        corpus=lambda w: study.scored_corpus(w.mixture, w.corpus),
     output:
-        corpus=f"{STUDY}/training/{{mixture}}/{{corpus}}.tsv.zst",
-        counts=f"{STUDY}/training/{{mixture}}/{{corpus}}.json",
+        corpus=f"{study.folder}/training/{{mixture}}/{{corpus}}.tsv.zst",
+        counts=f"{study.folder}/training/{{mixture}}/{{corpus}}.json",
     log:
-        f"{STUDY}/logs/drop_{{mixture}}_{{corpus}}.log",
+        f"{study.folder}/logs/drop_{{mixture}}_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/drop_{{mixture}}_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/drop_{{mixture}}_{{corpus}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6,  # four bytes a score
+        mem_mb=lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6,  # four bytes per score
         runtime=60,
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],

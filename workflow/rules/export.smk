@@ -1,19 +1,16 @@
-# CTranslate2 in every type the study asks for, and model folders that need nothing else. The commands replace a folder
-# only by a complete one. Snakemake removes the outputs of a job before it starts and after it fails: then there is none.
+# CTranslate2 models in every type of the study, and model folders that need nothing else. The commands replace a folder
+# by a complete one only. Snakemake removes the outputs of a job before it starts and after it fails.
 
 
 rule convert:
     input:
-        checkpoint=f"{STUDY}/systems/{{system}}/averaged",
+        checkpoint=study.averaged("{system}"),
     output:
-        folders=[
-            directory(f"{STUDY}/systems/{{system}}/converted/{type}")
-            for type in sorted({*TYPES, config["distillation"]["compute_type"]})
-        ],
+        folders=[directory(study.converted("{system}", type)) for type in study.converted_types],
     log:
-        f"{STUDY}/logs/convert_{{system}}.log",
+        f"{study.folder}/logs/convert_{{system}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/convert_{{system}}.tsv"
+        f"{study.folder}/benchmarks/convert_{{system}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -26,16 +23,16 @@ rule convert:
 
 rule model_folder:
     input:
-        weights=f"{STUDY}/systems/{{system}}/converted/{{type}}",
+        weights=study.converted("{system}", "{type}"),
         sentencepiece=rules.vocabulary.output.model,
         map=rules.vocabulary_map.output.map,
-        learning=f"{STUDY}/systems/{{system}}/learning.json",
+        learning=study.learning("{system}"),
     output:
-        model=directory(f"{STUDY}/models/{{system}}/{{type}}"),
+        model=directory(study.model("{system}", "{type}")),
     log:
-        f"{STUDY}/logs/model_folder_{{system}}_{{type}}.log",
+        f"{study.folder}/logs/model_folder_{{system}}_{{type}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/model_folder_{{system}}_{{type}}.tsv"
+        f"{study.folder}/benchmarks/model_folder_{{system}}_{{type}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -43,7 +40,7 @@ rule model_folder:
         mem_mb=500,
         runtime=10,
     params:
-        description=description,
+        description=lambda w: json.dumps(study.description(w.system)),
     shell:
         "python -m export.model_folder --engine ctranslate2 --weights {input.weights} --map {input.map}"
         " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization {wildcards.type}"
@@ -53,15 +50,15 @@ rule model_folder:
 rule model_folder_baseline:
     """The averaged checkpoint itself, for the toolkit it was trained with: the baseline of every speed-up."""
     input:
-        weights=f"{STUDY}/systems/{{system}}/averaged",
+        weights=study.averaged("{system}"),
         sentencepiece=rules.vocabulary.output.model,
-        learning=f"{STUDY}/systems/{{system}}/learning.json",
+        learning=study.learning("{system}"),
     output:
-        model=directory(f"{STUDY}/models/{{system}}/opennmt-tf"),
+        model=directory(study.model("{system}", "opennmt-tf")),
     log:
-        f"{STUDY}/logs/model_folder_{{system}}_opennmt-tf.log",
+        f"{study.folder}/logs/model_folder_{{system}}_opennmt-tf.log",
     benchmark:
-        f"{STUDY}/benchmarks/model_folder_{{system}}_opennmt-tf.tsv"
+        f"{study.folder}/benchmarks/model_folder_{{system}}_opennmt-tf.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -69,7 +66,7 @@ rule model_folder_baseline:
         mem_mb=500,
         runtime=10,
     params:
-        description=description,
+        description=lambda w: json.dumps(study.description(w.system)),
     shell:
         "python -m export.model_folder --engine opennmt-tf --weights {input.weights}"
         " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization float32"
@@ -77,16 +74,16 @@ rule model_folder_baseline:
 
 
 rule package:
-    """One archive to hand on: `snakemake --cores all results/STUDY/packages/SYSTEM-TYPE.tar.gz`."""
+    """One archive to share: `snakemake --cores all results/STUDY/packages/SYSTEM-TYPE.tar.gz`."""
     input:
         model=rules.model_folder.output.model,
-        measurements=f"{STUDY}/measurements.json",
+        measurements=f"{study.folder}/measurements.json",
     output:
-        archive=f"{STUDY}/packages/{{system}}-{{type}}.tar.gz",
+        archive=f"{study.folder}/packages/{{system}}-{{type}}.tar.gz",
     log:
-        f"{STUDY}/logs/package_{{system}}_{{type}}.log",
+        f"{study.folder}/logs/package_{{system}}_{{type}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/package_{{system}}_{{type}}.tsv"
+        f"{study.folder}/benchmarks/package_{{system}}_{{type}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -94,23 +91,23 @@ rule package:
         mem_mb=500,
         runtime=10,
     params:
-        corpora=made_of,
-        teachers=teachers_option,
+        corpora=lambda w: json.dumps(study.corpora_of(w.system)),
+        teachers=lambda w: ["--teachers", *study.teachers_of(w.system)] if study.teachers_of(w.system) else [],
     shell:
-        "python -m export.package --model {input.model} --measurements {input.measurements} --corpora {params.corpora:q}"
-        " {params.teachers} --output {output.archive} 2> {log}"
+        "python -m export.package --model {input.model} --measurements {input.measurements}"
+        " --corpora {params.corpora:q} {params.teachers} --output {output.archive} 2> {log}"
 
 
 rule submission:
-    """A folder as the shared tasks want it: `snakemake --cores all results/STUDY/submissions/SYSTEM-TYPE`."""
+    """A folder as the shared tasks require it: `snakemake --cores all results/STUDY/submissions/SYSTEM-TYPE`."""
     input:
         model=rules.model_folder.output.model,
     output:
-        submission=directory(f"{STUDY}/submissions/{{system}}-{{type}}"),
+        submission=directory(f"{study.folder}/submissions/{{system}}-{{type}}"),
     log:
-        f"{STUDY}/logs/submission_{{system}}_{{type}}.log",
+        f"{study.folder}/logs/submission_{{system}}_{{type}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/submission_{{system}}_{{type}}.tsv"
+        f"{study.folder}/benchmarks/submission_{{system}}_{{type}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1

@@ -1,18 +1,22 @@
 # Where the gap between teacher and students comes from: every system and seed, scored against references and teacher.
 
+TEACHER_BEAM = config["distillation"]["beam_size"]
+BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
+
 
 rule outputs:
+    """The translations of a system with every beam; nothing is timed."""
     input:
-        model=lambda w: f"{STUDY}/models/{w.system}/{'opennmt-tf' if SYSTEMS[w.system].shape['cell'] else TYPES[0]}",
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
+        model=lambda w: study.model(w.system, "opennmt-tf" if study.systems[w.system].recurrent else study.types[0]),
+        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
     output:
-        folder=directory(f"{STUDY}/outputs/{{system}}"),
+        folder=directory(f"{study.folder}/outputs/{{system}}"),
     log:
-        f"{STUDY}/logs/outputs_{{system}}.log",
+        f"{study.folder}/logs/outputs_{{system}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/outputs_{{system}}.tsv"
+        f"{study.folder}/benchmarks/outputs_{{system}}.tsv"
     wildcard_constraints:
-        system="|".join(map(re.escape, TRAINED)),
+        system=one_of(study.trained),
     conda:
         "../../environment.yml"
     threads: 1
@@ -20,25 +24,25 @@ rule outputs:
         mem_mb=2000,
         runtime=60,
     params:
-        test_sets=test_sets_option(CORPORA["test"]),
+        test_sets=study.named_corpora(study.corpora["test"]),
         beam_sizes=BEAMS,
     shell:
-        "python -m decode.outputs --model {input.model} --test-sets {params.test_sets} --beam-sizes {params.beam_sizes}"
-        " --threads {threads} --output {output.folder} 2> {log}"
+        "python -m measure.test_sets --model {input.model} --test-sets {params.test_sets}"
+        " --beam-sizes {params.beam_sizes} --threads {threads} --output {output.folder} 2> {log}"
 
 
 rule foreign_outputs:
     """What an ensemble says, or a teacher that was trained elsewhere."""
     input:
-        candidates=f"{STUDY}/n-best/{{foreign}}/{{corpus}}/1-of-1.tsv.zst",
+        candidates=f"{study.folder}/n-best/{{foreign}}/{{corpus}}/1-of-1.tsv.zst",
     output:
-        text=f"{STUDY}/outputs/{{foreign}}/beam{TEACHER_BEAM}.{{corpus}}.txt",
+        text=f"{study.folder}/outputs/{{foreign}}/beam{TEACHER_BEAM}.{{corpus}}.txt",
     log:
-        f"{STUDY}/logs/outputs_{{foreign}}_{{corpus}}.log",
+        f"{study.folder}/logs/outputs_{{foreign}}_{{corpus}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/outputs_{{foreign}}_{{corpus}}.tsv"
+        f"{study.folder}/benchmarks/outputs_{{foreign}}_{{corpus}}.tsv"
     wildcard_constraints:
-        foreign="|".join(map(re.escape, FOREIGN)) or "(?!)",
+        foreign=one_of(study.foreign),
     conda:
         "../../environment.yml"
     threads: 1
@@ -46,21 +50,21 @@ rule foreign_outputs:
         mem_mb=500,
         runtime=10,
     shell:
-        "python -m distill.candidates --candidates {input.candidates} --output {output.text} 2> {log}"
+        "python -m distill.n_best_lists --input {input.candidates} --output {output.text} 2> {log}"
 
 
 rule gap:
     input:
-        outputs=[f"{STUDY}/outputs/{name}" for name in TRAINED],
-        learned=expand(rules.learned.output.learned, system=TRAINED),
-        foreign=expand(rules.foreign_outputs.output.text, foreign=FOREIGN, corpus=CORPORA["test"]),
-        test_sets=ancient(expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["test"])),
+        outputs=[f"{study.folder}/outputs/{name}" for name in study.trained],
+        learned=expand(rules.learned.output.learned, system=study.trained),
+        foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
+        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
     output:
-        gap=f"{REPORT}/gap.json",
+        gap=f"{study.report}/gap.json",
     log:
-        f"{STUDY}/logs/gap.log",
+        f"{study.folder}/logs/gap.log",
     benchmark:
-        f"{STUDY}/benchmarks/gap.tsv"
+        f"{study.folder}/benchmarks/gap.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -68,66 +72,26 @@ rule gap:
         mem_mb=2000,
         runtime=60,
     params:
-        systems=json.dumps(shown_systems()),
-        teacher=IMITATED,
+        systems=json.dumps(study.compared),
+        teacher=study.imitated,
         teacher_beam=TEACHER_BEAM,
         beam_sizes=BEAMS,
         outputs=lambda w, input: Path(input.outputs[0]).parent,
-        test_sets=test_sets_option(CORPORA["test"]),
+        test_sets=study.named_corpora(study.corpora["test"]),
         language=config["target"],
-        config_hash=HASH,
+        config_hash=study.hash,
     shell:
-        "python -m decode.gap --systems {params.systems:q} --teacher {params.teacher} --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes}"
-        " --outputs {params.outputs} --test-sets {params.test_sets} --target-language {params.language}"
-        " --learned {input.learned} --config-hash {params.config_hash} --output {output.gap} 2> {log}"
-
-
-rule gap_table:
-    input:
-        gap=rules.gap.output.gap,
-    output:
-        table=f"{REPORT}/gap.md",
-    log:
-        f"{STUDY}/logs/gap_table.log",
-    benchmark:
-        f"{STUDY}/benchmarks/gap_table.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
-    shell:
-        "python -m decode.gap_table --gap {input.gap} --output {output.table} 2> {log}"
-
-
-rule gap_plot:
-    input:
-        gap=rules.gap.output.gap,
-    output:
-        picture=report(
-            f"{REPORT}/gap.{{picture}}",
-            caption="../report/gap.rst",
-            category="Distillation",
-            labels={"plot": "the gap between teacher and students", "format": "{picture}"},
-        ),
-    log:
-        f"{STUDY}/logs/gap_{{picture}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/gap_{{picture}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    shell:
-        "python -m decode.gap_plot --gap {input.gap} --output {output.picture} 2> {log}"
+        "python -m measure.teacher_student --systems {params.systems:q} --teacher {params.teacher}"
+        " --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes} --outputs {params.outputs}"
+        " --test-sets {params.test_sets} --target-language {params.language} --learned {input.learned}"
+        " --config-hash {params.config_hash} --output {output.gap} 2> {log}"
 
 
 rule explain:
     """Only what explains the gap, nothing is timed: `snakemake --cores all explain --configfile configs/X.yaml`."""
     input:
-        [rules.gap_table.output, *expand(rules.gap_plot.output.picture, picture=["svg", "png"])] if IMITATED else [],
-        f"{REPORT}/training.md",
-        expand(f"{REPORT}/learning.{{picture}}", picture=["svg", "png"]),
+        expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.imitated else [],
+        expand(
+            f"{study.report}/{{file}}",
+            file=["training.md", "learning.svg", "learning.png"],
+        ),

@@ -1,33 +1,28 @@
-# Everything a person looks at, made from measurements.json, the counts, the learning curves and the translations.
+# Everything that people look at, made from measurements.json, the counts, the learning curves and the translations.
+from formats.best_model import RULE
+from report.registry import SUBJECTS, subject
 
-from decode.measurements import RULE
-
-TIMED = CORPORA["test"][0]
-SHOWN = f"{TYPES[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
-
-# Types whose rounding is looked at; float32 is what they are held against.
-ROUNDED = [type for type in TYPES if type != "float32"]
-
-# Quality against speed, and against cost among the systems of Marian's paper.
-FRONTS = {"front_speed": "decode.front_plot", "published": "decode.published_plot"}
+FRONTS = ["front_speed", "published"]
+# Types whose rounding is measured, against float32.
+ROUNDED = [type for type in study.types if type != "float32"]
+SHOWN = f"{study.types[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
 
-wildcard_constraints:
-    front="|".join(FRONTS),
-    picture="svg|png",
-
-
-rule tables:
+rule measurements:
+    """All records as CSV, and the figures that the study is quoted by."""
     input:
         measurements=rules.score.output.measurements,
     output:
-        csv=report(f"{REPORT}/measurements.csv", caption="../report/csv.rst", category="Tables"),
-        markdown=f"{REPORT}/table.md",
-        headline=f"{REPORT}/headline.json",
+        csv=report(
+            f"{study.report}/measurements.csv",
+            caption="../report/csv.rst",
+            category="Tables",
+        ),
+        headline=f"{study.report}/headline.json",
     log:
-        f"{STUDY}/logs/tables.log",
+        f"{study.folder}/logs/measurements.log",
     benchmark:
-        f"{STUDY}/benchmarks/tables.tsv"
+        f"{study.folder}/benchmarks/measurements.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -35,93 +30,21 @@ rule tables:
         mem_mb=500,
         runtime=10,
     shell:
-        "python -m decode.table --measurements {input.measurements} --csv {output.csv} --markdown {output.markdown}"
+        "python -m report.measurements --measurements {input.measurements} --csv {output.csv}"
         " --headline {output.headline} 2> {log}"
-
-
-rule front:
-    input:
-        measurements=rules.score.output.measurements,
-    output:
-        picture=report(
-            f"{REPORT}/{{front}}.{{picture}}",
-            caption="../report/front.rst",
-            category="Fronts",
-            labels={"front": "{front}", "format": "{picture}"},
-        ),
-    log:
-        f"{STUDY}/logs/{{front}}_{{picture}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/{{front}}_{{picture}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        module=lambda w: FRONTS[w.front],
-        test_set=TIMED,
-        best=RULE,
-    shell:
-        "python -m {params.module} --measurements {input.measurements} --test-set {params.test_set}"
-        " --output {output.picture} 2> {log}"
-
-
-rule learning_curves:
-    input:
-        learning=expand(f"{STUDY}/systems/{{system}}/learning.json", system=TRAINED),
-    output:
-        picture=report(
-            f"{REPORT}/learning.{{picture}}",
-            caption="../report/learning.rst",
-            category="Training",
-            labels={"plot": "learning curves", "format": "{picture}"},
-        ),
-    log:
-        f"{STUDY}/logs/learning_{{picture}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/learning_{{picture}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    shell:
-        "python -m decode.learning_plot --learning {input.learning} --output {output.picture} 2> {log}"
-
-
-rule training_table:
-    input:
-        learning=expand(f"{STUDY}/systems/{{system}}/learning.json", system=TRAINED),
-    output:
-        table=f"{REPORT}/training.md",
-    log:
-        f"{STUDY}/logs/training_table.log",
-    benchmark:
-        f"{STUDY}/benchmarks/training_table.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
-    shell:
-        "python -m decode.training_table --learning {input.learning} --output {output.table} 2> {log}"
 
 
 rule int8_elsewhere:
     """What int8 loses on CPUs that compute it in another way than this one."""
     input:
-        model=f"{STUDY}/models/{MAP_SYSTEM}/int8",
-        test_set=f"{STUDY}/corpora/clean/{TIMED}.tsv.zst",
+        model=study.model(study.map_system, "int8"),
+        test_set=study.clean(study.timed_corpus),
     output:
-        json=f"{STUDY}/decoding/int8_elsewhere.json",
+        json=f"{study.folder}/decoding/int8_elsewhere.json",
     log:
-        f"{STUDY}/logs/int8_elsewhere.log",
+        f"{study.folder}/logs/int8_elsewhere.log",
     benchmark:
-        f"{STUDY}/benchmarks/int8_elsewhere.tsv"
+        f"{study.folder}/benchmarks/int8_elsewhere.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -131,24 +54,22 @@ rule int8_elsewhere:
     params:
         language=config["target"],
     shell:
-        "python -m decode.elsewhere --model {input.model} --test-set {input.test_set}"
+        "python -m measure.elsewhere --model {input.model} --test-set {input.test_set}"
         " --target-language {params.language} --output {output.json} 2> {log}"
 
 
 rule quantization:
-    """What rounding does to the weights of the student that is timed first, layer by layer, and to its BLEU."""
+    """What rounding does to the weights of the student that the vocabulary map is fitted to, layer by layer."""
     input:
-        exact=f"{STUDY}/systems/{MAP_SYSTEM}/converted/float32",
-        rounded=[f"{STUDY}/systems/{MAP_SYSTEM}/converted/{type}" for type in ROUNDED],
-        measurements=rules.score.output.measurements,
-        elsewhere=rules.int8_elsewhere.output.json if "int8" in TYPES else [],
+        exact=study.converted(study.map_system, "float32"),
+        rounded=[study.converted(study.map_system, type) for type in ROUNDED],
+        elsewhere=rules.int8_elsewhere.output.json if "int8" in study.types else [],
     output:
-        json=f"{REPORT}/quantization.json",
-        table=f"{REPORT}/quantization.md",
+        json=f"{study.report}/quantization.json",
     log:
-        f"{STUDY}/logs/quantization.log",
+        f"{study.folder}/logs/quantization.log",
     benchmark:
-        f"{STUDY}/benchmarks/quantization.tsv"
+        f"{study.folder}/benchmarks/quantization.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -156,50 +77,88 @@ rule quantization:
         mem_mb=4000,
         runtime=10,
     params:
-        system=MAP_SYSTEM,
-        elsewhere=lambda w, input: f"--elsewhere {input.elsewhere}" if input.elsewhere else "",
+        system=study.map_system,
+        elsewhere=lambda w, input: (f"--elsewhere {input.elsewhere}" if input.elsewhere else ""),
     shell:
         "python -m export.quantization --exact {input.exact} --rounded {input.rounded} --system {params.system}"
-        " --measurements {input.measurements} {params.elsewhere} --json {output.json} --markdown {output.table} 2> {log}"
+        " {params.elsewhere} --output {output.json} 2> {log}"
 
 
-rule corpora_plot:
+# The names that the files of a subject have in this study (src/report/registry.py).
+NAMES = {
+    "trained": study.trained,
+    "training_corpus": study.training_corpora,
+    "dev": study.dev,
+    "timed_corpus": study.timed_corpus,
+}
+
+
+wildcard_constraints:
+    subject=one_of([*SUBJECTS, *SPEED_NAMES]),
+
+
+rule table:
+    """The table of a subject; `picture`, below, is the same for its picture."""
     input:
-        counts=expand(f"{STUDY}/corpora/clean/{{corpus}}.json", corpus=TRAINING),
-    output:
-        picture=report(
-            f"{REPORT}/{{plot}}.{{picture}}",
-            caption="../report/cleaning.rst",
-            category="Corpora",
-            labels={"plot": "{plot}", "format": "{picture}"},
+        lambda w: expand(
+            [f"{study.folder}/{file}" for file in subject(w.subject).files],
+            system=w.subject.partition(".")[2],
+            **NAMES,
         ),
+    output:
+        markdown=f"{study.report}/{{subject}}.md",
     log:
-        f"{STUDY}/logs/{{plot}}_{{picture}}.log",
+        f"{study.folder}/logs/table_{{subject}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/{{plot}}_{{picture}}.tsv"
-    wildcard_constraints:
-        plot="funnel|lengths",
+        f"{study.folder}/benchmarks/table_{{subject}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        name=lambda w: w.subject.partition(".")[0],
+        best=RULE,  # for a caption
     shell:
-        "python -m decode.{wildcards.plot}_plot --counts {input.counts} --output {output.picture} 2> {log}"
+        "python -m report {params.name} --input {input} --output {output} 2> {log}"
+
+
+use rule table as picture with:
+    output:
+        svg=report(
+            f"{study.report}/{{subject}}.svg",
+            caption="../report/pictures.rst",
+            category=lambda w: subject(w.subject).category,
+            labels={"picture": "{subject}", "format": "svg"},
+        ),
+        png=report(
+            f"{study.report}/{{subject}}.png",
+            caption="../report/pictures.rst",
+            category=lambda w: subject(w.subject).category,
+            labels={"picture": "{subject}", "format": "png"},
+        ),
+    log:
+        f"{study.folder}/logs/picture_{{subject}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/picture_{{subject}}.tsv"
 
 
 rule corpora_page:
     input:
-        counts=expand(f"{STUDY}/corpora/clean/{{corpus}}.json", corpus=config["corpora"]),
-        funnel=f"{REPORT}/funnel.svg",
-        lengths=f"{REPORT}/lengths.svg",
+        counts=expand(study.clean_counts("{corpus}"), corpus=config["corpora"]),
+        funnel=f"{study.report}/funnel.svg",
+        lengths=f"{study.report}/lengths.svg",
     output:
-        page=report(f"{REPORT}/corpora.html", caption="../report/corpora.rst", category="Corpora"),
+        page=report(
+            f"{study.report}/corpora.html",
+            caption="../report/corpora.rst",
+            category="Corpora",
+        ),
     log:
-        f"{STUDY}/logs/corpora_page.log",
+        f"{study.folder}/logs/corpora_page.log",
     benchmark:
-        f"{STUDY}/benchmarks/corpora_page.tsv"
+        f"{study.folder}/benchmarks/corpora_page.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -209,31 +168,39 @@ rule corpora_page:
     params:
         study=config["study"],
     shell:
-        "python -m decode.corpora_page --study {params.study} --counts {input.counts} --funnel {input.funnel}"
+        "python -m report.corpora_page --study {params.study} --counts {input.counts} --funnel {input.funnel}"
         " --lengths {input.lengths} --output {output.page} 2> {log}"
 
 
 rule corpora:
     """Only the data: `snakemake --cores all corpora --configfile configs/X.yaml`."""
     input:
-        expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=config["corpora"]),
-        expand(f"{REPORT}/{{plot}}.{{format}}", plot=["funnel", "lengths"], format=["svg", "png"]),
+        expand(study.clean("{corpus}"), corpus=config["corpora"]),
+        expand(
+            f"{study.report}/{{picture}}.{{format}}",
+            picture=["funnel", "lengths"],
+            format=["svg", "png"],
+        ),
         rules.corpora_page.output,
 
 
 rule samples:
-    """Twenty sentences as everybody says them: source, reference, teacher, students, control."""
+    """Twenty sentences of the test set: source, reference, and what teacher, students and control make of them."""
     input:
         records=rules.benchmark.output.records,
-        test_set=f"{STUDY}/corpora/clean/{TIMED}.tsv.zst",
+        test_set=study.clean(study.timed_corpus),
     output:
-        page=report(f"{REPORT}/samples.html", caption="../report/samples.rst", category="Translations"),
-        markdown=f"{REPORT}/samples.md",
-        data=f"{REPORT}/samples.json",
+        page=report(
+            f"{study.report}/samples.html",
+            caption="../report/samples.rst",
+            category="Translations",
+        ),
+        markdown=f"{study.report}/samples.md",
+        data=f"{study.report}/samples.json",
     log:
-        f"{STUDY}/logs/samples.log",
+        f"{study.folder}/logs/samples.log",
     benchmark:
-        f"{STUDY}/benchmarks/samples.tsv"
+        f"{study.folder}/benchmarks/samples.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -241,15 +208,15 @@ rule samples:
         mem_mb=500,
         runtime=10,
     params:
-        test_set=f"{TIMED}={STUDY}/corpora/clean/{TIMED}.tsv.zst",
+        test_set=study.named_corpora([study.timed_corpus])[0],
         outputs=[
-            f"{system}={STUDY}/decoding/translations/{system}.{SHOWN}.{TIMED}.txt"
-            for system in MEASURED
-            if not SYSTEMS[system].shape["cell"]
+            f"{system}={study.folder}/decoding/translations/{system}.{SHOWN}.{study.timed_corpus}.txt"
+            for system in study.measured
+            if not study.systems[system].recurrent
         ],
         seed=config["seed"],
     shell:
-        "python -m decode.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
+        "python -m report.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
         " --output {output.page} {output.markdown} {output.data} 2> {log}"
 
 
@@ -257,17 +224,21 @@ rule page:
     """One page about the study that needs no other file."""
     input:
         measurements=rules.score.output.measurements,
-        fronts=expand(f"{REPORT}/{{front}}.svg", front=FRONTS),
-        learning=f"{REPORT}/learning.svg",
-        gap=f"{REPORT}/gap.svg" if IMITATED else [],
-        funnel=f"{REPORT}/funnel.svg",
+        fronts=expand(f"{study.report}/{{front}}.svg", front=FRONTS),
+        learning=f"{study.report}/learning.svg",
+        gap=f"{study.report}/gap.svg" if study.imitated else [],
+        funnel=f"{study.report}/funnel.svg",
         samples=rules.samples.output.data,
     output:
-        page=report(f"{REPORT}/report.html", caption="../report/page.rst", category="Summary"),
+        page=report(
+            f"{study.report}/report.html",
+            caption="../report/page.rst",
+            category="Summary",
+        ),
     log:
-        f"{STUDY}/logs/page.log",
+        f"{study.folder}/logs/page.log",
     benchmark:
-        f"{STUDY}/benchmarks/page.tsv"
+        f"{study.folder}/benchmarks/page.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -275,10 +246,10 @@ rule page:
         mem_mb=500,
         runtime=10,
     params:
-        note=note,
+        note=lambda w: study.note,
         gap=lambda w, input: f"--gap {input.gap}" if input.gap else "",
-        benchmarks=f"{STUDY}/benchmarks",
+        benchmarks=f"{study.folder}/benchmarks",
     shell:
-        "python -m decode.page --measurements {input.measurements} --fronts {input.fronts} --learning {input.learning}"
-        " {params.gap} --funnel {input.funnel} --samples {input.samples} --benchmarks {params.benchmarks} --note {params.note:q}"
-        " --output {output.page} 2> {log}"
+        "python -m report.study_page --measurements {input.measurements} --fronts {input.fronts}"
+        " --learning {input.learning} {params.gap} --funnel {input.funnel} --samples {input.samples}"
+        " --benchmarks {params.benchmarks} --note {params.note:q} --output {output.page} 2> {log}"

@@ -1,22 +1,27 @@
-# The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling). Models of
-# the study, with BLEU, and untrained ones of the papers' sizes, for their speed only.
+# The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling). The
+# models are those of the study, with BLEU, and untrained ones of the papers' sizes, for their speed only.
 
-# Where nothing is named, all Transformers, students first.
-SPEED_TRAINED = config["speed"]["systems"] or ([] if UNTRAINED else TRANSFORMERS)
-SPEED_SYSTEMS = [*SPEED_TRAINED, *UNTRAINED]
-# A ladder and a scaling are about one system, in the paper too: the first of each kind. Others are made if asked for by name.
-SPEED_FIRST = [*SPEED_TRAINED[:1], *UNTRAINED[:1]]
+# A ladder and a scaling show one system each, as in the paper. `speed` makes those of the first trained system and of
+# the first untrained one; others can be asked for by name.
+SPEED_FIRST = [*study.speed_trained[:1], *study.untrained[:1]]
 SPEED_KINDS = ["ladder", "scaling"]
-SPEED_TABLES = [*expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST), "end_to_end"]
+SPEED_NAMES = [
+    *expand("{kind}.{system}", kind=SPEED_KINDS, system=study.speed_systems),
+    "end_to_end",
+]
+SPEED_TABLES = [
+    *expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST),
+    "end_to_end",
+]
 SPEED_OPTIONS = (
-    f"--test-sets {test_sets_option([TIMED])[0]} --study {config['study']}"
+    f"--test-sets {study.named_corpora([study.timed_corpus])[0]} --study {config['study']}"
     f" --runs {config['decoding']['runs']} --noise {config['decoding']['noise']}"
     f" {PRICE}"
 )
 
 
 wildcard_constraints:
-    timed="|".join(map(re.escape, [*expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_SYSTEMS), "end_to_end"])),
+    timed=one_of(SPEED_NAMES),
 
 
 rule untrained:
@@ -24,16 +29,16 @@ rule untrained:
     input:
         vocabulary=rules.vocabulary.output.vocabulary,
         sentencepiece=rules.vocabulary.output.model,
-        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
+        test_set=ancient(study.clean(study.timed_corpus)),
     output:
-        averaged=directory(f"{STUDY}/systems/{{system}}/averaged"),
-        learning=f"{STUDY}/systems/{{system}}/learning.json",
+        averaged=directory(study.averaged("{system}")),
+        learning=study.learning("{system}"),
     log:
-        f"{STUDY}/logs/untrained_{{system}}.log",
+        f"{study.folder}/logs/untrained_{{system}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/untrained_{{system}}.tsv"
+        f"{study.folder}/benchmarks/untrained_{{system}}.tsv"
     wildcard_constraints:
-        system="|".join(map(re.escape, UNTRAINED)) or NOTHING,
+        system=one_of(study.untrained),
     conda:
         "../../environment.yml"
     threads: 1
@@ -41,8 +46,8 @@ rule untrained:
         mem_mb=4000,
         runtime=10,
     params:
-        shape=lambda w: SYSTEMS[w.system].student,
-        seed=lambda w: SYSTEMS[w.system].seed,
+        shape=lambda w: study.systems[w.system].student,
+        seed=lambda w: study.systems[w.system].seed,
     shell:
         "python -m export.untrained --shape {params.shape} --vocabulary {input.vocabulary} --seed {params.seed}"
         " --test-set {input.test_set} --sentencepiece {input.sentencepiece}"
@@ -52,16 +57,16 @@ rule untrained:
 rule ladder:
     """What each optimisation is worth, one switch after the other."""
     input:
-        baseline=f"{STUDY}/models/{{system}}/opennmt-tf",
-        exact=f"{STUDY}/models/{{system}}/float32",
-        rounded=f"{STUDY}/models/{{system}}/int8",
-        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
+        baseline=study.model("{system}", "opennmt-tf"),
+        exact=study.model("{system}", "float32"),
+        rounded=study.model("{system}", "int8"),
+        test_set=ancient(study.clean(study.timed_corpus)),
     output:
-        records=f"{STUDY}/speed/ladder.{{system}}.json",
+        records=f"{study.folder}/speed/ladder.{{system}}.json",
     log:
-        f"{STUDY}/logs/ladder_{{system}}.log",
+        f"{study.folder}/logs/ladder_{{system}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/ladder_{{system}}.tsv"
+        f"{study.folder}/benchmarks/ladder_{{system}}.tsv"
     conda:
         "../../environment.yml"
     threads: ALL_CORES
@@ -72,23 +77,23 @@ rule ladder:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m decode.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
+        "python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
         " {params.options} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 
 
 rule end_to_end:
     """The toolkit against all optimisations together, the runs of all systems in turn."""
     input:
-        baselines=expand(f"{STUDY}/models/{{system}}/opennmt-tf", system=SPEED_SYSTEMS),
-        rounded=expand(f"{STUDY}/models/{{system}}/int8", system=SPEED_SYSTEMS),
-        exact=expand(f"{STUDY}/models/{{system}}/float32", system=SPEED_TRAINED),
-        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
+        baselines=expand(study.model("{system}", "opennmt-tf"), system=study.speed_systems),
+        rounded=expand(study.model("{system}", "int8"), system=study.speed_systems),
+        exact=expand(study.model("{system}", "float32"), system=study.speed_trained),
+        test_set=ancient(study.clean(study.timed_corpus)),
     output:
-        records=f"{STUDY}/speed/end_to_end.json",
+        records=f"{study.folder}/speed/end_to_end.json",
     log:
-        f"{STUDY}/logs/end_to_end.log",
+        f"{study.folder}/logs/end_to_end.log",
     benchmark:
-        f"{STUDY}/benchmarks/end_to_end.tsv"
+        f"{study.folder}/benchmarks/end_to_end.tsv"
     conda:
         "../../environment.yml"
     threads: ALL_CORES
@@ -99,7 +104,7 @@ rule end_to_end:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m decode.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
+        "python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
         " --exact {input.exact} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(tee {log} >&2)"
 
@@ -107,14 +112,14 @@ rule end_to_end:
 rule scaling:
     """Workers over the file against threads inside the batch."""
     input:
-        model=f"{STUDY}/models/{{system}}/int8",
-        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
+        model=study.model("{system}", "int8"),
+        test_set=ancient(study.clean(study.timed_corpus)),
     output:
-        records=f"{STUDY}/speed/scaling.{{system}}.json",
+        records=f"{study.folder}/speed/scaling.{{system}}.json",
     log:
-        f"{STUDY}/logs/scaling_{{system}}.log",
+        f"{study.folder}/logs/scaling_{{system}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/scaling_{{system}}.tsv"
+        f"{study.folder}/benchmarks/scaling_{{system}}.tsv"
     conda:
         "../../environment.yml"
     threads: ALL_CORES
@@ -125,21 +130,21 @@ rule scaling:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m decode.scaling --model {input.model} {params.options} --translations {params.translations}"
+        "python -m experiments.scaling --model {input.model} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(tee {log} >&2)"
 
 
 rule speed_scores:
     """BLEU beside the times, where there is any."""
     input:
-        records=f"{STUDY}/speed/{{timed}}.json",
-        test_set=ancient(f"{STUDY}/corpora/clean/{TIMED}.tsv.zst"),
+        records=f"{study.folder}/speed/{{timed}}.json",
+        test_set=ancient(study.clean(study.timed_corpus)),
     output:
-        records=f"{REPORT}/{{timed}}.json",
+        records=f"{study.report}/{{timed}}.json",
     log:
-        f"{STUDY}/logs/speed_scores_{{timed}}.log",
+        f"{study.folder}/logs/speed_scores_{{timed}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/speed_scores_{{timed}}.tsv"
+        f"{study.folder}/benchmarks/speed_scores_{{timed}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -147,62 +152,22 @@ rule speed_scores:
         mem_mb=2000,
         runtime=10,
     params:
-        test_sets=test_sets_option([TIMED]),
+        test_sets=study.named_corpora([study.timed_corpus]),
         language=config["target"],
-        config_hash=HASH,
+        config_hash=study.hash,
     shell:
-        "python -m decode.score --records {input.records} --test-sets {params.test_sets} --config-hash {params.config_hash}"
-        " --target-language {params.language} --output {output.records} 2> {log}"
-
-
-rule speed_table:
-    input:
-        records=rules.speed_scores.output.records,
-    output:
-        table=f"{REPORT}/{{timed}}.md",
-    log:
-        f"{STUDY}/logs/speed_table_{{timed}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/speed_table_{{timed}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
-    params:
-        kind=lambda w: w.timed.partition(".")[0],
-    shell:
-        "python -m decode.{params.kind}_table --records {input.records} --output {output.table} 2> {log}"
-
-
-rule speed_plot:
-    input:
-        records=rules.speed_scores.output.records,
-    output:
-        picture=report(
-            f"{REPORT}/{{timed}}.{{picture}}",
-            caption="../report/speed.rst",
-            category="Speed",
-            labels={"plot": "{timed}", "format": "{picture}"},
-        ),
-    log:
-        f"{STUDY}/logs/speed_plot_{{timed}}_{{picture}}.log",
-    benchmark:
-        f"{STUDY}/benchmarks/speed_plot_{{timed}}_{{picture}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        kind=lambda w: w.timed.partition(".")[0],
-    shell:
-        "python -m decode.{params.kind}_plot --records {input.records} --output {output.picture} 2> {log}"
+        "python -m measure.score --records {input.records} --test-sets {params.test_sets}"
+        " --config-hash {params.config_hash} --target-language {params.language} --output {output.records} 2> {log}"
 
 
 rule speed:
     """The speed tables of the systems under `speed:`: `snakemake --cores all speed --configfile configs/X.yaml`."""
     input:
-        lambda w: of_timed(expand(f"{REPORT}/{{timed}}.{{format}}", timed=SPEED_TABLES, format=["md", "svg", "png"])),
+        lambda w: unless(
+            study.speed_problem,
+            expand(
+                f"{study.report}/{{timed}}.{{format}}",
+                timed=SPEED_TABLES,
+                format=["md", "svg", "png"],
+            ),
+        ),

@@ -1,17 +1,17 @@
-# Teachers that are not trained here, and the reverse teacher: put where the trained ones are, as CTranslate2 folders.
+# Teachers that are not trained here, and the reverse teacher, as CTranslate2 folders beside those of the trained ones.
 
 
 rule import_teacher:
     input:
-        vocabulary=lambda w: study_vocabulary(IMPORTED[w.system]),
+        vocabulary=lambda w: study.vocabulary_for(w.system),
     output:
-        folder=directory(f"{STUDY}/systems/{{system}}/imported/{config['distillation']['compute_type']}"),
+        folder=directory(study.imported_model("{system}", study.teacher_type)),
     log:
-        f"{STUDY}/logs/import_{{system}}.log",
+        f"{study.folder}/logs/import_{{system}}.log",
     benchmark:
-        f"{STUDY}/benchmarks/import_{{system}}.tsv"
+        f"{study.folder}/benchmarks/import_{{system}}.tsv"
     wildcard_constraints:
-        system="|".join(map(re.escape, IMPORTED)) or "(?!)",
+        system=one_of(study.imported),
     conda:
         "../../environment.yml"
     threads: 1
@@ -19,7 +19,7 @@ rule import_teacher:
         mem_mb=16000,
         runtime=600,
     params:
-        teacher=lambda w: json.dumps(IMPORTED[w.system]),
+        teacher=lambda w: json.dumps(study.imported[w.system]),
     shell:
         "python -m export.import_teacher --teacher {params.teacher:q} --vocabulary {input.vocabulary}"
         " --output {output.folder} 2> {log}"

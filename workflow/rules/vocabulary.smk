@@ -4,17 +4,17 @@
 rule vocabulary:
     input:
         corpora=(
-            f"{STUDY}/training/{config['vocabulary']['of']}.1.tsv.zst"
+            study.epoch(config["vocabulary"]["of"], 1, "tsv.zst")
             if config["vocabulary"]["of"]
-            else expand(f"{STUDY}/corpora/clean/{{corpus}}.tsv.zst", corpus=CORPORA["train"])
+            else expand(study.clean("{corpus}"), corpus=study.corpora["train"])
         ),
     output:
-        model=f"{STUDY}/vocabulary/sentencepiece.model",
-        vocabulary=f"{STUDY}/vocabulary/vocabulary.txt",
+        model=study.sentencepiece,
+        vocabulary=study.vocabulary,
     log:
-        f"{STUDY}/logs/vocabulary.log",
+        f"{study.folder}/logs/vocabulary.log",
     benchmark:
-        f"{STUDY}/benchmarks/vocabulary.tsv"
+        f"{study.folder}/benchmarks/vocabulary.tsv"
     conda:
         "../../environment.yml"
     threads: 2
@@ -22,14 +22,14 @@ rule vocabulary:
         mem_mb=1000,
         runtime=60,
     params:
-        languages=PAIR,
+        languages=study.pair,
         type=config["vocabulary"]["type"],
         pieces=config["vocabulary"]["pieces"],
         coverage=config["vocabulary"]["character_coverage"],
         sentences=config["vocabulary"]["sentences"],
         seed=config["seed"],
     shell:
-        "python -m distill.vocabulary --corpora {input.corpora} --languages {params.languages}"
+        "python -m train.vocabulary --corpora {input.corpora} --languages {params.languages}"
         " --type {params.type} --pieces {params.pieces}"
         " --character-coverage {params.coverage} --sentences {params.sentences} --seed {params.seed}"
         " --threads {threads} --model {output.model} --vocabulary {output.vocabulary} 2> {log}"
@@ -37,15 +37,15 @@ rule vocabulary:
 
 rule encode_dev:
     input:
-        corpus=f"{STUDY}/corpora/clean/{DEV}.tsv.zst",
+        corpus=study.clean(study.dev),
         model=rules.vocabulary.output.model,
     output:
-        source=f"{STUDY}/training/dev.source",
-        target=f"{STUDY}/training/dev.target",
+        source=f"{study.folder}/training/dev.source",
+        target=f"{study.folder}/training/dev.target",
     log:
-        f"{STUDY}/logs/encode_dev.log",
+        f"{study.folder}/logs/encode_dev.log",
     benchmark:
-        f"{STUDY}/benchmarks/encode_dev.tsv"
+        f"{study.folder}/benchmarks/encode_dev.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -53,5 +53,5 @@ rule encode_dev:
         mem_mb=500,
         runtime=10,
     shell:
-        "python -m distill.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
+        "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"

@@ -1,36 +1,86 @@
-"""CTranslate2: workers that share the weights, on the CPU of one thread each unless told otherwise."""
+"""CTranslate2: workers that share the weights, on the CPU with one thread each unless told otherwise."""
 
 import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import ctranslate2
-
-from decode.engines import Batch, Engine, Search
-from formats import cpu
-from formats.decoding import compute_type, longest_output
-from formats.errors import UserError
-from formats.loading import translator
+from common import cpu
+from common.errors import UserError
+from common.files import read_json
+from decode.engines.interface import Batch, Engine, Search
+from formats import decoding, loading, vocabulary_map
+from formats.model_folder import Description
+from formats.shape import recurrent
+from formats.vocabulary_map import VocabularyMap
 
 
 class CTranslate2(Engine):
-    name = "ctranslate2"
-    version = ctranslate2.__version__
+    """Decodes Transformers that its converters made of models of OpenNMT-tf or Marian; it has no recurrent models."""
 
-    def __init__(self, folder: Path, description: dict[str, Any], search: Search):
+    name = "ctranslate2"
+    label = "CTranslate2"
+    packages = ("ctranslate2",)
+    types = ("float32", "int16", "int8", *decoding.HALF_TYPES)
+    devices = ("cpu", "cuda")
+    weights = "model.bin"
+    map_file = "vmap.txt"
+    files: ClassVar = {
+        "model.bin": "weights, as the engine reads them",
+        "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
+    }
+
+    @classmethod
+    def supported(cls) -> list[str]:
+        """Types of two bytes are always among them (formats.decoding), int16 wherever oneMKL is."""
+        import ctranslate2
+
+        here = {*ctranslate2.get_supported_compute_types("cpu"), *decoding.HALF_TYPES}
+        return [name for name in cls.types if name in here or (name == "int16" and cpu.has_onemkl())]
+
+    @classmethod
+    def native(cls, quantization: str) -> bool:
+        return decoding.native(quantization)
+
+    @classmethod
+    def runs(cls, shape: Mapping[str, Any]) -> bool:
+        return not recurrent(shape)
+
+    @classmethod
+    def folder(cls, quantization: str) -> str:
+        return quantization
+
+    @classmethod
+    def write_map(cls, source: Path, folder: Path) -> None:
+        """source: of export.vocabulary_map, in CTranslate2's own format."""
+        vocabulary_map.check(source, cls.vocabulary(folder))
+        shutil.copy(source, folder / cls.map_file)
+
+    @classmethod
+    def read_map(cls, folder: Path, sources: Iterable[Sequence[str]]) -> VocabularyMap:
+        return VocabularyMap.load(folder / cls.map_file, [*sources])
+
+    @staticmethod
+    def vocabulary(folder: Path) -> list[str]:
+        """The pieces of a model, of both sides if they have vocabularies of their own."""
+        return [piece for path in sorted(folder.glob("*vocabulary.json")) for piece in read_json(path)]
+
+    def __init__(self, folder: Path, description: Description, search: Search):
+        decoding.prepare(description["quantization"], search.device)
+        import ctranslate2
+
         if search.device == "cuda" and not ctranslate2.get_cuda_device_count():
             raise UserError("--device cuda: CTranslate2 finds no GPU here")
-        asked = compute_type(description["quantization"], search.device)
+        compute_type = decoding.compute_type(description["quantization"], search.device)
         supported = ctranslate2.get_supported_compute_types(search.device)
-        if asked not in {*supported, "default"}:  # asked first, as CTranslate2 may take another type silently
-            known = ", ".join(sorted(supported))
-            raise UserError(f"{folder}: this {search.device} does not compute in {asked}; it supports {known}")
-        if search.vocabulary_map and not (folder / "vmap.txt").exists():
-            raise UserError(f"{folder}: its vocabulary map vmap.txt is missing; decode with --no-vocabulary-map")
-        self._translator = translator(
+        if compute_type not in {*supported, "default"}:  # CTranslate2 may take another type silently
+            types = ", ".join(sorted(supported))
+            raise UserError(f"{folder}: this {search.device} does not compute in {compute_type}; it supports {types}")
+        self._translator = loading.translator(
             folder,
             device=search.device,
-            compute_type=asked,
+            compute_type=compute_type,
             inter_threads=search.workers,
             intra_threads=search.threads,
         )
@@ -44,8 +94,8 @@ class CTranslate2(Engine):
             "use_vmap": search.vocabulary_map,
             "length_penalty": search.length_penalty,
             "max_input_length": 0,
-            "min_decoding_length": 0,  # as OpenNMT-tf; CTranslate2 takes 1 unless told
-            "max_decoding_length": longest_output(description),
+            "min_decoding_length": 0,  # as OpenNMT-tf; CTranslate2's default is 1
+            "max_decoding_length": decoding.longest_output(description),
         }
 
     def translate(self, batch: Batch) -> Batch:

@@ -1,8 +1,8 @@
-"""Marian on the CPU: workers of one thread each, and each a process with weights of its own.
+"""Marian on the CPU: each worker is a process of one thread with weights of its own.
 
-Processes, because pymarian keeps Python's lock while it decodes, so that a second thread would wait, and so would the
-stages of the pipeline; because Marian's own threads share out batches, never one batch; and because Marian ends its
-process at every error. ``translate`` hands a batch to an idle process and waits for it, without the lock.
+Processes for three reasons: pymarian holds Python's lock while it decodes, so that other threads, the stages of the
+pipeline among them, would wait; Marian's own threads share out batches, never one batch; and Marian ends its process at
+every error. ``translate`` hands a batch to an idle process and waits for it without the lock.
 """
 
 import contextlib
@@ -11,40 +11,61 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from importlib import metadata
+from collections.abc import Mapping
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, ClassVar
 
-from decode.engines import Batch, Engine, Search
+from common.errors import UserError
+from decode.engines.interface import Batch, Engine, Search
 from formats import marian
 from formats.decoding import longest_output
-from formats.errors import UserError
+from formats.model_folder import Description
 
 WORKER = Path(__file__).resolve().with_name("marian_worker.py")
-WHOLE = 1_000_000  # sentences of a batch at most, so that Marian cuts none of ours
+NO_LIMIT = 1_000_000  # sentences of a batch: Marian is not to cut the batches it gets
 
 
 class Marian(Engine):
-    """Sentences are pieces with spaces between them, for Marian's vocabulary is a plain one."""
+    """Decodes models that Marian trained (export.marian); pieces are the words of its plain vocabulary."""
 
     name = "marian"
+    label = "Marian"
+    packages = ("pymarian",)
+    types = tuple(marian.TYPES)
+    weights = marian.MODEL
+    map_file = marian.SHORTLIST
+    files: ClassVar = {
+        marian.MODEL: "weights, as the engine reads them",
+        marian.VOCABULARY: "the pieces that Marian knows",
+        marian.SHORTLIST: "lexical shortlist: the target pieces that a source piece may bring",
+    }
 
-    def __init__(self, folder: Path, description: dict[str, Any], search: Search):
+    @classmethod
+    def runs(cls, shape: Mapping[str, Any]) -> bool:
+        """None: OpenNMT-tf's decoders begin with the embedding of ``<s>``, Marian's with zeros."""
+        return False
+
+    @classmethod
+    def write_map(cls, source: Path, folder: Path) -> None:
+        """source: of export.shortlist, as text; Marian makes a binary file of it."""
+        with tempfile.TemporaryDirectory() as scratch:
+            vocabularies = [folder / marian.VOCABULARY] * 2
+            options = ["--shortlist", source, marian.FIRST, marian.BEST, 0, "--vocabs", *vocabularies]
+            marian.run("convert", *options, "--dump-shortlist", folder / cls.map_file, log=Path(scratch) / "log")
+
+    def __init__(self, folder: Path, description: Description, search: Search):
         marian.require()
-        self.version = metadata.version("pymarian")
         self.effective_compute_type = description["quantization"]
         self.int8_saturates = None if self.effective_compute_type == "int8" else False
-        if self.effective_compute_type not in marian.TYPES:
-            known = ", ".join(marian.TYPES)
-            raise UserError(f"{folder}: Marian does not compute in {self.effective_compute_type}; it supports {known}")
+        if self.effective_compute_type not in self.types:
+            types = ", ".join(self.types)
+            raise UserError(f"{folder}: Marian does not compute in {self.effective_compute_type}; it supports {types}")
         if search.threads > 1:
             raise UserError(f"{folder}: Marian does not share a batch between threads; decode with workers alone")
-        if search.vocabulary_map and not (folder / marian.SHORTLIST).exists():
-            raise UserError(f"{folder}: its {marian.SHORTLIST} is missing; decode with --no-vocabulary-map")
-        self._folder, self._most = folder, longest_output(description)
+        self._folder, self._longest = folder, longest_output(description)
         self._idle: SimpleQueue[Worker] = SimpleQueue()
-        workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # they load at the same time
+        workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # all load at the same time
         for worker in workers:
             try:
                 worker.answer()
@@ -53,8 +74,9 @@ class Marian(Engine):
             self._idle.put(worker)
 
     def translate(self, batch: Batch) -> Batch:
-        # Marian's limit is a factor of the longest source sentence, its end counted; half a piece less, for rounding.
-        factor = (self._most - 0.5) / (max(map(len, batch)) + 1)
+        # Marian's limit is a multiple of the longest source sentence with its end token; half a piece less avoids
+        # rounding up.
+        factor = (self._longest - 0.5) / (max(map(len, batch)) + 1)
         worker = self._idle.get()
         try:
             worker.ask([" ".join(sentence) for sentence in batch], {"max-length-factor": factor})
@@ -66,22 +88,23 @@ class Marian(Engine):
 
 
 def options(search: Search) -> list[str]:
-    """Of Marian's command line, in a model folder."""
-    vocabularies = [marian.VOCABULARY, marian.VOCABULARY]
-    found = ["--models", marian.MODEL, "--vocabs", *vocabularies, "--cpu-threads", 1]
-    found += ["--mini-batch", WHOLE, "--maxi-batch", 1, "--log-level", "error"]
-    found += ["--beam-size", search.beam_size, "--normalize", search.length_penalty, "--allow-unk"]
-    found += ["--skip-cost"] if search.beam_size == 1 else []  # the best word needs no probability
-    found += ["--shortlist", marian.SHORTLIST, 0] if search.vocabulary_map else []  # its check fails for whole files
-    return [*map(str, found)]
+    """The command line of Marian's decoder, run inside a model folder."""
+    arguments = ["--models", marian.MODEL, "--vocabs", marian.VOCABULARY, marian.VOCABULARY, "--cpu-threads", 1]
+    arguments += ["--mini-batch", NO_LIMIT, "--maxi-batch", 1, "--log-level", "error"]
+    arguments += ["--beam-size", search.beam_size, "--normalize", search.length_penalty, "--allow-unk"]
+    if search.beam_size == 1:
+        arguments += ["--skip-cost"]  # the best word needs no probability
+    if search.vocabulary_map:
+        arguments += ["--shortlist", marian.SHORTLIST, 0]  # 0: no check of the file, which fails for intact ones
+    return [*map(str, arguments)]
 
 
 class DiedError(Exception):
-    """A worker is no more; the message says why."""
+    """A worker has ended; the message says why."""
 
 
 class Worker:
-    """A process of marian_worker.py in a model folder. It ends with this object, or with the whole process."""
+    """A process of marian_worker.py in a model folder. It ends with this object, or with this process."""
 
     def __init__(self, folder: Path, options: list[str]):
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
@@ -95,12 +118,13 @@ class Worker:
         weakref.finalize(self, stop, self._process)
 
     def ask(self, *request: Any) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it is dead, as the answer will tell
+        """Send a line of JSON."""
+        with contextlib.suppress(BrokenPipeError):  # the process has ended; ``answer`` will say why
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 
     def answer(self) -> list[str]:
-        """Wait for it. Raises DiedError."""
+        """Wait for the answer, a line of JSON. Raises DiedError."""
         line = self._process.stdout.readline()
         if not line.endswith(b"\n"):
             status = self._process.wait()
@@ -110,6 +134,7 @@ class Worker:
 
 
 def stop(process: subprocess.Popen) -> None:
+    """Kill a worker and close its pipes."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

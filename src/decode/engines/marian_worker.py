@@ -1,6 +1,6 @@
-"""A process that decodes with Marian: a line of JSON in, [sentences, options], and one out, [translations].
+"""A process that decodes with Marian: reads lines of JSON, [sentences, options], and answers each with [translations].
 
-Started by decode.engines.marian, as a file: so it loads nothing but Marian.
+decode.engines.marian starts it as a file, so that it loads nothing but Marian.
 """
 
 import json

@@ -1,49 +1,57 @@
 """OpenNMT-tf on TensorFlow: the baseline, with the graph and the loop of its own inference.
 
-Beam search follows the rules of CTranslate2 (decode.engines.opennmt_tf_search), greedy search is OpenNMT-tf's own.
+Beam search follows the rules of CTranslate2 (decode.engines.opennmt_tf_search); greedy search is OpenNMT-tf's own.
 TensorFlow takes as many threads, inside and between operations, as the process may use cores.
 """
-# ruff: noqa: E402 (TensorFlow reads its environment, and warns, when it is imported)
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-warnings.filterwarnings("ignore", module="tensorflow_addons")
-
-import opennmt
-import tensorflow as tf
-from opennmt.utils.checkpoint import Checkpoint
-from opennmt.utils.decoding import DecodingResult
-
-from decode.engines import Batch, Engine, Search
-from decode.engines.opennmt_tf_search import BeamSearch
+from common.errors import UserError
+from decode.engines.interface import Batch, Engine, Search
 from formats.decoding import longest_output
-from formats.errors import UserError
-
-tf.get_logger().setLevel("ERROR")
+from formats.model_folder import Description
 
 
 class OpenNMTTF(Engine):
+    """Decodes an averaged checkpoint as it is: every shape that was trained, in float32 whatever a study exports."""
+
     name = "opennmt-tf"
-    version = opennmt.__version__
+    label = "OpenNMT-tf"
+    packages = ("opennmt", "tensorflow")
+    types = ("float32",)
+    weights = "checkpoint"
+    files: ClassVar = {
+        "model_description.py": "the shape, as OpenNMT-tf reads it; `checkpoint` and `ckpt-*` are its weights",
+    }
     effective_compute_type = "float32"
 
-    def __init__(self, folder: Path, description: dict[str, Any], search: Search):
-        if search.vocabulary_map:
-            raise UserError(f"{folder}: OpenNMT-tf has no vocabulary map; decode with --no-vocabulary-map")
-        vocabulary, most = str(folder / "vocabulary.txt"), longest_output(description)
+    @classmethod
+    def exported(cls, types: Sequence[str]) -> list[str]:
+        return [*cls.types]
+
+    @classmethod
+    def folder(cls, quantization: str) -> str:
+        return cls.name
+
+    def __init__(self, folder: Path, description: Description, search: Search):
+        # TensorFlow reads its environment, and tensorflow_addons warns, when they are imported.
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        warnings.filterwarnings("ignore", module="tensorflow_addons")
+        import opennmt
+        import tensorflow as tf
+        from opennmt.utils.checkpoint import Checkpoint
+
+        tf.get_logger().setLevel("ERROR")
+        vocabulary, longest = str(folder / "vocabulary.txt"), longest_output(description)
         try:
             model = opennmt.load_model(str(folder))
             model.initialize(
                 {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary},
-                params={
-                    "beam_width": search.beam_size,
-                    "maximum_decoding_length": most,
-                },
+                params={"beam_width": search.beam_size, "maximum_decoding_length": longest},
             )
             checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
             model.create_variables()
@@ -52,22 +60,27 @@ class OpenNMTTF(Engine):
         if checkpoint is None:
             raise UserError(f"{folder}: no checkpoint in this folder; export the model again")
         if search.beam_size > 1:
-            model.decoder.dynamic_decode = searching(model.decoder.dynamic_decode, search, most)
-        self._infer = model.serve_function()
+            model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
+        self._infer, self._tensor = model.serve_function(), tf.constant
 
     def translate(self, batch: Batch) -> Batch:
         lengths = [len(sentence) for sentence in batch]
         padded = [sentence + [""] * (max(lengths) - len(sentence)) for sentence in batch]
-        predictions = self._infer({"tokens": tf.constant(padded), "length": tf.constant(lengths)})
+        predictions = self._infer({"tokens": self._tensor(padded), "length": self._tensor(lengths)})
         best = predictions["tokens"][:, 0].numpy(), predictions["length"][:, 0].numpy()
         return [[piece.decode() for piece in pieces[:length]] for pieces, length in zip(*best, strict=True)]
 
 
-def searching(dynamic_decode: Callable, search: Search, most: int) -> Callable:
-    """OpenNMT-tf's ``Decoder.dynamic_decode`` with our beam search, for which OpenNMT-tf has no option."""
-    strategy = BeamSearch(search.beam_size, search.length_penalty, maximum=most)
+def with_beam_search(dynamic_decode: Callable, search: Search, longest: int) -> Callable:
+    """OpenNMT-tf's ``Decoder.dynamic_decode`` with our beam search, for which OpenNMT-tf has no option.
 
-    def decode(*args: Any, **options: Any) -> DecodingResult:
+    longest: pieces at which a hypothesis is cut off.
+    """
+    from decode.engines.opennmt_tf_search import BeamSearch  # a subclass of OpenNMT-tf's
+
+    strategy = BeamSearch(search.beam_size, search.length_penalty, maximum=longest)
+
+    def decode(*args: Any, **options: Any) -> Any:
         return dynamic_decode(*args, **{**options, "decoding_strategy": strategy})
 
     return decode

@@ -1,7 +1,7 @@
 """Beam search in OpenNMT-tf that finds what CTranslate2 finds, at no more cost than OpenNMT-tf's own.
 
-Two engines can be compared in speed only where they search alike. OpenNMT-tf's own beam search normalises by another
-formula, and keeps finished hypotheses in the beam, where they take the places of those that could still grow.
+The speeds of two engines can be compared only if both search alike. OpenNMT-tf's own beam search normalises scores by
+another formula and keeps finished hypotheses in the beam, where they displace those that could still grow.
 """
 
 from typing import Any
@@ -19,9 +19,10 @@ class BeamSearch(decoding.BeamSearch):
     the end token. A sentence is done when ``beam_size`` hypotheses have ended; at ``maximum`` pieces the best
     unfinished one counts as ended, too. Only the best hypothesis of a sentence is kept and returned.
 
-    A step takes no more time than OpenNMT-tf's own: what it adds works on 2 * beam_size continuations of a sentence,
-    and OpenNMT-tf divides the scores of the whole vocabulary by a length, which is not needed here. On a busy core 27.6
-    and 27.7 ms of CPU time with the demo's teacher (25 sentences), and 978 steps for 1,000 sentences, not 1,210.
+    A step takes no more time than OpenNMT-tf's: its additional work concerns 2 * beam_size continuations of a sentence,
+    and it spares OpenNMT-tf's division of the whole vocabulary's scores by a length. With the demo's teacher, a step of
+    25 sentences took 27.6 ms of CPU time on a busy core (OpenNMT-tf: 27.7), and 1,000 sentences took 978 steps
+    (OpenNMT-tf: 1,210).
     """
 
     def __init__(self, beam_size: int, length_penalty: float, maximum: int):
@@ -29,9 +30,9 @@ class BeamSearch(decoding.BeamSearch):
         self._maximum = maximum
 
     def initialize(self, start_ids: tf.Tensor, attention_size: tf.Tensor | None = None) -> tuple:
-        """Adds, for each sentence, the number of ended hypotheses, and the best of them.
+        """Add the state of each sentence: how many hypotheses have ended, and which of them is the best.
 
-        The best is known by its score, its length without the end token and its place in the beam before it ended.
+        The best is described by its score, its length without the end token and its place in the beam before it ended.
         """
         sentences = tf.shape(start_ids)[:1]
         start_ids, finished, log_probs, variables = super().initialize(start_ids, attention_size)
@@ -50,7 +51,10 @@ class BeamSearch(decoding.BeamSearch):
         attention: tf.Tensor | None = None,
         **variables: Any,
     ) -> tuple:
-        """One more piece. log_probs: (sentences * beam_size, vocabulary); cum_log_probs: (sentences * beam_size)."""
+        """Extend all hypotheses by a piece.
+
+        log_probs: float [sentences * beam_size, vocabulary]; cum_log_probs: float [sentences * beam_size].
+        """
         beam, vocabulary = self.beam_size, log_probs.shape[-1]
         totals = tf.reshape(log_probs + cum_log_probs[:, tf.newaxis], [-1, beam * vocabulary])
         ids, totals = sampler(totals, num_samples=2 * beam)  # at most half of them end: each hypothesis ends once
@@ -77,9 +81,10 @@ class BeamSearch(decoding.BeamSearch):
     def _better(
         self, best: dict[str, Any], total: tf.Tensor, scored: tf.Tensor, length: tf.Tensor, place: tf.Tensor
     ) -> dict[str, Any]:
-        """The best hypothesis of each sentence: the one so far, or this one of log probability ``total``.
+        """The best hypothesis of each sentence: the best so far, or the one given here.
 
-        scored: the length it is scored with. A sentence that was done before this step keeps the one it has.
+        total: its log probability, float [sentences]; scored: the length that its score divides by; length, place: as
+        in ``initialize``. A sentence that was done before this step keeps its best hypothesis.
         """
         score = total / tf.pow(tf.cast(scored, total.dtype), self.length_penalty)
         better = tf.logical_and(score > best["score"], best["ended"] < self.beam_size)
@@ -89,10 +94,10 @@ class BeamSearch(decoding.BeamSearch):
     def finalize(
         self, outputs: tf.TensorArray, end_id: int, attention: tf.TensorArray | None = None, **variables: Any
     ) -> tuple:
-        """As OpenNMT-tf's own, of one hypothesis for each sentence."""
+        """As OpenNMT-tf's own, but return one hypothesis a sentence."""
         lengths = tf.repeat(variables["length"], self.beam_size)
-        found = super().finalize(
+        hypotheses = super().finalize(
             outputs, end_id, attention, parent_ids=variables["parent_ids"], sequence_lengths=lengths
         )
         place = variables["place"][:, tf.newaxis]
-        return tuple(values if values is None else tf.gather(values, place, batch_dims=1) for values in found)
+        return tuple(values if values is None else tf.gather(values, place, batch_dims=1) for values in hypotheses)

@@ -1,6 +1,6 @@
-"""Standard input to standard output with the model beside this file: engine, SentencePiece, and nothing else.
+"""Translate standard input to standard output with the model beside this file; needs only the engine and SentencePiece.
 
-Batches as in the submission to WNGT 2020 (Klein et al., section 4): sorted inside a window, cut by tokens.
+Batches are those of the submission to WNGT 2020 (Klein et al., section 4): sorted inside a window, cut by tokens.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def main():
 
 
 def check(model, description):
-    """End for a damaged model; warn of 8-bit products that this CPU does not compute exactly."""
+    """Exit if the model is damaged; warn if this CPU does not compute 8-bit products exactly."""
     for name, checksum in description.get("sha256", {}).items():
         if (model / name).exists() and hashlib.sha256((model / name).read_bytes()).hexdigest() != checksum:
             sys.exit(f"error: {model / name}: damaged, or not the one this model was exported with")

@@ -1,0 +1,29 @@
+"""The command line: types of its arguments, and the way from it to what functions take."""
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+from typing import TypeVar
+
+Options = TypeVar("Options")
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return number
+
+
+def named_path(text: str) -> tuple[str, Path]:
+    """``name=path``, such as a test set with its file."""
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=path")
+    return name, Path(path)
+
+
+def pick(kind: type[Options], args: argparse.Namespace) -> Options:
+    """An instance of a dataclass whose fields are the options of the same names; other options are ignored."""
+    return kind(**{field.name: getattr(args, field.name) for field in fields(kind)})

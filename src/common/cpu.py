@@ -1,0 +1,106 @@
+"""Integer matrix products of CTranslate2 on this CPU: which library computes them, and whether they are exact.
+
+VNNI instructions sum products of bytes in 32 bits. Without them (AVX512 of the first generation, AVX2, SSE4.1), oneDNN
+and, on Intel's CPUs, oneMKL sum pairs in 16 bits, which saturates: CTranslate2 shifts activations to 0..255, and
+2 * 255 * 127 is more than 32,767. The excess is lost silently. ``benchmarks/saturation.py`` compares each library with
+exact arithmetic.
+"""
+
+import os
+import platform
+from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")
+VNNI = {"avx512_vnni", "avx_vnni"}  # one of these flags suffices
+USE_MKL = "CT2_USE_MKL"
+ISA = "CT2_FORCE_CPU_ISA"
+AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}  # CTranslate2 requires all of them
+ONEMKL, ONEDNN, OTHER = "oneMKL", "oneDNN", "other"
+# What restricts a library to older instructions: variables, of which the first set one counts, and values without VNNI.
+LIMITS = {
+    ONEDNN: (("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"), ("SSE41", "AVX", "AVX2", "AVX512_CORE")),
+    ONEMKL: (("MKL_ENABLE_INSTRUCTIONS",), ("SSE4_2", "AVX", "AVX2", "AVX512")),
+}
+PORTABLE = ("MKL_CBWR", "COMPATIBLE")  # oneMKL's code for any CPU
+
+
+def facts() -> dict[str, str]:
+    """The entries of /proc/cpuinfo for the first processor; none on other systems."""
+    if not CPUINFO.exists():
+        return {}
+    first = CPUINFO.read_text(encoding="utf-8").split("\n\n")[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def flags() -> set[str]:
+    return set(facts().get("flags", "").split())
+
+
+def intel() -> bool:
+    return facts().get("vendor_id") == "GenuineIntel"
+
+
+def widest() -> str | None:
+    """The value of CT2_FORCE_CPU_ISA that makes CTranslate2 use the widest instructions of this CPU; None where it does
+    so by itself."""
+    return "AVX512" if flags() >= AVX512 else None
+
+
+def has_onemkl() -> bool:
+    """Whether CTranslate2 was built with oneMKL: its wheels for x86-64 were."""
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def library() -> str:
+    """The library that multiplies matrices: oneMKL on Intel's CPUs, oneDNN on others, unless CT2_USE_MKL decides."""
+    if not has_onemkl():
+        return OTHER
+    value = os.environ.get(USE_MKL)
+    return ONEMKL if (value in ("1", "true", "TRUE") if value else intel()) else ONEDNN
+
+
+def limit() -> str | None:
+    """The instructions without VNNI that the environment restricts the library to; None where it does not."""
+    names, older = LIMITS.get(library(), ((), ()))
+    value = next((value for name in names if (value := os.environ.get(name))), "")
+    value = value.upper() if library() == ONEDNN else value  # oneMKL ignores lower case
+    return value if value in older else None
+
+
+def int8_saturates() -> bool:
+    """Whether sums of 8-bit products may saturate here.
+
+    oneMKL's portable code is exact; oneMKL runs it on CPUs that are not Intel's, and wherever MKL_CBWR says so.
+    """
+    if library() == OTHER or (library() == ONEMKL and (not intel() or _portable())):
+        return False
+    return limit() is not None or not VNNI & flags()
+
+
+def _portable() -> bool:
+    name, value = PORTABLE
+    return os.environ.get(name, "").partition(",")[0] == value
+
+
+def described() -> str:
+    """The library, with the instructions it is restricted to: ``oneDNN``, ``oneDNN (AVX2)``."""
+    restriction = limit() or (PORTABLE[1].lower() if library() == ONEMKL and _portable() else None)
+    return f"{library()} ({restriction})" if restriction else library()
+
+
+def settings() -> dict[str, str | None]:
+    """The environment variables that decide all this, None where one is not set."""
+    names = (USE_MKL, *(name for variables, _ in LIMITS.values() for name in variables), PORTABLE[0])
+    return {name: os.environ.get(name) for name in names}
+
+
+def warning(name: object) -> str | None:
+    """A line for the user who computes in int8 here; None where int8 is exact. name: of the model."""
+    if not int8_saturates():
+        return None
+    remedy = "" if intel() else f"; so is int8 with {USE_MKL}=1, slowly"
+    return (
+        f"warning: {name}: {described()} does not add 8-bit products exactly without VNNI instructions, which costs "
+        f"quality; float32 is exact{remedy}"
+    )

@@ -1,0 +1,49 @@
+"""The machine that a measurement runs on."""
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from common import cpu
+
+# The best for matrix products first; a CPU needs all flags of a row.
+INSTRUCTION_SETS = {
+    "avx512-vnni": {"avx512f", "avx512bw", "avx512_vnni"},
+    "avx512": {"avx512f", "avx512bw"},
+    "avx2-vnni": {"avx2", "avx_vnni"},
+    "avx2": {"avx2"},
+}
+
+
+def describe() -> dict[str, Any]:
+    """cpu: its model name; isa: the best of INSTRUCTION_SETS that it has; forced_isa: the instruction set that the
+    environment prescribes to CTranslate2, or None."""
+    flags = cpu.flags()
+    isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
+    return {
+        "cpu": cpu.facts().get("model name", platform.processor() or platform.machine()),
+        "isa": isa,
+        "forced_isa": os.environ.get(cpu.ISA),
+    }
+
+
+def cores() -> tuple[int, ...]:
+    """The numbers of the cores that this process may use, ascending."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def packs() -> bool:
+    """Whether CTranslate2 can pack matrices here: it packs for oneMKL, which it uses on Intel's CPUs only."""
+    return cpu.intel()
+
+
+def load_average() -> float:
+    """The mean number of processes that ran or waited for a core in the last minute: shows a busy machine."""
+    return round(os.getloadavg()[0], 2)
+
+
+def governor(core: int) -> str | None:
+    """The frequency governor of a core; None where the system does not tell, as in most virtual machines."""
+    path = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor")
+    return path.read_text().strip() if path.exists() else None

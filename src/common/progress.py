@@ -1,0 +1,48 @@
+"""Progress of long work on stderr: a bar with rate and estimate on a terminal, plain lines in a log."""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from tqdm import tqdm
+
+Item = TypeVar("Item")
+LOG_SECONDS = 15  # between two lines of a log, which a person reads now and then
+
+
+def progress(
+    items: Iterable[Item],
+    what: str,
+    total: int | None = None,
+    unit: str = "line",
+    size: Callable[[Item], int] = lambda _: 1,
+) -> Iterator[Item]:
+    """Pass the items through, and show how many have passed, how fast, and how long the rest will take.
+
+    what: the work, such as ``reading``. total: units of all items. size: units of an item, as the lines of a batch.
+    """
+    if sys.stderr.isatty():
+        with tqdm(desc=what, total=total, unit=unit, unit_scale=True) as bar:
+            for item in items:
+                yield item
+                bar.update(size(item))
+        return
+    start = last = time.monotonic()
+    count = 0
+    for item in items:
+        count += size(item)
+        yield item
+        now = time.monotonic()
+        if now - last >= LOG_SECONDS:
+            last = now
+            print(_line(what, count, total, unit, now - start), file=sys.stderr, flush=True)
+    print(_line(what, count, total, unit, time.monotonic() - start) + ", done", file=sys.stderr, flush=True)
+
+
+def _line(what: str, count: int, total: int | None, unit: str, seconds: float) -> str:
+    rate = count / max(seconds, 1e-9)
+    of = f" of {total:,}" if total else ""
+    left = f", {max(total - count, 0) / rate:,.0f} s left" if total and rate else ""
+    speed = f"{rate:,.0f} {unit}s/s" if rate >= 1 or not count else f"{seconds / count:,.1f} s a {unit}"
+    return f"{what}: {count:,}{of} {unit}s, {speed}{left}"

@@ -1,0 +1,94 @@
+"""Whether the corpora of a study can be had, asked before anything runs and without downloading anything."""
+
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common.errors import UserError
+from corpora.download import CACHE, NoAnswer, Unreachable
+from corpora.sources import source_of
+from corpora.sources.copy import Copy
+from corpora.sources.mirror import mirror_folder
+from corpora.sources.place import Place
+from corpora.sources.source import languages
+from corpora.sources.stored import StoredSource
+
+CHECK_SECONDS = 4.0  # for all addresses of a study together
+
+
+class Problems(NamedTuple):
+    """Messages, one a corpus: of those that cannot be had, and of those for which there was no answer."""
+
+    missing: list[str]
+    unchecked: list[str]
+
+
+def available(study: dict[str, Any], cache: Path = CACHE, names: Iterable[str] | None = None) -> Problems:
+    """What is in the way of having the corpora (``names``, or all); nothing is asked for those on this machine."""
+    mirror, pair = mirror_folder(study["mirror"]), [study["source"], study["target"]]
+    problems = Problems([], [])
+    absent: list[tuple[StoredSource, list[Copy]]] = []
+    for name in study["corpora"] if names is None else names:
+        source = source_of(name, study["corpora"][name], pair)
+        try:
+            if not source.present(mirror, cache):
+                absent.append((source, list(source.copies(mirror))))
+        except UserError as error:
+            problems.missing.append(str(error))
+    remote = [copy for _, copies in absent for copy in copies if copy.remote]
+    answered = _ask_all((place for copy in remote for place in copy.places), cache)
+    for source, copies in absent:
+        refusals = [_refusals(copy, answered) for copy in copies if copy.remote]
+        if not all(refusals):  # of one copy, all parts can be had
+            continue
+        reason = "; ".join(dict.fromkeys(str(errors[0]) for errors in refusals))
+        perhaps = any(all(isinstance(error, NoAnswer) for error in errors) for errors in refusals)
+        (problems.unchecked if perhaps else problems.missing).append(source.nowhere(copies, mirror, reason))
+    return problems
+
+
+def _refusals(copy: Copy, answered: dict[Place, Unreachable | None]) -> list[Unreachable]:
+    errors = [answered[place.archive] for place in copy.places]
+    return [error for error in errors if error is not None]
+
+
+def _ask_all(places: Iterable[Place], cache: Path) -> dict[Place, Unreachable | None]:
+    """Why each place (without member) cannot be had, None if it can: all are asked at once, within CHECK_SECONDS."""
+    answers: dict[Place, Unreachable | None] = {
+        place.archive: NoAnswer(f"{place.archive}: no answer in time") for place in places
+    }
+
+    def ask(place: Place) -> None:
+        try:
+            if place.here(cache) is None:
+                place.reach()
+            answers[place] = None
+        except Unreachable as error:
+            answers[place] = error
+
+    threads = [threading.Thread(target=ask, args=(place,), daemon=True) for place in answers]
+    deadline = time.monotonic() + CHECK_SECONDS
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0))
+    return dict(answers)
+
+
+def unknown_checksums(expected: dict[str, str] | str | None, languages: Iterable[str]) -> list[str]:
+    """The languages whose text is read unchecked."""
+    return [code for code in languages if not expected or (isinstance(expected, dict) and code not in expected)]
+
+
+def read_unchecked(study: dict[str, Any]) -> str | None:
+    """A line on texts without a checksum in corpora that have one in other languages; None if there are none."""
+    corpora: dict[str, list[str]] = {}
+    for name, entry in study["corpora"].items():
+        codes = languages(entry, [study["source"], study["target"]])
+        for code in unknown_checksums(entry["sha256"], codes) if entry["sha256"] else ():
+            corpora.setdefault(code, []).append(name)
+    listed = [f"{code} of {', '.join(names)}" for code, names in corpora.items()]
+    about = "what is read is not checked; its sha256 is recorded beside each corpus and in the log of rule fetch"
+    return f"no checksum for {'; '.join(listed)}: {about}" if listed else None

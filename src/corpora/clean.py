@@ -1,0 +1,97 @@
+"""Clean one shard of a corpus: every line is kept, or dropped for exactly one reason, and counted.
+
+Duplicates are left to corpora.gather, which sees the whole corpus. It needs the keys written here, two 64-bit hashes of
+each kept record: of the text, and of its letters and numerals without case and with all numerals alike.
+Dev and test sets are copied unchanged; a line with an empty side is an error in them.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError, command
+from common.files import atomic_path, read_json, write_json
+from common.progress import progress
+from corpora import rules
+from corpora.characters import Characters, characters
+from corpora.funnel import KEPT, Funnel
+from corpora.text_features import Measured
+from formats import records
+from formats.batches import Batch, batches
+
+FILTERED_ROLES = ("train", "monolingual")
+ROLES = (*FILTERED_ROLES, "dev", "test")
+KEYS_SUFFIX = ".keys"
+
+
+def keys_file(path: Path) -> Path:
+    """The file with the keys of a shard: uint64[records, 2], little-endian."""
+    return path.with_name(records.name(path) + KEYS_SUFFIX)
+
+
+def rejected_lines(batch: Batch, verdict: np.ndarray, reasons: list[str]) -> Iterator[bytes]:
+    """Every dropped record as a line of TSV, the reason in front."""
+    for row in np.flatnonzero(verdict != KEPT):
+        yield records.line((reasons[verdict[row]], *batch.record(row)))
+
+
+def clean(
+    source: Path, shard: records.Shard | None, output: Path, funnel: Funnel, tables: Characters, rejected: Path | None
+) -> None:
+    """Write the records that pass the funnel, their keys and counts; the dropped ones to ``rejected``, if given."""
+    with ExitStack() as stack:
+        kept = stack.enter_context(records.writer(output))
+        keys = stack.enter_context(open(stack.enter_context(atomic_path(keys_file(output))), "wb"))
+        dropped = stack.enter_context(records.writer(rejected)) if rejected else None
+        for batch in progress(batches(source, shard), f"clean {records.name(output)}", size=len):
+            measured = Measured(batch, tables)
+            verdict = funnel.sort_out(measured)
+            rows = np.flatnonzero(verdict == KEPT)
+            kept.write(batch.lines(rows))
+            keys.write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
+            if dropped:
+                dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
+    write_json(records.info(output), funnel.counts() | {"sha256": kept.sha256})
+
+
+def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
+    """Copy a dev or test set and write its counts. Raises UserError for a record with an empty side."""
+    about = read_json(records.info(source)) if records.info(source).exists() else {"name": records.name(source)}
+    funnel = Funnel({})
+    with records.writer(output) as copied:
+        for batch in batches(source):
+            measured = Measured(batch, tables)
+            for row in np.flatnonzero(rules.empty(measured, np.arange(len(batch)))):
+                raise UserError(
+                    f"{source}: line {funnel.lines_in + row + 1} has an empty side; "
+                    f"{role} sets are not filtered, mend the text"
+                )
+            copied.write(batch.text.tobytes())
+            funnel.sort_out(measured)
+    write_json(records.info(output), about | {"role": role} | funnel.counts() | {"sha256": copied.sha256})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--input", type=Path, required=True, help="records, X.tsv.zst")
+    parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
+    parser.add_argument("--role", choices=ROLES, default="train", help="(default: %(default)s)")
+    parser.add_argument("--languages", nargs="+", required=True, help="ISO 639-1 codes of the columns")
+    parser.add_argument("--rules", type=json.loads, default={}, help="`cleaning` of the configuration, as JSON")
+    parser.add_argument("--held-out", type=Path, nargs="*", default=[], help="all dev and test sets of the study")
+    parser.add_argument("--output", type=Path, required=True, help="records; counts and keys are written beside them")
+    parser.add_argument("--rejected", type=Path, help="records to write the dropped lines to, the reason in front")
+    args = parser.parse_args()
+    tables = characters(args.languages)
+    if args.role not in FILTERED_ROLES:
+        return copy(args.input, args.output, args.role, tables)
+    chosen = rules.chosen(args.rules, args.languages, args.held_out, tables)
+    clean(args.input, args.shard, args.output, Funnel(chosen), tables, args.rejected)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,97 @@
+"""Get a corpus and write it as records: from the mirror folder, the download cache, the network or the grammar.
+
+Nothing is believed before its checksum is right. The text is read once: the checksum is taken on the way.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from common.errors import UserError, command
+from common.files import write_json
+from common.progress import progress
+from corpora.archives import Unreadable
+from corpora.availability import unknown_checksums
+from corpora.counted import CountedCorpus
+from corpora.download import CACHE
+from corpora.sources import source_of
+from corpora.sources.mirror import MIRROR, mirror_folder
+from corpora.sources.source import Entry, Text
+from formats import records
+
+
+class Provenance(NamedTuple):
+    """Where a text is from; ``dropped`` (lines by reason) and ``checksums`` (by language) fill up as it is read."""
+
+    origins: list[str]
+    dropped: dict[str, int]
+    checksums: dict[str, str]
+
+
+def fetch(
+    name: str, entry: Entry, pair: list[str], mirror: Path | None, cache: Path, seed: int
+) -> tuple[Iterator[bytes], Provenance]:
+    """The records of a corpus as blocks of TSV, and what is known of it once they are all read.
+
+    ``pair`` holds the source and the target language, also for monolingual text. Raises UserError.
+    """
+    source = source_of(name, entry, pair)
+    text = source.text(mirror, cache, seed)
+    corpus = CountedCorpus(name, entry)
+    lines = _verified(text, corpus.lines(text.blocks()))
+    return lines, Provenance(source.origins(), corpus.dropped, text.checksums)
+
+
+def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from lines
+    except Unreadable:
+        raise
+    except UserError:
+        text.verify()  # a wrong file is the better explanation for whatever is wrong in it
+        raise
+    text.verify()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--name", required=True, help="name of the corpus")
+    parser.add_argument(
+        "--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="of monolingual text too"
+    )
+    spec = "the corpus's entry in the effective configuration (python -m study.config), as JSON"
+    parser.add_argument("--spec", type=json.loads, required=True, help=spec)
+    parser.add_argument("--mirror", help=f"folder of copies; the environment variable {MIRROR} goes before it")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the built-in grammar (default: %(default)s)")
+    parser.add_argument("--output", required=True, help="records, X.tsv.zst; X.json is written beside it")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = _arguments()
+    name, entry, mirror = arguments.name, arguments.spec, mirror_folder(arguments.mirror)
+    blocks, provenance = fetch(name, entry, arguments.languages, mirror, arguments.cache, arguments.seed)
+    shown = progress(blocks, f"fetch {name}", entry["lines"], size=lambda block: block.count(b"\n"))
+    lines, checksum = records.write_blocks(arguments.output, shown)
+    if unknown := unknown_checksums(entry["sha256"], provenance.checksums):
+        checksums = json.dumps({code: provenance.checksums[code] for code in unknown})
+        print(f"{name}: sha256 of the text, not checked; for its configuration: {checksums}", file=sys.stderr)
+    description = {
+        "name": name,
+        "role": entry["role"],
+        "origin": provenance.origins,
+        "licence": entry["licence"],
+        "lines": lines,
+        "sha256": checksum,
+        "text_sha256": provenance.checksums,
+        "dropped": dict(provenance.dropped),
+    }
+    write_json(records.info(arguments.output), description)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,125 @@
+"""The funnel applies rules to batches of records and counts what each rule drops."""
+
+import time
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError
+from corpora.rules import SIDES, Rule
+from corpora.text_features import Measured
+from formats.records import Record
+
+SAMPLES = 20  # dropped records kept for each rule, for people to look at
+BIN_WORDS = 5  # width of a bin in the histograms of lengths
+BINS = 41  # the last bin holds everything longer
+KEPT = -1
+
+
+class Funnel:
+    """A dropped record counts for the first rule that drops it, and for no other.
+
+    The samples of a rule are the records with the smallest hashes: a random choice that depends neither on the order of
+    the corpus nor on its shards.
+    """
+
+    def __init__(self, rules: dict[str, Rule]):
+        self._rules = rules
+        self._start = time.monotonic()
+        self.reasons = list(rules)
+        self.lines_in = 0
+        self.dropped = dict.fromkeys(rules, 0)
+        self._samples: dict[str, list[tuple[int, Record]]] = {reason: [] for reason in rules}
+        self._lengths: dict[str, np.ndarray] = {}
+
+    def sort_out(self, measured: Measured) -> np.ndarray:
+        """For each record the number of the reason to drop it, or KEPT: int8[records]."""
+        verdict = np.full(len(measured.batch), KEPT, np.int8)
+        for number, (reason, rule) in enumerate(self._rules.items()):
+            rows = np.flatnonzero(verdict == KEPT)
+            dropped = rows[rule(measured, rows)]
+            verdict[dropped] = number
+            self.dropped[reason] += len(dropped)
+            self._sample(reason, measured, dropped)
+        self.lines_in += len(verdict)
+        self._count_lengths(measured, verdict == KEPT)
+        return verdict
+
+    def _sample(self, reason: str, measured: Measured, rows: np.ndarray) -> None:
+        samples = self._samples[reason]
+        hashes = measured.hash[rows]
+        if len(samples) == SAMPLES:
+            below = hashes < samples[-1][0]
+            rows, hashes = rows[below], hashes[below]
+        for place in np.argsort(hashes, kind="stable")[:SAMPLES]:
+            samples.append((int(hashes[place]), measured.batch.record(rows[place])))
+        self._samples[reason] = sorted(samples)[:SAMPLES]
+
+    def _count_lengths(self, measured: Measured, kept: np.ndarray) -> None:
+        for name, side in zip(SIDES, measured.sides, strict=False):
+            bins = np.minimum(side.words // BIN_WORDS, BINS - 1)
+            lengths = self._lengths.setdefault(name, np.zeros((2, BINS), np.int64))
+            lengths += np.bincount(bins, minlength=BINS), np.bincount(bins[kept], minlength=BINS)
+
+    def counts(self) -> dict[str, Any]:
+        """The counts for the JSON beside a corpus."""
+        return {
+            "lines_in": self.lines_in,
+            "lines_out": self.lines_in - sum(self.dropped.values()),
+            "dropped": self.dropped,
+            "samples": self._samples,
+            "lengths": {
+                side: {"in": before.tolist(), "out": after.tolist()} for side, (before, after) in self._lengths.items()
+            },
+            "seconds": round(time.monotonic() - self._start, 3),
+        }
+
+
+def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The counts of shards as those of the whole corpus; shards that were not cleaned count only lines."""
+    reasons = dict.fromkeys(reason for count in counts for reason in count.get("dropped", {}))
+    samples = {reason: [sample for count in counts for sample in count["samples"][reason]] for reason in reasons}
+    lengths: dict[str, dict[str, np.ndarray]] = {}
+    for count in counts:
+        for side, histograms in count.get("lengths", {}).items():
+            sums = lengths.setdefault(side, {"in": np.zeros(BINS, np.int64), "out": np.zeros(BINS, np.int64)})
+            for when, histogram in histograms.items():
+                sums[when] += histogram
+    return {
+        "lines_in": sum(count["lines_in"] for count in counts),
+        "lines_out": sum(count["lines_out"] for count in counts),
+        "dropped": {reason: sum(count["dropped"][reason] for count in counts) for reason in reasons},
+        "samples": {reason: sorted(candidates)[:SAMPLES] for reason, candidates in samples.items()},
+        "lengths": {side: {when: sums[when].tolist() for when in sums} for side, sums in lengths.items()},
+        "sums": {key: sum(count["sums"][key] for count in counts) for key in counts[0].get("sums", {})},
+        "seconds": round(sum(count.get("seconds", 0) for count in counts), 3),
+    }
+
+
+def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The counts of two stages in sequence. Raises UserError if the second has not read all that the first kept."""
+    if before["lines_out"] != after["lines_in"]:
+        raise UserError(
+            f"the shards hold {after['lines_in']:,} lines, their JSON tells of {before['lines_out']:,}; "
+            "delete the shards, run again"
+        )
+    return {
+        "lines_in": before["lines_in"],
+        "lines_out": after["lines_out"],
+        "dropped": before["dropped"] | after["dropped"],
+        "samples": before["samples"] | after["samples"],
+        "lengths": {
+            side: {"in": before["lengths"].get(side, lengths)["in"], "out": lengths["out"]}
+            for side, lengths in after["lengths"].items()
+        },
+        "sums": before["sums"],
+        "seconds": round(before["seconds"] + after["seconds"], 3),
+    }
+
+
+def require_lines(path: str | PathLike, counts: dict[str, Any]) -> None:
+    """Raise UserError if cleaning has left nothing to train on."""
+    if not counts["lines_out"]:
+        dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
+        raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")

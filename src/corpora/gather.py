@@ -1,0 +1,142 @@
+"""Concatenate the shards of a corpus, merge their counts, drop duplicates, and check that nothing is lost.
+
+Duplicates are dropped here because only here the whole corpus is at hand. Every shard is checked against the counts and
+checksum in its JSON, and the output is read again. The JSON of the output has a checksum of the pairs that does not
+depend on their order: the sum of their 64-bit hashes.
+"""
+
+import argparse
+import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError, command
+from common.files import read_json, write_json
+from common.progress import progress
+from corpora import duplicates
+from corpora.characters import characters
+from corpora.clean import keys_file, rejected_lines
+from corpora.funnel import KEPT, Funnel, chained, merged, require_lines
+from corpora.rules import Rule
+from corpora.text_features import Measured
+from formats import records
+from formats.batches import Batch, batches
+
+DUPLICATES = {"duplicate": 0, "near_duplicate": 1}  # reason to drop: column of the keys
+
+
+def verified(path: Path) -> Iterator[Batch]:
+    """The records of a shard. Raises UserError if number or checksum differ from those in its JSON."""
+    counts = read_json(records.info(path))
+    number, digest = 0, hashlib.sha256()
+    for batch in batches(path):
+        digest.update(batch.text)
+        number += len(batch)
+        yield batch
+    if (number, digest.hexdigest()) != (counts["lines_out"], counts["sha256"]):
+        raise UserError(
+            f"{path}: its {number:,} lines are not those of {records.info(path).name}; delete both, run again"
+        )
+
+
+def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dict[str, Rule]:
+    """A rule for each reason; the rules must see every batch of the shards once, in order."""
+    files = [keys_file(path) for path in shards] if reasons else []  # only cleaned shards have keys
+    total = sum(path.stat().st_size for path in files) // 16
+
+    def rule(column: int) -> Rule:
+        marks = duplicates.repeated(duplicates.read_keys(files, column), total, folder)
+        position = 0
+
+        def seen_before(measured: Measured, rows: np.ndarray) -> np.ndarray:
+            nonlocal position
+            repeated = duplicates.marked(marks, position, len(measured.batch))[rows]
+            position += len(measured.batch)
+            return repeated
+
+        return seen_before
+
+    return {reason: rule(DUPLICATES[reason]) for reason in reasons}
+
+
+def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: list[str], rejected: list[Path]) -> None:
+    """Write ``output`` and the JSON beside it, which extends ``about`` and the counts of the shards.
+
+    ``reasons`` are the keys of DUPLICATES to apply; ``rejected`` are the files of the records that the shards have
+    dropped, which are concatenated beside ``output``. Raises UserError if lines are missing or none is left.
+    """
+    before = merged([read_json(records.info(path)) for path in shards])
+    if about.get("lines", before["lines_in"]) != before["lines_in"]:
+        raise UserError(
+            f"{output}: the shards were made of {before['lines_in']:,} lines, the corpus has {about['lines']:,}; "
+            "delete the shards, run again"
+        )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    funnel, tables, kept_sum = Funnel(duplicate_rules(shards, reasons, output.parent)), characters([]), 0
+    with ExitStack() as stack:
+        kept = stack.enter_context(records.writer(output))
+        dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
+        stream = (batch for path in shards for batch in verified(path))
+        for batch in progress(stream, f"gather {records.name(output)}", before["lines_out"], size=len):
+            measured = Measured(batch, tables)
+            verdict = funnel.sort_out(measured)
+            rows = np.flatnonzero(verdict == KEPT)
+            kept_sum += int(measured.hash[rows].sum(dtype=np.uint64))
+            kept.write(batch.lines(rows))
+            if dropped:
+                dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
+        for text in (text for path in rejected for text in records.frames(path)):
+            dropped.write(text)
+        counts = chained(before, funnel.counts())
+        require_lines(output, counts)
+    verify_written(output, counts["lines_out"], kept.sha256)
+    counts = with_reading(about, counts)
+    counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
+    write_json(records.info(output), about | counts | {"sha256": kept.sha256, "checksum": f"{kept_sum % 2**64:016x}"})
+
+
+def with_reading(about: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts together with the lines that corpora.fetch has dropped, such as invalid UTF-8."""
+    dropped = about.get("dropped", {})
+    return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}
+
+
+def verify_written(path: Path, count: int, sha256: str) -> None:
+    """Read a written file again. If its lines or checksum are wrong, delete it and raise UserError."""
+    lines, digest = 0, hashlib.sha256()
+    for text in records.frames(path):
+        lines += text.count(b"\n")
+        digest.update(text)
+    if (lines, digest.hexdigest()) != (count, sha256):
+        path.unlink()
+        raise UserError(f"{path}: was not written as it was meant to be and is deleted; check the disk, run again")
+
+
+def rejected_file(path: Path) -> Path:
+    return path.with_name(f"{records.name(path)}.rejected{records.SUFFIX}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="shards in order, each with its JSON")
+    parser.add_argument("--about", type=Path, help="JSON of the corpus before it was divided; the new JSON extends it")
+    parser.add_argument("--duplicates", action="store_true", help="drop repeated records")
+    parser.add_argument(
+        "--near-duplicates",
+        action="store_true",
+        help="also if case, punctuation, numbers differ",
+    )
+    parser.add_argument("--rejected", type=Path, nargs="*", default=[], help="rejected records of the shards")
+    parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
+    args = parser.parse_args()
+    about = read_json(args.about) if args.about else {"name": records.name(args.output)}
+    enabled = {"duplicate": args.duplicates, "near_duplicate": args.near_duplicates}
+    gather(args.inputs, args.output, about, [reason for reason in DUPLICATES if enabled[reason]], args.rejected)
+
+
+if __name__ == "__main__":
+    command(main)

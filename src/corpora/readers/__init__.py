@@ -1,0 +1,22 @@
+"""Readers turn the bytes of a file into blocks of sentences: one class per format, each in a file of its own."""
+
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from corpora.readers.lines import Lines
+from corpora.readers.reader import Reader
+from corpora.readers.sgm import Sgm
+from corpora.readers.sqlite import Sqlite
+from corpora.readers.tmx import Tmx
+from corpora.readers.tsv import Tsv
+
+READERS: dict[str, type[Reader]] = {reader.format: reader for reader in (Lines, Sgm, Tmx, Sqlite, Tsv)}
+COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
+
+
+def by_name(name: str) -> type[Reader]:
+    """The reader for a file or URL of this name: that of plain lines unless a suffix says otherwise."""
+    path = PurePosixPath(urlsplit(name).path if "://" in name else name)
+    while path.suffix in COMPRESSED:
+        path = path.with_suffix("")
+    return next((reader for reader in READERS.values() if path.suffix in reader.suffixes), Lines)

@@ -1,0 +1,26 @@
+"""Tab-separated text without quoting, a column for each language."""
+
+from collections.abc import Iterable, Iterator
+
+from corpora.readers.decode import BREAKS, decoded
+from corpora.readers.reader import NO_COLUMN, Block, Input, Reader
+
+
+class Tsv(Reader):
+    format = "tsv"
+    suffixes = (".tsv",)
+    options = ("columns",)
+
+    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
+        columns = self.selection.columns
+        last = max(columns)
+        for text in decoded(chunks, file, BREAKS):
+            rows = [line.split("\t", last + 1) for line in text.lines]
+            dropped = dict(text.dropped)
+            for row in [row for row, cells in enumerate(rows) if len(cells) <= last]:
+                if not file.drop_invalid:
+                    problem = f": has {len(rows[row])} columns, column {last} (from 0) is missing"
+                    raise file.error(text.first + row, problem, "mend it")
+                dropped.setdefault(row, NO_COLUMN)
+                rows[row] = [""] * (last + 1)
+            yield Block([[cells[column].strip() for cells in rows] for column in columns], dropped)

@@ -1,0 +1,135 @@
+"""Cleaning rules: each decides which records of a batch to drop.
+
+A rule takes a batch and the numbers of some of its rows, int64[rows], and returns whether to drop each: bool[rows]. A
+study selects rules from REGISTRY, with their limits, in its ``cleaning`` (workflow/schemas/config.schema.yaml).
+"""
+
+from collections.abc import Callable, Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from corpora.characters import Characters
+from corpora.language import Identifier
+from corpora.text_features import Measured
+from formats.batches import batches
+
+Rule = Callable[[Measured, np.ndarray], np.ndarray]
+
+SIDES = ("source", "target")
+
+
+def _of_sides(measured: Measured, rows: np.ndarray, name: str) -> np.ndarray:
+    """One feature of all columns: [columns, rows]."""
+    return np.array([getattr(side, name)[rows] for side in measured.sides])
+
+
+def empty(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    """A side has no words."""
+    return (_of_sides(measured, rows, "words") == 0).any(0)
+
+
+def control_characters(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    """A side has a character of damaged text: see corpora.characters."""
+    return _of_sides(measured, rows, "control").any(0)
+
+
+def identical(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    """Both sides are the same text, so nothing was translated."""
+    source, target = _of_sides(measured, rows, "hash")
+    return source == target
+
+
+def too_long(maximum: int) -> Rule:
+    """A side has more than ``maximum`` whitespace tokens."""
+    return lambda measured, rows: (_of_sides(measured, rows, "words") > maximum).any(0)
+
+
+def length_ratio(maximum: float) -> Rule:
+    """The longer side has more than ``maximum`` times the characters of the shorter one."""
+
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        lengths = _of_sides(measured, rows, "characters")
+        return lengths.max(0) > maximum * lengths.min(0)
+
+    return rule
+
+
+def wrong_script(minimum: float) -> Rule:
+    """Less than the share ``minimum`` of the letters of a side is in a script of its language."""
+
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        return (_of_sides(measured, rows, "in_script") < minimum * _of_sides(measured, rows, "letters")).any(0)
+
+    return rule
+
+
+def digit_mismatch(maximum: float) -> Rule:
+    """More than the share ``maximum`` of the digits lacks a partner on the other side, in whatever order."""
+    return lambda measured, rows: measured.digit_mismatch(rows) > maximum
+
+
+def repeated_ngram(maximum: int) -> Rule:
+    """The same one to four words come more than ``maximum`` times in a row."""
+    return lambda measured, rows: measured.repeats(rows) > maximum
+
+
+def held_out(corpora: Iterable[str | PathLike], characters: Characters) -> Rule:
+    """Decontamination: a side equals a side in these corpora, apart from case, punctuation and numbers."""
+    sides = [side.folded for path in corpora for batch in batches(path) for side in Measured(batch, characters).sides]
+    held = np.unique(np.concatenate([np.empty(0, np.uint64), *sides]))
+
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        folded = _of_sides(measured, rows, "folded")
+        places = np.minimum(np.searchsorted(held, folded), len(held) - 1)
+        return (held[places] == folded).any(0) if len(held) else np.zeros(len(rows), bool)
+
+    return rule
+
+
+def language(sides: Iterable[str], expected: list[str], candidates: list[str] | None) -> Rule:
+    """langid.py recognises another language than the ``expected`` one of the column."""
+    identifier = Identifier(candidates)
+    labels = {column: identifier.classes.index(expected[column]) for column in map(SIDES.index, sides)}
+
+    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        wrong = np.zeros(len(rows), bool)
+        text, starts, ends = measured.batch
+        for column, label in labels.items():
+            undecided = np.flatnonzero(~wrong)  # this is the slowest rule: one wrong side of a record is enough
+            chosen = rows[undecided]
+            recognised = identifier.classify(text, starts[chosen, column].copy(), ends[chosen, column].copy())
+            wrong[undecided] = recognised != label
+        return wrong
+
+    return rule
+
+
+# Reason to drop: key of the configuration, and what makes the rule from its value. Rules apply in this order, and a
+# record counts for the first one that drops it.
+REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
+    "control_characters": ("control_characters", lambda _: control_characters),
+    "too_long": ("max_tokens", too_long),
+    "length_ratio": ("max_length_ratio", length_ratio),
+    "identical": ("identical", lambda _: identical),
+    "wrong_script": ("min_script_share", wrong_script),
+    "digit_mismatch": ("max_digit_mismatch", digit_mismatch),
+    "repeated_ngram": ("max_repeats", repeated_ngram),
+}
+OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # meaningless for monolingual text
+
+
+def chosen(
+    settings: dict[str, Any], languages: list[str], held: Iterable[str | PathLike], characters: Characters
+) -> dict[str, Rule]:
+    """The rules that the settings switch on, by reason; null, false and an empty list switch a rule off."""
+    rules: dict[str, Rule] = {"empty": empty}
+    for reason, (key, factory) in REGISTRY.items():
+        value = settings.get(key)
+        if value not in (None, False) and (len(languages) > 1 or reason not in OF_PAIRS):
+            rules[reason] = factory(value)
+    rules["held_out"] = held_out(held, characters)
+    if sides := [side for side in settings.get("langid", []) if side in SIDES[: len(languages)]]:
+        rules["language"] = language(sides, languages, settings.get("langid_languages"))
+    return rules

@@ -1,0 +1,36 @@
+"""Sources of corpora: one class per kind, in the module named as its key in the configuration."""
+
+from common.errors import UserError
+from corpora.sources.builtin import Builtin
+from corpora.sources.file import File
+from corpora.sources.mtdata import Mtdata
+from corpora.sources.package import Package
+from corpora.sources.sacrebleu import Sacrebleu
+from corpora.sources.source import Entry, Source
+from corpora.sources.url import Url
+
+SOURCES: dict[str, type[Source]] = {
+    source.key: source
+    for source in (
+        File,
+        Url,
+        Package,
+        Mtdata,
+        Sacrebleu,
+        Builtin,
+    )
+}
+
+
+def given(entry: Entry) -> list[str]:
+    """The keys of the sources that an entry names; exactly one is right."""
+    return [key for key in SOURCES if entry[key] is not None]
+
+
+def source_of(name: str, entry: Entry, pair: list[str]) -> Source:
+    """The source of a corpus; ``pair`` holds the languages of the study. Raises UserError unless there is just one."""
+    keys = given(entry)
+    if len(keys) != 1:
+        named = f"has {' and '.join(keys)}" if keys else "has none"
+        raise UserError(f"{name}: needs exactly one source of {', '.join(SOURCES)}; it {named}")
+    return SOURCES[keys[0]](name, entry, pair)

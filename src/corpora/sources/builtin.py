@@ -1,0 +1,60 @@
+"""Source `builtin`: sentences made by the grammar of corpora.grammar; needs neither files nor a network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from corpora.readers.reader import Block, Input, rows
+from corpora.sources.copy import Copy
+from corpora.sources.source import Source, Text
+
+# The grammar is imported where it is used: only built-in studies need it.
+
+
+class GeneratedText(Text):
+    def __init__(self, source: "Builtin", seed: int):
+        super().__init__()
+        self._source, self._seed = source, seed
+
+    def blocks(self) -> Iterator[Block]:
+        from corpora.grammar import generate
+
+        source, columns = self._source, len(self._source.languages)
+        sentences = generate(source.pair[-1], source.split, source.entry["builtin"]["sentences"], self._seed)
+        return rows((record[:columns] for record in sentences), Input(source.name, drop_invalid=False), columns)
+
+    def verify(self) -> None:
+        """There is nothing to compare with."""
+
+
+class Builtin(Source):
+    key = "builtin"
+    text_key = ".builtin.split"
+
+    @property
+    def split(self) -> str:
+        return self.entry["builtin"]["split"]
+
+    @property
+    def identity(self) -> str:
+        return self._identity(self.split)
+
+    def problems(self) -> Iterator[str]:
+        from corpora.grammar import LANGUAGES
+
+        source, target = self.pair
+        if source != "en":
+            yield f"builtin: the grammar is from English, not from {source}"
+        if target not in LANGUAGES:
+            yield f"builtin: the grammar has no {target}, only {', '.join(LANGUAGES)}"
+
+    def origins(self) -> list[str]:
+        return [f"built-in grammar, {self.split}"]
+
+    def copies(self, mirror: Path | None) -> Iterator[Copy]:
+        yield from ()
+
+    def present(self, mirror: Path | None, cache: Path) -> bool:
+        return True
+
+    def text(self, mirror: Path | None, cache: Path, seed: int) -> GeneratedText:
+        return GeneratedText(self, seed)

@@ -1,0 +1,103 @@
+"""A text in files: its sides are read together, and its checksums are taken on the way, so that it is read once."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from common.errors import UserError
+from corpora.archives import Part, chunks
+from corpora.readers import Reader
+from corpora.readers.reader import Block, Input
+from corpora.sources.copy import Copy, Parts, in_cache
+from corpora.sources.source import Entry, Text
+
+
+class HashedFiles:
+    """The bytes of the parts of one text, one after the other."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self.parts = parts
+        self._digest = hashlib.sha256()
+        self._streams = [self._hashed(part) for part in parts]
+
+    def _hashed(self, part: Part) -> Iterator[bytes]:
+        for chunk in chunks(part):
+            self._digest.update(chunk)
+            yield chunk
+
+    def blocks(self, reader: Reader, drop_invalid: bool) -> Iterator[Block]:
+        for part, stream in zip(self.parts, self._streams, strict=True):
+            yield from reader.blocks(stream, Input(str(part), drop_invalid))
+
+    def sha256(self) -> str:
+        """Of the whole text: what has not been read is read now."""
+        for stream in self._streams:
+            for _ in stream:
+                pass
+        return self._digest.hexdigest()
+
+
+class StoredText(Text):
+    """The text of one copy. ``parts`` has the files on this machine as ``copy`` has the places."""
+
+    def __init__(self, name: str, entry: Entry, copy: Copy, parts: Parts, cache: Path):
+        super().__init__()
+        self._name, self._entry, self._copy, self._cache = name, entry, copy, cache
+        self._files = {code: HashedFiles(of_text) for code, of_text in parts.items()}
+
+    def blocks(self) -> Iterator[Block]:
+        drop_invalid = self._entry["invalid"] == "drop"
+        sides = {str(code): files.blocks(self._copy.reader, drop_invalid) for code, files in self._files.items()}
+        return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
+
+    def verify(self) -> None:
+        """A download that turns out wrong is deleted."""
+        for code, files in self._files.items():
+            actual = files.sha256()
+            self.checksums[code or "text"] = actual
+            expected = self._expected(code)
+            if expected in (None, actual):
+                continue
+            remedy = "the copy in the mirror is another text"
+            if downloads := in_cache(files.parts, self._cache):
+                for path in downloads:
+                    path.unlink(missing_ok=True)
+                remedy = f"deleted the download of {' '.join(map(str, self._copy.texts[code]))}; run again"
+            raise UserError(
+                f"{self._name}: {files.parts[0]}: sha256 of the text is {actual}, expected {expected}; {remedy}; "
+                f"to read it all the same, set corpora.{self._name}.sha256 to null"
+            )
+
+    def _expected(self, code: str | None) -> str | None:
+        sha256 = self._entry["sha256"]
+        if isinstance(sha256, dict):
+            return sha256.get(code)
+        return sha256 if code is None else None
+
+
+def aligned(name: str, sides: dict[str, Iterator[Block]]) -> Iterator[Block]:
+    """The sides of a text as columns of common blocks. Raises UserError with both counts if one is shorter."""
+    pending = {code: Block([[]], {}) for code in sides}
+    counts = Counter(dict.fromkeys(sides, 0))
+    while True:
+        for code, side in sides.items():
+            if not pending[code].columns[0] and (block := next((block for block in side if block.columns[0]), None)):
+                pending[code] = block
+                counts[code] += len(block.columns[0])
+        size = min(len(block.columns[0]) for block in pending.values())
+        if not size:
+            break
+        dropped = {row: reason for block in pending.values() for row, reason in block.dropped.items() if row < size}
+        yield Block([block.columns[0][:size] for block in pending.values()], dropped)
+        pending = {code: _rest(block, size) for code, block in pending.items()}
+    for code, side in sides.items():
+        counts[code] += sum(len(block.columns[0]) for block in side)
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{count:,} of {code}" for code, count in counts.items())
+        raise UserError(f"{name}: the sides have different numbers of lines: {listed}")
+
+
+def _rest(block: Block, size: int) -> Block:
+    dropped = {row - size: reason for row, reason in block.dropped.items() if row >= size}
+    return Block([column[size:] for column in block.columns], dropped)

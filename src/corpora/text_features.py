@@ -1,0 +1,193 @@
+"""Compute the features that the cleaning rules compare, in one pass over the bytes of a side."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from corpora.characters import CONTROL, LETTER, SCRIPT, SPACE, Characters
+from formats.batches import Batch
+
+MAX_NGRAM = 4  # words; longer phrases are rarely repeated
+
+_SEED = np.uint64(0xCBF29CE484222325)  # FNV-1a, 64 bits
+_PRIME = np.uint64(0x100000001B3)
+
+
+class Side(NamedTuple):
+    """Features of one column of a batch, each an array with one value for each record.
+
+    ``folded`` hashes the word characters without case and with all numerals alike; the text itself if it has none.
+    """
+
+    characters: np.ndarray  # int32, code points
+    words: np.ndarray  # int32, separated by whitespace
+    letters: np.ndarray  # int32
+    in_script: np.ndarray  # int32, letters in a script of the column's language
+    control: np.ndarray  # bool, whether there is a character of damaged text
+    hash: np.ndarray  # uint64, of the text
+    folded: np.ndarray  # uint64
+
+
+class Measured:
+    """A batch and its features, computed on demand."""
+
+    def __init__(self, batch: Batch, characters: Characters):
+        self.batch = batch
+        self._characters = characters
+
+    @cached_property
+    def sides(self) -> list[Side]:
+        bits, _, folded, expansions = self._characters
+        columns = zip(self.batch.starts.T, self.batch.ends.T, strict=True)
+        return [
+            Side(*_measure(self.batch.text, starts, ends, np.uint8(SCRIPT << column), bits, folded, expansions))
+            for column, (starts, ends) in enumerate(columns)
+        ]
+
+    @cached_property
+    def hash(self) -> np.ndarray:
+        """Hash of each whole record: uint64[records]."""
+        return combined([side.hash for side in self.sides])
+
+    @cached_property
+    def folded(self) -> np.ndarray:
+        """Equal for records that differ only in case, punctuation, spaces and numbers: uint64[records]."""
+        return combined([side.folded for side in self.sides])
+
+    def digit_mismatch(self, rows: np.ndarray) -> np.ndarray:
+        """Share of the digits without a partner on the other side, whatever their order, 0 to 1: float64[rows]."""
+        batch, digits = self.batch, self._characters.digits
+        return _digit_mismatch(batch.text, batch.starts[rows], batch.ends[rows], digits)
+
+    def repeats(self, rows: np.ndarray) -> np.ndarray:
+        """How often the same 1 to MAX_NGRAM words come in a row, in the side with the most; 1 at least: int64[rows]."""
+        batch = self.batch
+        return _repeats(batch.text, batch.starts[rows], batch.ends[rows], self._characters.bits)
+
+
+def combined(hashes: list[np.ndarray]) -> np.ndarray:
+    """One hash from several; their order counts."""
+    result = np.zeros_like(hashes[0])
+    for part in hashes:
+        result = _mixed((result * _PRIME) ^ part)
+    return result
+
+
+def _mixed(hashes: np.ndarray) -> np.ndarray:
+    """MurmurHash3's finaliser: every bit of the input changes half of the output."""
+    hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return hashes ^ (hashes >> np.uint64(33))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _decoded(text: np.ndarray, place: int) -> tuple[int, int]:
+    """The code point at a place in valid UTF-8, and the place of the next one."""
+    byte = np.int64(text[place])
+    if byte < 0x80:
+        return byte, place + 1
+    if byte < 0xE0:
+        return (byte & 0x1F) << 6 | (text[place + 1] & 0x3F), place + 2
+    if byte < 0xF0:
+        return (byte & 0x0F) << 12 | (np.int64(text[place + 1]) & 0x3F) << 6 | (text[place + 2] & 0x3F), place + 3
+    high = (byte & 0x07) << 18 | (np.int64(text[place + 1]) & 0x3F) << 12
+    return high | (np.int64(text[place + 2]) & 0x3F) << 6 | (text[place + 3] & 0x3F), place + 4
+
+
+@numba.njit(cache=True, nogil=True)
+def _measure(text, starts, ends, script, bits, folded, expansions):
+    rows = len(starts)
+    characters, words = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    letters, in_script = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    control = np.empty(rows, np.bool_)
+    hashes, folded_hashes = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
+    for row in range(rows):
+        count, word, letter, native, bad, after_space = 0, 0, 0, 0, False, True
+        exact, fold, empty = _SEED, _SEED, True
+        place = starts[row]
+        while place < ends[row]:
+            code, place = _decoded(text, place)
+            exact = (exact ^ np.uint64(code)) * _PRIME
+            count += 1
+            kind = bits[code]
+            if kind & CONTROL:
+                bad = True
+            if kind & SPACE:
+                after_space = True
+                continue
+            word += after_space
+            after_space = False
+            if kind & LETTER:
+                letter += 1
+                native += (kind & script) != 0
+            form = folded[code]
+            if form >= 0:
+                fold, empty = (fold ^ np.uint64(form)) * _PRIME, False
+            elif form < -1:
+                empty = False
+                for part in expansions[-2 - form]:
+                    if part >= 0:
+                        fold = (fold ^ np.uint64(part)) * _PRIME
+        characters[row], words[row], letters[row], in_script[row], control[row] = count, word, letter, native, bad
+        hashes[row] = exact
+        folded_hashes[row] = exact if empty else fold
+    return characters, words, letters, in_script, control, hashes, folded_hashes
+
+
+@numba.njit(cache=True, nogil=True)
+def _digit_mismatch(text, starts, ends, digits):
+    rows, columns = starts.shape
+    shares = np.zeros(rows)
+    for row in range(rows):
+        balance = np.zeros(10, np.int64)
+        total = 0
+        for column in range(columns):
+            place = starts[row, column]
+            while place < ends[row, column]:
+                code, place = _decoded(text, place)
+                digit = digits[code]
+                if digit >= 0:
+                    balance[digit] += 1 if column == 0 else -1
+                    total += 1
+        if total:
+            shares[row] = np.abs(balance).sum() / total
+    return shares
+
+
+@numba.njit(cache=True, nogil=True)
+def _repeats(text, starts, ends, bits):
+    rows, columns = starts.shape
+    most = np.ones(rows, np.int64)
+    longest = 0
+    for row in range(rows):
+        for column in range(columns):
+            longest = max(longest, ends[row, column] - starts[row, column])
+    words = np.empty(longest // 2 + 1, np.uint64)
+    for row in range(rows):
+        for column in range(columns):
+            count = _words(text, starts[row, column], ends[row, column], bits, words)
+            for size in range(1, MAX_NGRAM + 1):
+                run = 0  # consecutive words that equal the word ``size`` before them
+                for place in range(size, count):
+                    run = run + 1 if words[place] == words[place - size] else 0
+                    most[row] = max(most[row], run // size + 1)
+    return most
+
+
+@numba.njit(cache=True, nogil=True)
+def _words(text, start, end, bits, words):
+    """Fill ``words`` with the hashes of the words of a side. Returns their number."""
+    count, inside, place = 0, False, start
+    while place < end:
+        code, place = _decoded(text, place)
+        if bits[code] & SPACE:
+            inside = False
+            continue
+        if not inside:
+            words[count] = _SEED
+            count += 1
+        inside = True
+        words[count - 1] = (words[count - 1] ^ np.uint64(code)) * _PRIME
+    return count

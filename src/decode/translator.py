@@ -1,0 +1,88 @@
+"""A model folder that translates text: engine, tokenizer and pipeline, with settings that suit this machine."""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from common import cpu
+from decode import engines, tuned
+from decode.engines import Search
+from decode.engines.interface import Device
+from decode.pipeline import GPU, MANY_CORES, ONE_CORE, LongLines, Pipeline
+from decode.tokenizer import Tokenizer
+
+
+class Translator(Pipeline):
+    """A model folder that translates text.
+
+    >>> next(Translator("results/demo/models/tiny/int8").translate(["A dog runs."]))
+
+    vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; by default one a core, or
+    one on a GPU. batch_tokens: by default the tuned number for this machine (measure.tune), else that of WNGT 2020.
+    threads: of each worker. long_lines: lines of more than MAXIMUM_INPUT pieces are cut there, or split into parts that
+    are translated one by one. checksums: look for damaged files first. The other arguments are those of Pipeline.
+    Raises UserError for a folder that cannot be decoded.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        beam_size: int = 1,
+        vocabulary_map: bool = True,
+        workers: int | None = None,
+        batch_tokens: int | None = None,
+        long_lines: LongLines = "cut",
+        overlap: bool = True,
+        sorting: bool = True,
+        threads: int = 1,
+        batch_sentences: int | None = None,
+        device: Device = "cpu",
+        checksums: bool = True,
+    ):
+        folder = Path(folder)
+        workers = workers or (cores() if device == "cpu" else 1)
+        batch_tokens = batch_tokens or best_batch(folder, beam_size, workers, device)
+        self.description = engines.describe(folder)
+        self.search = Search(
+            beam_size=beam_size,
+            vocabulary_map=vocabulary_map and self.description["vocabulary_map"],
+            workers=workers,
+            threads=threads,
+            device=device,
+        )
+        self.engine = engines.load(folder, self.search, checksums)
+        switches = {"overlap": overlap, "sorting": sorting, "batch_sentences": batch_sentences}
+        super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **switches)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that a translation depends on, except for the model folder and the input."""
+        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "isa": os.environ.get(cpu.ISA)}
+        own |= {"library": self.engine.library, "int8_saturates": self.engine.int8_saturates}
+        return {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
+
+    def translate(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield a translation for each line, in order; reads at most two windows ahead."""
+        return itertools.chain.from_iterable(self.windows(lines))
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
+    """Tokens of a batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
+
+    A tuned number holds for one set of instructions, so CTranslate2 is told to use it, unless the environment names
+    another.
+    """
+    if device == "cuda":
+        return GPU
+    if workers == cores() and (settings := tuned.settings(folder, beam_size)):
+        if settings["isa"]:
+            os.environ.setdefault(cpu.ISA, settings["isa"])  # CTranslate2 reads it when it loads its first model
+        return settings["batch_tokens"]
+    return ONE_CORE if workers == 1 else MANY_CORES

@@ -1,0 +1,37 @@
+"""The fastest settings of a model folder on this machine, which ``measure.tune`` found and left beside the model."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from common import cpu, machine
+from common.errors import UserError
+from common.files import read_json
+from formats import model_folder
+
+Settings = dict[str, Any]  # batch_tokens: int; isa: str or None; source_words_per_second: int
+
+
+def here(beam_size: int) -> str:
+    """The key of this machine and search in the file."""
+    facts = machine.describe()
+    return f"{facts['cpu']}, {facts['isa']}, {len(os.sched_getaffinity(0))} cores, beam {beam_size}"
+
+
+def read(folder: Path) -> dict[str, Settings]:
+    """The settings of every machine that the model was tuned on. Raises UserError for a damaged file."""
+    path = folder / model_folder.TUNED
+    try:
+        return dict(read_json(path)) if path.exists() else {}
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path}: damaged ({error}); delete it, or tune again") from None
+
+
+def settings(folder: Path, beam_size: int = 1) -> Settings:
+    """The settings for this machine; empty where the model was not tuned on it."""
+    return read(folder).get(here(beam_size), {})
+
+
+def isa(folder: Path, beam_size: int = 1) -> str | None:
+    """The instruction set that CTranslate2 is told to use: the environment's, else the tuned one, else the widest."""
+    return os.environ.get(cpu.ISA) or settings(folder, beam_size).get("isa") or cpu.widest()

@@ -1,0 +1,71 @@
+"""N-best lists: source sentences with the hypotheses of teachers for them, and their scores.
+
+On disk a list is a record of two columns: the source, and a JSON list of [text, score], best first. A score is the mean
+log-probability (natural logarithm) per token of the hypothesis, end-of-sentence included; higher is better. As a
+command, this module writes the best hypothesis of every sentence as a line of text.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from common.errors import command
+from common.files import write_text
+from formats import records
+
+
+class Hypothesis(NamedTuple):
+    """A translation in plain text, with its score."""
+
+    text: str
+    score: float
+
+
+class NBestList(NamedTuple):
+    """A source sentence with its hypotheses, best first."""
+
+    source: str
+    hypotheses: list[Hypothesis]
+
+
+def ranked(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Sort hypotheses, best first. Of equal texts only the best stays; empty texts, which translate nothing, go."""
+    best: dict[str, Hypothesis] = {}
+    for hypothesis in sorted(hypotheses, key=lambda hypothesis: -hypothesis.score):
+        if hypothesis.text:
+            best.setdefault(hypothesis.text, hypothesis)
+    return list(best.values())
+
+
+def read(path: Path) -> Iterator[NBestList]:
+    """Yield the lists of a file; scores have four decimals. Raises UserError for a damaged file."""
+    for source, hypotheses in records.read(path):
+        yield NBestList(source, [Hypothesis(*item) for item in json.loads(hypotheses)])
+
+
+def write(path: Path, lists: Iterable[NBestList]) -> tuple[int, str]:
+    """Write a file, whole or not at all; return the number of lists and the checksum of their records."""
+    return records.write(path, map(_record, lists))
+
+
+def _record(n_best_list: NBestList) -> records.Record:
+    hypotheses = [[text, round(score, 4)] for text, score in n_best_list.hypotheses]
+    return n_best_list.source, json.dumps(hypotheses, ensure_ascii=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--input", type=Path, required=True, help="n-best lists, made by distill.translate or .rescore")
+    parser.add_argument(
+        "--output", type=Path, required=True, help="text to write; an empty line for a sentence without a hypothesis"
+    )
+    args = parser.parse_args()
+
+    best = (n_best_list.hypotheses[0].text if n_best_list.hypotheses else "" for n_best_list in read(args.input))
+    write_text(args.output, "".join(f"{text}\n" for text in best))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,23 @@
+"""The questions of the papers, each a module that measures and writes JSON; ``report`` makes the tables and pictures.
+
+Measured in processes of their own (measure.protocol), as records:
+
+- ``ladder``: what each optimisation is worth (Table 5 of WNGT 2020)
+- ``end_to_end``: the toolkit against all optimisations together (Table 6)
+- ``scaling``: workers against threads (Figure 2)
+- ``beam_batch``: beams and sizes of batches (Figure 3 of OpenNMT at WNMT 2018)
+
+Measured as calls in one process (measure.in_process):
+
+- ``components``, ``components_tf``: where the time of CTranslate2 and of OpenNMT-tf goes (Figure 2 of the same)
+- ``map_timing``: vocabulary maps of many knobs (Table 1 of WNMT 2018)
+- ``pipeline_cost``: the pipeline over the bare engine (FastSeq)
+- ``ngram_timing``: n-gram blocking (FastSeq)
+- ``encoder_cache``: one copy of the encoder's cache for a sentence, or one for a beam (FastSeq)
+
+What they measure:
+
+- ``model_variants``: a model without one of its parts
+- ``ngrams``: n-gram blocking in three ways
+- ``shared_attention``: attention with shared and with copied caches
+"""

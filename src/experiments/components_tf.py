@@ -1,0 +1,157 @@
+"""Where OpenNMT-tf's time goes, from TensorFlow's own profiler, in the components of experiments.components.
+
+The profiler records when each operation began and ended, with its place in the model. On one core with one thread the
+operations follow one another, so their times add up; the rest of the whole is TensorFlow between the operations
+(other). Attention is that between decoder and encoder, the last of each decoder layer; the generator is the output
+layer with its softmax; search is everything else inside the loop over the pieces.
+"""
+
+import argparse
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from common.command_line import pick, positive
+from common.errors import UserError, command
+from common.files import write_json
+from decode import engines
+from decode.engines import Batch, Engine, Search
+from decode.pipeline import ONE_CORE
+from experiments.components import COMPONENTS
+from formats.spread import Spread
+from measure import in_process, interleave
+from measure.in_process import Conditions
+from measure.run import pin
+from measure.usage import Usage, watch
+
+ENCODER, DECODER = "self_attention_encoder", "self_attention_decoder"
+ATTENTION = re.compile(rf"({DECODER}_layer(?:_\d+)?)/\w+/multi_head_attention(?:_(\d+))?/")
+OUTPUT = re.compile(rf"while/(?:{DECODER}/dense\w*/|LogSoftmax)")
+EMBEDDINGS = "embedder"
+
+OPERATION = re.compile(r"\w:\w")
+
+Operation = tuple[str, float]  # its place in the model and its name; milliseconds
+
+
+@dataclass
+class Profile(Usage):
+    """shares: of each component in the seconds."""
+
+    shares: dict[str, float] = field(default_factory=dict)
+
+
+def between(names: Iterable[str]) -> dict[str, int]:
+    """The number of the last attention of each decoder layer, the one to the encoder, by the name of the layer."""
+    last: dict[str, int] = {}
+    for match in filter(None, map(ATTENTION.search, names)):
+        last[match[1]] = max(last.get(match[1], 0), int(match[2] or 0))
+    return last
+
+
+def component(name: str, attention: dict[str, int]) -> str:
+    """The component that an operation belongs to; attention: the result of ``between``."""
+    looping = "/while/" in name
+    if OUTPUT.search(name):
+        return "generator"
+    if match := ATTENTION.search(name):
+        return "attention" if int(match[2] or 0) == attention[match[1]] else "decoder"
+    if ENCODER in name or DECODER in name or EMBEDDINGS in name:
+        return "decoder" if looping else "encoder"
+    return "search" if looping else "other"
+
+
+def operations(folder: Path) -> list[Operation]:
+    """The operations in the folder that the profiler wrote. Raises UserError where there are none."""
+    from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace  # inside, as in ``profiled``
+
+    recorded = []
+    for path in folder.rglob("*.xplane.pb"):
+        for plane in XSpace.FromString(path.read_bytes()).planes:
+            names = {key: value.name for key, value in plane.event_metadata.items()}
+            events = (event for line in plane.lines if line.name.startswith("tf_") for event in line.events)
+            # An operation is place/name:Type; other events on these lines contain operations.
+            recorded += [(name, e.duration_ps / 1e9) for e in events if OPERATION.search(name := names[e.metadata_id])]
+    if not recorded:
+        raise UserError("TensorFlow's profiler recorded no operation")
+    return recorded
+
+
+def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
+    """Decode the batches under the profiler."""
+    import tensorflow as tf  # inside: the engine sets its environment before it imports it
+
+    with tempfile.TemporaryDirectory() as folder:
+        with tf.profiler.experimental.Profile(folder), watch([core]) as usage:
+            decode(engine, batches)
+        recorded = operations(Path(folder))
+    attention = between(name for name, _ in recorded)
+    total: Counter[str] = Counter()
+    for name, milliseconds in recorded:
+        total[component(name, attention)] += milliseconds / 1000
+    total["other"] += usage.seconds - sum(total.values())
+    return Profile(**vars(usage), shares={name: total[name] / usage.seconds for name in COMPONENTS})
+
+
+def decode(engine: Engine, batches: list[Batch]) -> None:
+    for batch in batches:
+        engine.translate(batch)
+
+
+def row(model: Path, beam_size: int, conditions: Conditions) -> dict[str, Any]:
+    """The shares of a beam's components under the profiler, and its times without; the two take turns."""
+    engine = engines.load(model, Search(beam_size=beam_size))
+    batches = in_process.in_batches(in_process.pieces(model, conditions), ONE_CORE)
+    engine.translate(batches[0])  # warm-up
+    usages = interleave.timed(
+        {
+            "profiled": lambda _: profiled(engine, batches, conditions.core),
+            "bare": in_process.watched(lambda: decode(engine, batches), [conditions.core]),
+        },
+        conditions,
+        f"beam {beam_size}",
+    )
+    profiles, bare = usages["profiled"], usages["bare"]
+    costs = [profile.seconds / usage.seconds - 1 for profile, usage in zip(profiles, bare, strict=True)]
+    description = engines.describe(model)
+    return {
+        "engine": engine.name,
+        "engine_label": engine.label,
+        "engine_version": engine.version,
+        "how": "profiler",
+        **{name: description.get(name) for name in ("system", "shape")},
+        "compute_type": engine.effective_compute_type,
+        "beam_size": beam_size,
+        "vocabulary_map": False,
+        **in_process.cpu_seconds(bare),
+        "others": in_process.others([*profiles, *bare]),
+        "profiler_costs": Spread.of(costs).middle,
+        "shares": {
+            name: Spread.of(profile.shares[name] for profile in profiles).fields("share") for name in COMPONENTS
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of OpenNMT-tf, a Transformer")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions = pick(Conditions, args)
+
+    if engines.describe(args.model)["engine"] != "opennmt-tf":
+        raise UserError(f"{args.model}: not a model folder of OpenNMT-tf")
+    pin([args.core])
+    shared = in_process.shared_fields(conditions)
+    shared |= {"sentences": len(in_process.pieces(args.model, conditions)), "batch_tokens": ONE_CORE}
+    rows = [row(args.model, beam, conditions) for beam in args.beam_sizes]
+    write_json(args.output, {**shared, "rows": rows})
+
+
+if __name__ == "__main__":
+    command(main)

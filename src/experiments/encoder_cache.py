@@ -1,0 +1,194 @@
+"""The encoder's cache with one copy per sentence or per beam: memory and time (FastSeq, sections 4.1.2 and 5.2).
+
+CTranslate2 keeps one copy: its decoder does not replicate the projected keys and values of the encoder, and multiplies
+the queries of all beams of a sentence with them in one product (TransformerDecoder::replicate_state and split_heads
+of CTranslate2). Memory must agree: the resident set that decoding adds, beam by beam, each in a process of its own, is
+compared with the size of copies. Where copies alone would need more than all that was added, there are none; with few
+beams the peak is the encoder's, and says nothing. The map leaves FEW candidates, so that scores need no room.
+
+The engine cannot tell what copies would cost in time, as it has none. NumPy does, for one layer, with the same products
+on the same numbers (experiments.shared_attention), after a check that the results are equal.
+"""
+
+import argparse
+import functools
+import itertools
+import multiprocessing
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy loads: it would give threads to the large products only
+
+import ctranslate2
+import numpy as np
+
+from common.command_line import pick, positive
+from common.errors import UserError, command
+from common.files import write_json
+from decode.engines import Batch
+from experiments import model_variants
+from experiments.components import few_candidates
+from experiments.shared_attention import copied, copies, reordered, shared
+from formats import ctranslate2_model, loading
+from formats.decoding import compute_type
+from formats.spread import Spread
+from measure import in_process, interleave
+from measure.in_process import Conditions
+from measure.run import pin
+from measure.usage import Usage, forget_peak, peak_rss_bytes, watch
+
+BEAMS = (1, 2, 4, 8, 16, 32)
+SENTENCES, PIECES, STEPS = 64, 200, 8  # of the engine's batch: long input, short output
+LENGTHS, BATCH = (32, 128, 512), 8  # pieces and sentences, of the products in NumPy
+HEADS = 4
+FLOAT = 4  # bytes; activations are float32 whatever the type of the weights
+TOLERANCE = 1e-4
+CALLS = 3  # steps in a run
+
+
+class Case(NamedTuple):
+    way: str  # one of WAYS
+    beam_size: int
+    length: int  # pieces of the source
+
+
+@dataclass
+class Decoding(Usage):
+    """added_bytes: what decoding added to the resident set of the loaded model."""
+
+    added_bytes: int = 0
+
+
+# The engine
+
+
+def batch_of(sentences: Batch, count: int, length: int) -> Batch:
+    """``count`` sentences of ``length`` pieces each, filled with the pieces of the text."""
+    pieces = itertools.cycle(piece for sentence in sentences for piece in sentence)
+    return [list(itertools.islice(pieces, length)) for _ in range(count)]
+
+
+def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> Decoding:
+    """Load the model in this process, which must be a new one, and decode a batch."""
+    pin([core])
+    translator = loading.translator(Path(folder), device="cpu", compute_type=kind, intra_threads=1)
+    options = {"min_decoding_length": STEPS, "max_decoding_length": STEPS, "beam_size": beam_size, "use_vmap": True}
+    translator.translate_batch([batch[0][:1]], **options)
+    forget_peak()
+    loaded = peak_rss_bytes()
+    with watch([core]) as usage:
+        translator.translate_batch(batch, **options)
+    return Decoding(**vars(usage), added_bytes=peak_rss_bytes() - loaded)
+
+
+def in_new_process(*arguments: Any) -> Decoding:
+    """``decoded`` in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(decoded, arguments)
+
+
+def engine(
+    model: Path, beam_sizes: list[int], length: int, layers: int, units: int, conditions: Conditions
+) -> list[dict[str, Any]]:
+    """A row for each beam, with sources of ``length`` pieces. layers, units: of the decoder."""
+    kind = compute_type(in_process.of_ctranslate2(model)["quantization"])
+    batch = batch_of(in_process.pieces(model, conditions), SENTENCES, length)
+    one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
+    with tempfile.TemporaryDirectory() as scratch:
+        few_candidates(model, vmap := Path(scratch) / "vmap.txt")
+        with model_variants.folder(model, vmap=vmap) as folder:
+            ways = {
+                beam: lambda _, beam=beam: in_new_process(str(folder), kind, batch, beam, conditions.core)
+                for beam in beam_sizes
+            }
+            decodings = interleave.timed(ways, conditions, "engine")
+    return [
+        {"beam_size": beam, "length": length, "sentences": SENTENCES, "steps": STEPS}
+        | in_process.cpu_seconds(runs)
+        | Spread.of(decoding.added_bytes for decoding in runs).fields("added_bytes")
+        | {"cache_bytes": one_copy, "copies_bytes": one_copy * (beam - 1)}
+        for beam, runs in decodings.items()
+    ]
+
+
+# The products in NumPy
+
+
+class Step:
+    """Random queries, keys and values of one layer, and a step of attention in each of WAYS."""
+
+    def __init__(self, beam_size: int, length: int, units: int):
+        generator = np.random.default_rng(1)
+        shape = (BATCH, HEADS, length, units // HEADS)
+        self.keys, self.values = (generator.standard_normal(shape, np.float32) for _ in range(2))
+        self.queries = generator.standard_normal((BATCH, HEADS, beam_size, units // HEADS), np.float32)
+        self.beam_keys, self.beam_values = (copies(cache, beam_size) for cache in (self.keys, self.values))
+        within = generator.integers(beam_size, size=(BATCH, beam_size))  # a beam continues one of its own sentence
+        self.origins = (np.arange(BATCH)[:, None] * beam_size + within).ravel()
+
+    def run(self, way: str) -> np.ndarray:
+        """The contexts; ``reordered`` replaces the copies of the cache by those of the next step."""
+        if way == "shared":
+            return shared(self.queries, self.keys, self.values)
+        if way == "copied":
+            return copied(self.queries, self.beam_keys, self.beam_values)
+        contexts, self.beam_keys, self.beam_values = reordered(
+            self.queries, self.beam_keys, self.beam_values, self.origins
+        )
+        return contexts
+
+    def cache_bytes(self, way: str) -> int:
+        return 2 * (self.keys if way == "shared" else self.beam_keys).nbytes
+
+
+WAYS = ("shared", "copied", "reordered")
+
+
+def repeat(step: Step, way: str) -> None:
+    for _ in range(CALLS):
+        step.run(way)
+
+
+def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions: Conditions) -> list[dict[str, Any]]:
+    """A row for each way, beam and length. Raises UserError where the ways have different results."""
+    rows = []
+    for beam, length in itertools.product(beam_sizes, lengths):
+        step = Step(beam, length, units)
+        first, *others = [step.run(way) for way in WAYS]
+        if any(abs(other - first).max() > TOLERANCE for other in others):
+            raise UserError(f"beam {beam}, {length} pieces: attention differs between one copy and many")
+        jobs = {way: functools.partial(repeat, step, way) for way in WAYS}
+        usages = in_process.timed(jobs, conditions, [conditions.core], f"beam {beam}, {length} pieces")
+        for way, runs in usages.items():
+            row = Case(way, beam, length)._asdict() | {"cache_bytes": step.cache_bytes(way)}
+            row |= Spread.of(usage.cpu_seconds / CALLS for usage in runs).fields("step_seconds")
+            row |= {"others": in_process.others([*runs, *usages["shared"]])}
+            rows.append(row | in_process.ratio("times_shared", runs, usages["shared"]))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2, a Transformer")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
+    parser.add_argument("--pieces", type=positive, default=PIECES, help="of each source of the engine's batch")
+    parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces, of the products in NumPy")
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions = pick(Conditions, args)
+
+    pin([args.core])
+    result = in_process.shared_fields(conditions) | {"model": in_process.of_ctranslate2(args.model)}
+    layers, units = model_variants.decoder_layers(ctranslate2_model.read(args.model))
+    result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
+    result |= {"engine_version": ctranslate2.__version__}
+    result |= {"engine": engine(args.model, args.beam_sizes, args.pieces, layers, units, conditions)}
+    result |= {"reckoning": reckoning(args.beam_sizes, args.lengths, units, conditions)}
+    write_json(args.output, result)
+
+
+if __name__ == "__main__":
+    command(main)

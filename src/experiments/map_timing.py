@@ -1,0 +1,233 @@
+"""The cost and the gain of vocabulary maps: one model decoded with many maps, in batches of several sizes.
+
+All run on one core, greedily, and take turns; only decoding is timed, without loading and tokenization. In its first
+run each way reads the number of candidates of some batches back from the engine. It must be that of the map, which
+shows that the map is really used. ``--steps`` decodes a fixed number of pieces per sentence, whatever the model says,
+and adds a map that lets nothing through: the time that is then left is spent outside the output layer.
+"""
+
+import argparse
+import functools
+import tempfile
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ctranslate2
+import numpy as np
+
+from common import machine
+from common.command_line import pick, positive
+from common.errors import UserError, command
+from common.files import write_json, write_text
+from decode import engines
+from decode.engines import Batch
+from decode.engines.ctranslate2 import CTranslate2
+from decode.pipeline import batches
+from decode.tokenizer import Tokenizer
+from experiments import model_variants
+from formats import records
+from formats.decoding import compute_type, longest_output
+from formats.loading import translator
+from formats.spread import Spread
+from formats.test_sets import sources
+from formats.vocabulary_map import VocabularyMap
+from measure import in_process, interleave
+from measure.in_process import Conditions
+from measure.run import pin
+from measure.score import TestSet, p_value
+from measure.usage import Usage, watch
+
+WHOLE = "whole"  # the vocabulary, without a map
+NOTHING = "nothing"  # a map that allows <unk>, <s> and </s> only
+SAMPLES = 1000  # of the bootstrap
+COUNTED = 50  # batches whose candidates are read back from the engine
+
+
+class Way(NamedTuple):
+    """A map, None for the whole vocabulary, and the pieces of a batch, 1 for batches of one sentence."""
+
+    name: str
+    map: Path | None
+    batch_tokens: int
+
+    @property
+    def whole(self) -> "Way":
+        """The whole vocabulary in batches of the same size."""
+        return Way(WHOLE, None, self.batch_tokens)
+
+
+def with_map(folder: Path, path: Path | None) -> AbstractContextManager[Path]:
+    """A temporary model folder with this map in place of its own; without a map if None."""
+    return model_variants.linked(folder, {CTranslate2.map_file: path})
+
+
+class Timing:
+    """Decodes a test set in one way after the other.
+
+    sources: its sentences in pieces. candidates: mean number of pieces that the output layer scores in a batch.
+    outputs: the translations. steps: pieces decoded for each sentence, as many as the model says if None.
+    """
+
+    def __init__(self, model: Path, sources: list[str], core: int, steps: int | None):
+        self.description = engines.describe(model)
+        if self.description["engine"] != "ctranslate2":
+            raise UserError(f"{model}: is for {self.description['engine']}; vocabulary maps are CTranslate2's")
+        translator(model)  # names a damaged file in this folder, not in the folder of links
+        self.tokenizer = Tokenizer(model)
+        self.sources = [self.tokenizer.encode(source) for source in sources]
+        self._model, self._core, self._steps = model, core, steps
+        # A map may be large: keep only what the test set looks up, and only one, as all sizes of batches follow it.
+        self._load = functools.lru_cache(1)(functools.partial(VocabularyMap.load, sources=self.sources))
+        self.candidates: dict[Way, float] = {}
+        self.outputs: dict[Way, list[str]] = {}
+
+    def run(self, way: Way, number: int) -> Usage:
+        """Decode the test set once. Raises UserError where the engine does not use the map as we read it."""
+        cut = in_process.in_batches(self.sources, way.batch_tokens)
+        with with_map(self._model, way.map) as folder:
+            kind = compute_type(self.description["quantization"])
+            model = translator(folder, compute_type=kind, intra_threads=1)
+            options = self._options(way)
+            model.translate_batch(cut[0], **options)  # warm-up
+            if number == 1:
+                self.candidates[way] = self._count(model, way, cut)
+            with watch([self._core]) as usage:
+                decoded = [[result.hypotheses[0] for result in model.translate_batch(b, **options)] for b in cut]
+        self._keep(way, decoded)
+        return usage
+
+    def _options(self, way: Way) -> dict[str, Any]:
+        most = self._steps or longest_output(self.description)
+        lengths = {"max_decoding_length": most, "min_decoding_length": self._steps or 0}
+        return {"beam_size": 1, "max_input_length": 0, "use_vmap": way.map is not None, **lengths}
+
+    def _count(self, model: ctranslate2.Translator, way: Way, cut: list[Batch]) -> float:
+        """Mean candidates of a batch; those of the first batches are compared with the engine's."""
+        options = self._options(way) | {"max_decoding_length": 1, "min_decoding_length": 0, "return_logits_vocab": True}
+        in_engine = [np.array(model.translate_batch(batch, **options)[0].logits[0][0]).size for batch in cut[:COUNTED]]
+        if way.map is None:
+            return float(np.mean(in_engine))
+        vocabulary_map = self._load(way.map)
+        in_map = [len(vocabulary_map.candidates(batch)) for batch in cut]
+        for number, (theirs, ours) in enumerate(zip(in_engine, in_map, strict=False), 1):
+            if theirs != ours:
+                raise UserError(
+                    f"{way.map}: CTranslate2 has {theirs:,} candidates in batch {number}, the map {ours:,}; it does not"
+                    " use this map as it is written, make it again"
+                )
+        return float(np.mean(in_map))
+
+    def _keep(self, way: Way, decoded: list[Batch]) -> None:
+        """Put the translations in the order of the test set. Raises UserError where they differ from an earlier run."""
+        outputs = [""] * len(self.sources)
+        for places, batch in zip(batches(self.sources, way.batch_tokens), decoded, strict=True):
+            for place, pieces in zip(places, batch, strict=True):
+                outputs[place] = self.tokenizer.decode(pieces)
+        if self.outputs.setdefault(way, outputs) != outputs:
+            raise UserError(f"{way.name}, batches of {way.batch_tokens}: not the same translation in every run")
+
+
+Runs = dict[Way, list[Usage]]
+
+
+def times(way: Way, runs: Runs, candidates: float) -> dict[str, Any]:
+    """The times of one way, and how many times faster than the whole vocabulary it is, run by run."""
+    return {
+        "map": way.name,
+        "batch_tokens": way.batch_tokens,
+        "candidates": candidates,
+        **in_process.seconds(runs[way]),
+        **in_process.ratio("times_faster", runs[way.whole], runs[way], "seconds"),
+        "others": in_process.others([*runs[way], *runs[way.whole]]),
+    }
+
+
+def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float]:
+    """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's.
+
+    nothing: the way without an output layer. Raises UserError where a run took no longer than that one: the time of the
+    output layer is then noise.
+    """
+    seconds, whole, rest = (np.array([usage.seconds for usage in runs[w]]) for w in (way, way.whole, nothing))
+    if (np.minimum(seconds, whole) <= rest).any():
+        raise UserError(
+            f"batches of {way.batch_tokens}: with {way.name} or the whole vocabulary, a run took no longer than without"
+            " the output layer, whose time is therefore not known; decode more sentences or steps, on a quiet machine"
+        )
+    share, times_faster = (seconds - rest) / seconds, (whole - rest) / (seconds - rest)
+    fields = Spread.of(share.tolist()).fields("output_layer_share")
+    return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster")
+
+
+def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, Any]:
+    """BLEU of one way, and its difference to the whole vocabulary with the paired bootstrap."""
+    scored = []
+    with tempfile.TemporaryDirectory() as folder:
+        for outputs in (timing.outputs[way], timing.outputs[way.whole]):
+            write_text(path := Path(folder) / "outputs", "".join(f"{output}\n" for output in outputs))
+            scored.append(test_set.score(path))
+    (own, resamples), (whole, whole_resamples) = scored
+    difference = own["bleu"] - whole["bleu"]
+    p = p_value(resamples, whole_resamples, difference)
+    return {"bleu": own["bleu"], "bleu_signature": own["bleu_signature"], "bleu_delta": difference, "bleu_p": p}
+
+
+def measured(
+    timing: Timing,
+    maps: list[Path],
+    batch_tokens: list[int],
+    steps: int | None,
+    repeats: interleave.Repeats,
+    test_set: TestSet | None,
+) -> list[dict[str, Any]]:
+    """Time every map in every size of batches, in turn; a row for each, with BLEU where there is a test set."""
+    if len({path.stem for path in maps}) < len(maps):
+        raise UserError("--maps has two files of one name; the name of a file stands for its map")
+    with tempfile.TemporaryDirectory() as folder:
+        write_text(nothing := Path(folder) / NOTHING, "\t\n")
+        named = {WHOLE: None, **({NOTHING: nothing} if steps else {}), **{path.stem: path for path in maps}}
+        ways = [Way(name, path, tokens) for name, path in named.items() for tokens in batch_tokens]
+        runs = interleave.timed({way: functools.partial(timing.run, way) for way in ways}, repeats, "timing")
+    rows = []
+    for way in ways:
+        row = times(way, runs, timing.candidates[way])
+        if steps and way.name != NOTHING:
+            row |= output_layer(way, runs, Way(NOTHING, nothing, way.batch_tokens))
+        rows.append(row | (scores(timing, way, test_set) if test_set else {}))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--model", type=Path, required=True, help="model folder of CTranslate2; its own map is not used"
+    )
+    parser.add_argument("--maps", type=Path, nargs="+", required=True, help="each is named after its file")
+    parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument(
+        "--batch-tokens", type=positive, nargs="+", default=[1, 32, 512], help="1 is one sentence per batch"
+    )
+    parser.add_argument("--steps", type=positive, help="pieces to decode for each sentence; no BLEU then")
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions = pick(Conditions, args)
+
+    pin([args.core])
+    load = machine.load_average()
+    timing = Timing(args.model, sources(args.test_set)[: args.sentences], args.core, args.steps)
+    test_set = None if args.steps or args.sentences else TestSet(args.test_set, args.target_language, SAMPLES)
+    shared = {
+        "model": timing.description,
+        "test_set": records.name(args.test_set),
+        "sentences": len(timing.sources),
+        **{name: getattr(args, name) for name in ("steps", "runs", "core", "noise")},
+        "load_average": load,
+        **machine.describe(),
+    }
+    rows = measured(timing, args.maps, args.batch_tokens, args.steps, conditions, test_set)
+    write_json(args.output, {**shared, "rows": rows})
+
+
+if __name__ == "__main__":
+    command(main)

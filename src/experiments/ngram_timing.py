@@ -1,0 +1,139 @@
+"""N-gram blocking: the time of three algorithms for a step, and its cost in CTranslate2 (FastSeq, Table 3).
+
+As in the paper: batches of 32 sentences, no trigram twice. The algorithms (experiments.ngrams) work on random
+hypotheses of few different pieces, so that trigrams repeat, and must ban the same pieces. The engine decodes with its
+own no_repeat_ngram_size and without, to the same number of pieces; the difference is its whole cost, the scan in C++
+and the writing of the scores. Both are measured over beams and lengths, on one core, in CPU seconds.
+"""
+
+import argparse
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ctranslate2
+import numpy as np
+
+from common.command_line import pick, positive
+from common.errors import UserError, command
+from common.files import write_json
+from decode.engines import Batch
+from experiments.ngrams import ALGORITHMS, Scores, Sequences
+from formats import loading
+from formats.decoding import compute_type
+from formats.experiments import DIFFERENT, VOCABULARY
+from formats.spread import Spread
+from measure import in_process
+from measure.in_process import Conditions
+from measure.run import pin
+
+SENTENCES, N = 32, 3  # FastSeq, section 2.2
+BEAMS, LENGTHS = (1, 4), (32, 128, 256)
+CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a run, each one step of a search
+
+
+class Case(NamedTuple):
+    way: str  # an algorithm, or the engine with blocking "on" or "off"
+    beam_size: int
+    length: int  # pieces of each hypothesis
+
+
+def hypotheses(beam_size: int, length: int) -> Sequences:
+    """Random pieces, int32 (sentences x beam, length)."""
+    return np.random.default_rng(1).integers(DIFFERENT, size=(SENTENCES * beam_size, length), dtype=np.int32)
+
+
+def banned(name: str, sequences: Sequences) -> np.ndarray:
+    """bool (sentences x beam, vocabulary), by one algorithm."""
+    scores = np.zeros((len(sequences), VOCABULARY), np.float32)
+    ALGORITHMS[name](sequences, scores, N)
+    return np.isneginf(scores)
+
+
+def check(beam_size: int, length: int) -> int:
+    """How many pieces are banned. Raises UserError where two algorithms do not ban the same ones."""
+    sequences = hypotheses(beam_size, length)
+    first, *others = [banned(name, sequences) for name in ALGORITHMS]
+    if not all((other == first).all() for other in others):
+        raise UserError(f"beam {beam_size}, {length} pieces: the algorithms do not ban the same pieces")
+    return int(first.sum())
+
+
+def steps(name: str, sequences: Sequences, scores: Scores) -> None:
+    for _ in range(CALLS[name]):
+        ALGORITHMS[name](sequences, scores, N)
+
+
+def job(case: Case) -> Callable[[], None]:
+    """The calls of a run of an algorithm, with hypotheses and scores made before the clock runs."""
+    sequences = hypotheses(case.beam_size, case.length)
+    scores = np.zeros((len(sequences), VOCABULARY), np.float32)
+    return functools.partial(steps, case.way, sequences, scores)
+
+
+def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[dict[str, Any]]:
+    """A row for each beam, length and algorithm."""
+    cases = [Case(name, beam, length) for beam in beam_sizes for length in lengths for name in ALGORITHMS]
+    jobs = {case: job(case) for case in cases}
+    usages = in_process.timed(jobs, conditions, [conditions.core], "algorithms")
+    steps = {case: [usage.cpu_seconds / CALLS[case.way] for usage in runs] for case, runs in usages.items()}
+    rows = []
+    for case, seconds in steps.items():
+        scan = steps[case._replace(way="scan")]
+        row = case._asdict() | {"banned": check(case.beam_size, case.length)}
+        row |= Spread.of(seconds).fields("step_seconds")
+        row |= Spread.of(slow / fast for slow, fast in zip(scan, seconds, strict=True)).fields("times_scan")
+        rows.append(row | {"others": in_process.others(usages[case])})
+    return rows
+
+
+def decode(translator: ctranslate2.Translator, batch: Batch, case: Case) -> None:
+    translator.translate_batch(
+        batch,
+        beam_size=case.beam_size,
+        no_repeat_ngram_size=N if case.way == "on" else 0,
+        min_decoding_length=case.length,
+        max_decoding_length=case.length,
+    )
+
+
+def engine(model: Path, beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[dict[str, Any]]:
+    """A row for each beam and length: with and without blocking, and the extra seconds of a step."""
+    kind = compute_type(in_process.of_ctranslate2(model)["quantization"])
+    translator = loading.translator(model, device="cpu", compute_type=kind, intra_threads=1)
+    batch = in_process.pieces(model, conditions)[:SENTENCES]
+    cases = [Case(way, beam, length) for beam in beam_sizes for length in lengths for way in ("off", "on")]
+    jobs = {case: functools.partial(decode, translator, batch, case) for case in cases}
+    usages = in_process.timed(jobs, conditions, [conditions.core], "engine")
+    rows = []
+    for case in cases[1::2]:
+        off, on = usages[case._replace(way="off")], usages[case]
+        extra = [(slow.cpu_seconds - fast.cpu_seconds) / case.length for slow, fast in zip(on, off, strict=True)]
+        row = {"beam_size": case.beam_size, "length": case.length, "sentences": len(batch)}
+        row |= {"others": in_process.others([*off, *on])}
+        row |= Spread.of(usage.cpu_seconds for usage in off).fields("off_seconds")
+        row |= Spread.of(usage.cpu_seconds for usage in on).fields("on_seconds")
+        rows.append(row | in_process.ratio("times_off", on, off) | Spread.of(extra).fields("extra_step_seconds"))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
+    parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces of a hypothesis")
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions = pick(Conditions, args)
+
+    pin([args.core])
+    result = in_process.shared_fields(conditions) | {"n": N, "sentences": SENTENCES}
+    result |= {"model": in_process.of_ctranslate2(args.model), "engine_version": ctranslate2.__version__}
+    result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions)}
+    result |= {"engine": engine(args.model, args.beam_sizes, args.lengths, conditions)}
+    write_json(args.output, result)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,96 @@
+"""The cost of the pipeline over the bare engine, with and without overlapping stages (FastSeq, section 4.3).
+
+Three ways to the same translations: the engine alone, on batches of pieces cut before the clock runs, without reading,
+tokenizing or joining text; the pipeline with each stage waiting for the one before; the pipeline with overlapping
+stages. With a core to spare, the overlapping pipeline should cost nothing. On a single core no overlap can hide the
+time of tokenization, so the difference is the work outside the engine.
+"""
+
+import argparse
+import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from common.command_line import pick, positive
+from common.errors import UserError, command
+from common.files import write_json
+from decode import engines
+from decode.engines import Batch, Engine, Search
+from decode.pipeline import MANY_CORES, ONE_CORE, Pipeline
+from decode.tokenizer import Tokenizer
+from formats.test_sets import sources
+from measure import in_process
+from measure.in_process import Conditions
+from measure.run import pin
+
+LINES = 40_000
+ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"
+
+
+def agree(engine: Engine, prepared: list[Batch], pipelines: dict[str, Pipeline], lines: list[str]) -> None:
+    """Raises UserError where the ways do not yield the same pieces and lines."""
+    synchronous, asynchronous = (
+        [line for window in pipelines[way].windows(lines) for line in window] for way in (SYNCHRONOUS, ASYNCHRONOUS)
+    )
+    pieces = sum(len(output) for batch in prepared for output in engine.translate(batch))
+    if synchronous != asynchronous or any(
+        pipeline.counts["target_tokens"] != pieces for pipeline in pipelines.values()
+    ):
+        raise UserError("the pipeline's translations are not those of the engine, so their times cannot be compared")
+
+
+def compared(
+    model: Path, lines: list[str], cores: list[int], workers: int, conditions: Conditions
+) -> list[dict[str, Any]]:
+    """A row for each way, with so many workers on these cores."""
+    pin(cores)  # before the engine starts its threads
+    engine, tokenizer = engines.load(model, Search(workers=workers)), Tokenizer(model)
+    batch_tokens = ONE_CORE if workers == 1 else MANY_CORES
+    pipelines = {
+        way: Pipeline(tokenizer, engine.translate, batch_tokens, workers, overlap=way == ASYNCHRONOUS)
+        for way in (SYNCHRONOUS, ASYNCHRONOUS)
+    }
+    prepared = [*pipelines[SYNCHRONOUS].cut(lines)]
+    agree(engine, prepared, pipelines, lines)
+    with ThreadPoolExecutor(workers) as pool:
+        calls = {ENGINE: lambda: list(pool.map(engine.translate, prepared))}
+        calls |= {way: lambda pipeline=pipeline: list(pipeline.windows(lines)) for way, pipeline in pipelines.items()}
+        usages = in_process.timed(calls, conditions, cores, f"{workers} workers on {len(cores)} cores")
+    words = sum(len(line.split()) for line in lines)
+    setting = {"workers": workers, "cores": cores, "batch_tokens": batch_tokens}
+    return [
+        setting
+        | {"way": way, "source_words": words, **in_process.seconds(runs)}
+        | {"source_words_per_second": words / in_process.seconds(runs)["seconds"]}
+        | in_process.ratio("times_engine", runs, usages[ENGINE], "seconds")
+        for way, runs in usages.items()
+    ]
+
+
+def settings(cores: list[int]) -> list[tuple[list[int], int]]:
+    """Cores and workers: one worker on one core; on larger machines also one on two cores, and one on every core."""
+    on_several = [(cores[:2], 1), (cores, len(cores))] if len(cores) > 1 else []
+    return [(cores[:1], 1), *on_several]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--lines", type=positive, default=LINES, help="of the test set, repeated as needed")
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions = pick(Conditions, args)
+
+    description = engines.describe(args.model)
+    lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
+    cores = sorted(os.sched_getaffinity(0))
+    cores.sort(key=lambda core: core != args.core)  # --core first
+    shared = in_process.shared_fields(conditions) | {"lines": len(lines), "model": description}
+    rows = [row for used, workers in settings(cores) for row in compared(args.model, lines, used, workers, conditions)]
+    write_json(args.output, {**shared, "rows": rows})
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,59 @@
+"""Figure 2 of WNGT 2020: more workers over the file against more threads inside the batch, in time and memory.
+
+With n cores, n workers decode a batch each on one thread, or one worker decodes each batch on n threads; memory holds
+the weights once in both cases. n doubles from one core to all of them. Each way is measured with the same sizes of
+batches, and its best size is compared: a size that is slow on one core would flatter the workers.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from common import machine
+from common.command_line import pick
+from common.errors import command
+from decode import engines
+from experiments.ladder import BATCHES
+from formats import measurement
+from formats.comparison import fastest
+from formats.selection import of_test_set
+from measure import protocol
+from measure.configuration import Conditions, Configuration
+
+
+def counts(cores: int) -> list[int]:
+    """The numbers of cores to measure on: powers of two, and all."""
+    return sorted({min(2**power, cores) for power in range(cores.bit_length() + 1)})
+
+
+def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]:
+    """The configurations of each way by the tokens of a batch; on one core both ways are one.
+
+    common: fields of all configurations.
+    """
+    cores, vocabulary_map = machine.cores(), engines.describe(model)["vocabulary_map"]
+    ways = []
+    for count in counts(len(cores)):
+        shared = {**common, "cores": cores[:count], "vocabulary_map": vocabulary_map}
+        for way in ("workers", "threads") if count > 1 else ("workers",):
+            base = Configuration(model, **{way: count}, **shared)
+            ways.append({n: replace(base, batch_tokens=n, label=f"{count}-{way}.{n}-tokens") for n in BATCHES})
+    return ways
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
+    protocol.speed_options(parser)
+    args = parser.parse_args()
+
+    ways = configurations(args.model, **protocol.text(args.model, args.sentences))
+    todo = [configuration for by_tokens in ways for configuration in by_tokens.values()]
+    timed = of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0])
+    records = dict(zip(todo, timed, strict=True))
+    measurement.write(args.output, (fastest({n: records[c] for n, c in by_tokens.items()}) for by_tokens in ways))
+
+
+if __name__ == "__main__":
+    command(main)

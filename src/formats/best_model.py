@@ -1,0 +1,53 @@
+"""The best model of a study, chosen on the dev set, and what the test set says of it."""
+
+from formats.comparison import loss
+from formats.measurement import Measurement
+from formats.selection import drawn, of_test_set, test_sets
+from formats.wording import title
+
+STUDENTS = ("student", "control")  # the roles of what a configuration calls students
+TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose for its speed
+# Decided without the test sets. By this rule no other student is faster with the same dev BLEU or more.
+RULE = (
+    f"the fastest student configuration that loses at most {TOLERANCE} BLEU on the dev set against the best one there"
+)
+
+
+def candidates(records: list[Measurement]) -> list[Measurement]:
+    """Records of students on the timed test set whose configurations decoded the dev set, too."""
+    timed = of_test_set(records, test_sets(records)[0])
+    return drawn([record for record in timed if record.role in STUDENTS and record.dev_bleu is not None])
+
+
+def best(records: list[Measurement]) -> Measurement | None:
+    """The student configuration that RULE chooses; ``without_best`` tells why there is none."""
+    students = candidates(records)
+    least = max((record.dev_bleu for record in students), default=0.0) - TOLERANCE
+    good = [record for record in students if record.dev_bleu >= least]
+    return max(good, key=lambda record: (record.source_words_per_second, record.dev_bleu), default=None)
+
+
+def without_best(records: list[Measurement]) -> str:
+    """Why a study has no best model."""
+    if not any(record.role in STUDENTS for record in records):
+        return "no student was measured, and the best model is a student"
+    return (
+        "no record of a student has its BLEU on the dev set (recurrent ones are not decoded there); run the study again"
+    )
+
+
+def beating(records: list[Measurement], record: Measurement) -> list[Measurement]:
+    """The student configurations that are faster than this one, and no worse on the test set itself."""
+    rivals = (other for other in candidates(records) if other.bleu >= record.bleu)
+    return [other for other in rivals if other.source_words_per_second > record.source_words_per_second]
+
+
+def verdict(records: list[Measurement], record: Measurement) -> str:
+    """What the timed test set says of the best model, in a sentence."""
+    scores = f"{record.dev_bleu:.2f} BLEU on {record.dev_set}, {record.bleu:.2f} on {record.test_set}"
+    if (lost := loss(of_test_set(records, record.test_set), record)) is not None:
+        scores += f" ({lost:z.2f} below the best search of the same weights)"
+    if not (rivals := beating(records, record)):
+        return f"{scores}, where no faster student has as much."
+    names = ", ".join(f"{title(other)} ({other.bleu:.2f})" for other in rivals)
+    return f"{scores}, where faster students have as much or more: {names}. The two sets disagree."

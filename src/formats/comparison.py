@@ -1,0 +1,53 @@
+"""Compare measurements: lost quality, gained speed."""
+
+from dataclasses import replace
+
+from formats.measurement import Measurement
+from formats.selection import baseline, matching
+from formats.spread import Spread
+
+UNKNOWN = "what sets their trainings apart was not recorded"
+
+
+def best_search(records: list[Measurement], system: str) -> Measurement | None:
+    """The result of a system in float32 without a map that has the highest BLEU, of any engine and beam.
+
+    What a faster configuration of the same weights loses is measured against this search, not against a weaker one.
+    ``records`` are of one test set.
+    """
+    exact = matching(records, system=system, compute_type="float32", vocabulary_map=False)
+    return max((record for record in exact if record.bleu is not None), key=lambda record: record.bleu, default=None)
+
+
+def loss(records: list[Measurement], record: Measurement) -> float | None:
+    """BLEU below the best search of the same weights, negative above it. ``records`` are of the same test set."""
+    reference = best_search(records, record.system)
+    return None if reference is None or record.bleu is None else reference.bleu - record.bleu
+
+
+def speed_up(records: list[Measurement], record: Measurement) -> float | None:
+    """Source words per second as a multiple of those of the system's own baseline on the same test set."""
+    base = baseline(records, record.system)
+    return record.source_words_per_second / base.source_words_per_second if base else None
+
+
+def times_faster(record: Measurement, other: Measurement, seconds: str = "text_seconds") -> Spread:
+    """How many times faster a record is than another one: run k against run k, which were made in turn.
+
+    seconds: the field that is compared. ``measured_at`` shows where runs of an earlier measurement were used again.
+    """
+    runs = zip(getattr(record, f"{seconds}_runs"), getattr(other, f"{seconds}_runs"), strict=True)
+    return Spread.of(reference / own for own, reference in runs)
+
+
+def fastest(by_tokens: dict[int, Measurement]) -> Measurement:
+    """Of records by tokens of a batch the one with most target tokens a second; its ``tried`` has the rates of all."""
+    rates = {tokens: record.target_tokens / record.text_seconds for tokens, record in by_tokens.items()}
+    record = by_tokens[max(rates, key=lambda tokens: rates[tokens])]
+    return replace(record, tried={str(tokens): rate for tokens, rate in rates.items()})
+
+
+def controls(records: list[Measurement]) -> dict[str, tuple[str, str]]:
+    """For each student that has a control the name of the control, and what sets the two trainings apart."""
+    compared = (record for record in records if record.control)
+    return {record.system: (record.control, record.control_difference or UNKNOWN) for record in compared}

@@ -1,0 +1,40 @@
+"""What a translation costs: core-seconds, and USD where the kind of machine has a listed price.
+
+    core-seconds per million words = seconds from text to text * virtual cores * 10^6 / words
+    USD per million words          = core-seconds / 3600 * USD an hour / virtual cores of the priced machine
+
+A word is a whitespace token of the source. All cores that a run was pinned to count, busy or not. Core-seconds of
+different CPUs are different things, so the CPU belongs beside them.
+"""
+
+from typing import Any
+
+from formats.prices import Price, fits, source
+
+SECONDS_PER_HOUR = 3600
+NO_PRICE = "none, as the study names no machine whose price is listed"
+
+
+def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str) -> dict[str, Any]:
+    """The fields of a measurement record; price: where the USD come from, or why there are none.
+
+    price: of the machine the study says it runs on. There are no USD if that one has another CPU.
+    """
+    core_seconds = seconds * cores * 1e6 / words
+    priced = price is not None and fits(price, cpu)
+    return {
+        "core_seconds_per_million_words": core_seconds,
+        "usd_per_million_words": core_seconds / SECONDS_PER_HOUR * usd_per_core_hour(price) if priced else None,
+        "price": source(price) if priced else without_price(price, cpu),
+    }
+
+
+def usd_per_core_hour(price: Price) -> float:
+    return price["usd_per_hour"] / price["cores"]
+
+
+def without_price(price: Price | None, cpu: str) -> str:
+    """Why there are no USD."""
+    if price is None:
+        return NO_PRICE
+    return f"none, as {price['instance']} has {' or '.join(price['cpus'])}, and this CPU is {cpu}"

@@ -1,0 +1,114 @@
+"""Read and write ``model.bin``, the weights of a CTranslate2 model.
+
+The format is that of ``_serialize`` in CTranslate2's specs/model_spec.py: version, name and revision of the model's
+specification, variables, aliases. Numbers are little-endian and unpadded; a string has its length in front, which
+counts the zero byte behind it.
+"""
+
+import math
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from common.errors import UserError
+
+NAME = "model.bin"
+VERSION = 6  # of the format
+BFLOAT16 = 5  # the upper half of a float32; NumPy has no such type
+TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16, BFLOAT16: np.uint16}  # by their numbers
+
+
+class Variable(NamedTuple):
+    """A weight as stored. type: a key of TYPES."""
+
+    shape: tuple[int, ...]
+    type: int
+    data: memoryview
+
+    def array(self) -> np.ndarray:
+        """The weight as an array of its shape; bfloat16 becomes float32."""
+        array = np.frombuffer(self.data, TYPES[self.type]).reshape(self.shape)
+        return (array.astype(np.uint32) << 16).view(np.float32) if self.type == BFLOAT16 else array
+
+
+class Model(NamedTuple):
+    """A ``model.bin``. specification: name of the architecture. aliases: of layers that share weights, to the first."""
+
+    specification: str
+    revision: int
+    variables: dict[str, Variable]
+    aliases: dict[str, str]
+
+
+def read(folder: Path) -> Model:
+    """Parse the weights in a folder. Raises UserError for a damaged file, another version or an unknown type."""
+    path = folder / NAME
+    data = memoryview(path.read_bytes())
+    try:
+        return _parsed(path, data)
+    except (struct.error, ValueError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not a model of CTranslate2, cut off or damaged ({error})") from None
+
+
+def arrays(folder: Path) -> dict[str, np.ndarray]:
+    """The weights in a folder, by name; of layers that share weights only the first. Raises UserError as ``read``."""
+    return {name: variable.array() for name, variable in read(folder).variables.items()}
+
+
+def write(folder: Path, model: Model) -> None:
+    """Write ``model.bin`` byte for byte as CTranslate2's converters would."""
+    parts = [struct.pack("<I", VERSION), _packed(model.specification)]
+    parts.append(struct.pack("<II", model.revision, len(model.variables)))
+    for name, (shape, kind, data) in model.variables.items():
+        parts += [_packed(name), struct.pack(f"<B{len(shape)}IBI", len(shape), *shape, kind, len(data)), data]
+    parts.append(struct.pack("<I", len(model.aliases)))
+    parts += [_packed(name) + _packed(target) for name, target in model.aliases.items()]
+    (folder / NAME).write_bytes(b"".join(parts))
+
+
+def _parsed(path: Path, data: memoryview) -> Model:
+    (version,) = struct.unpack_from("<I", data)
+    if version != VERSION:
+        raise UserError(f"{path}: has version {version} of CTranslate2's format, this can read {VERSION}")
+    specification, place = _string(data, 4)
+    revision, count = struct.unpack_from("<II", data, place)
+    place += 8
+    variables, aliases = {}, {}
+    for _ in range(count):
+        name, place = _string(data, place)
+        variable, place = _variable(data, place)
+        if variable.type not in TYPES:
+            raise UserError(f"{path}: {name} has type {variable.type}, this can read {', '.join(map(str, TYPES))}")
+        if len(variable.data) != math.prod(variable.shape) * np.dtype(TYPES[variable.type]).itemsize:
+            raise ValueError(f"{name} has {len(variable.data):,} bytes, which do not fill its shape {variable.shape}")
+        variables[name] = variable
+    (count,) = struct.unpack_from("<I", data, place)
+    place += 4
+    for _ in range(count):
+        name, place = _string(data, place)
+        aliases[name], place = _string(data, place)
+    if place != len(data):
+        raise ValueError(f"{len(data):,} bytes, {place:,} by its own account")
+    return Model(specification, revision, variables, aliases)
+
+
+def _variable(data: memoryview, place: int) -> tuple[Variable, int]:
+    """Shape, type and bytes of a variable, and the place behind it."""
+    (rank,) = struct.unpack_from("<B", data, place)
+    *shape, kind, size = struct.unpack_from(f"<{rank}IBI", data, place + 1)
+    start = place + 1 + 4 * rank + 5
+    return Variable(tuple(shape), kind, data[start : start + size]), start + size
+
+
+def _string(data: memoryview, place: int) -> tuple[str, int]:
+    """A string and the place behind it."""
+    (length,) = struct.unpack_from("<H", data, place)
+    end = place + 2 + length
+    return bytes(data[place + 2 : end - 1]).decode(), end
+
+
+def _packed(text: str) -> bytes:
+    encoded = text.encode() + b"\0"
+    return struct.pack("<H", len(encoded)) + encoded

@@ -1,0 +1,237 @@
+"""The record of a measurement: one configuration that decoded one test set.
+
+``Measurement`` is the only description of these records. ``read`` checks files against the JSON schema made from it;
+the header of the CSV, ``docs/measurement.schema.json`` and ``docs/measurements.md`` are made from it, too:
+``python -m formats.measurement --docs docs``.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import jsonschema
+
+from common.errors import UserError, command
+from common.files import read_json, write_json, write_text
+from formats import described
+from formats.described import noted, only, required
+from formats.spread import Spread
+
+Role = Literal["teacher", "student", "control", "untrained"]
+ROLES: tuple[Role, ...] = get_args(Role)
+UNTRAINED = "untrained"  # random weights: speed only
+SPEED_TABLES, BENCHMARK = "the speed tables", "measure.benchmark"  # the only ones whose records have some fields
+PAGE, SCHEMA = "measurements.md", "measurement.schema.json"
+PAGE_TEXT = """# Measurement fields
+
+A measurement is one flat JSON record; `results/<study>/measurements.json` is a list of them, and `measurements.csv` in
+the report is the same as a table. The tables and plots of systems are made from nothing else. This page and the
+[JSON schema](measurement.schema.json) of the list are made from the type
+[`formats.measurement.Measurement`](../src/formats/measurement.py) by `python -m formats.measurement --docs docs`.
+
+Times and rates are medians over `runs`, with `_min` and `_max` beside each; `_runs` has the values in the order of the
+runs, so that two records can be compared run by run. Seconds are wall time unless the name says `cpu`; shares are from
+0 to 1. A token is a SentencePiece piece without the end token, a word a whitespace token of the source. `signature`
+names all that must be equal for two speeds to be comparable.
+
+Fields without a default are in every record. Records of older versions lack some of the others, which are then read
+as their default.
+
+{table}
+"""
+
+
+def lowest(unit: str) -> Any:
+    return noted("lowest of the runs", unit)
+
+
+def highest(unit: str) -> Any:
+    return noted("highest of the runs", unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One configuration of one system on one test set. The fields are in the order in which they are written."""
+
+    rung: str | None = noted("what this rung of the ladder adds", only=SPEED_TABLES)
+    study: str = required("name of the study")
+    system: str = required("name of the system in the configuration, with its seed where it has several")
+    role: Role = required("what the system is in the study")  # noqa: RUF009 (a Literal is immutable)
+    student: str | None = noted("the student that the system is an instance of")
+    mixture: str | None = noted("the mixture that the system learned from")
+    seed: int | None = noted("seed of the training")
+    shape: str = required("layers and sizes, as `3:1 d128 ff512 h4`")
+    parameters: int = required("trainable weights", "parameters")
+    engine: str = required("name of the engine, as in `model.json`")
+    engine_label: str | None = noted("name of the engine for people")
+    engine_version: str | None = noted("version of its library")
+    compute_type: str = required("requested type of the weights")
+    effective_compute_type: str | None = noted("type that the engine computes in on this CPU")
+    library: str | None = noted("library of the matrix products, where the engine has a choice")
+    int8_saturates: bool | None = noted("whether 8-bit products may be cut off on this CPU")
+    beam_size: int = required("hypotheses kept in search; 1 is greedy search", "hypotheses")
+    vocabulary_map: bool = required("whether only the candidates of the vocabulary map were scored")
+    batch_tokens: int | None = noted("largest batch, padding included", "source tokens")
+    workers: int = noted("batches decoded at a time", "batches", 1)
+    threads: int = noted("threads of each worker", "threads", 1)
+    sorting: bool = noted("whether sentences were sorted by length before batches were cut", default=True)
+    overlap: bool = noted("whether tokenization, decoding and detokenization overlapped", default=True)
+    packed: bool = noted("whether weights were laid out beforehand for the matrix products", default=True)
+    isa: str | None = noted("widest instruction set of the CPU for matrix products")
+    sentences: int | None = noted("sentences decoded", "sentences")
+    batch_sentences: int | None = noted("sentences of a batch, where batches are not cut by tokens", "sentences")
+    cores: tuple[int, ...] = noted("numbers of the cores that the run was pinned to", default=())
+    governor: str | None = noted("frequency governor of the first core; null where the system does not tell")
+    model_bytes: int | None = noted("size of the files that decoding needs", "bytes")
+    output: str | None = noted("path of the translations, relative to the file of the records")
+    test_set: str = required("name of the test set")
+    runs: int = noted("timed runs", "runs", 1)
+    source_words: int | None = noted("whitespace tokens of the sources", "words")
+    source_tokens: int | None = noted("pieces of the sources", "pieces")
+    target_tokens: int | None = noted("pieces of the translations, without `</s>`", "pieces")
+    reference_tokens: int | None = noted("pieces of the references", "pieces")
+    candidates: float | None = noted("pieces scored with the vocabulary map, mean of the batches", "pieces")
+    load_seconds: float | None = noted("loading of the engine and the model, without checksums", "s")
+    load_seconds_min: float | None = lowest("s")
+    load_seconds_max: float | None = highest("s")
+    tokenization_seconds: float | None = noted("tokenization, which overlaps with decoding", "s")
+    tokenization_seconds_min: float | None = lowest("s")
+    tokenization_seconds_max: float | None = highest("s")
+    decode_seconds: float | None = noted("the engine alone", "s")
+    decode_seconds_min: float | None = lowest("s")
+    decode_seconds_max: float | None = highest("s")
+    detokenization_seconds: float | None = noted("detokenization, which overlaps with decoding", "s")
+    detokenization_seconds_min: float | None = lowest("s")
+    detokenization_seconds_max: float | None = highest("s")
+    text_seconds: float | None = noted("from text to text, without loading", "s")
+    text_seconds_min: float | None = lowest("s")
+    text_seconds_max: float | None = highest("s")
+    total_seconds: float | None = noted("loading and from text to text", "s")
+    total_seconds_min: float | None = lowest("s")
+    total_seconds_max: float | None = highest("s")
+    target_tokens_per_second: float | None = noted("target pieces over the engine's time alone", "pieces/s")
+    target_tokens_per_second_min: float | None = lowest("pieces/s")
+    target_tokens_per_second_max: float | None = highest("pieces/s")
+    source_words_per_second: float = required("source words over the time from text to text", "words/s")
+    source_words_per_second_min: float | None = lowest("words/s")
+    source_words_per_second_max: float | None = highest("words/s")
+    text_seconds_runs: tuple[float, ...] | None = noted("`text_seconds` of each run, in order", "s")
+    total_seconds_runs: tuple[float, ...] | None = noted("`total_seconds` of each run, in order", "s")
+    cpu_seconds: float | None = noted("CPU time from text to text, of all threads and child processes", "s")
+    joules: float | None = noted("energy of the CPU packages from text to text; null without RAPL", "J")
+    others: float | None = noted("share of the cores that other processes used, at most; null: unknown", default=0.0)
+    checksum_seconds: float | None = noted("comparing checksums before loading", "s")
+    warmup_seconds: float | None = noted("warm-up before the clock runs", "s")
+    peak_rss_bytes: int | None = noted("largest resident set of the process and its children", "bytes")
+    load_average: float | None = noted("largest load average of one minute before a run", "processes")
+    measured_at: tuple[str, ...] | None = noted("start of each run, UTC, sorted")
+    output_identical: bool | None = noted("whether all runs gave the same translations")
+    price: str | None = noted("where the price comes from, or why there is none")
+    noise: float | None = noted("share of the cores that others may use before a run is repeated")
+    length_penalty: float | None = noted("exponent of the length in the scores of hypotheses, log p / length^penalty")
+    commit: str | None = noted("commit of this code")
+    cpu: str | None = noted("model name of the CPU")
+    forced_isa: str | None = noted("instruction set that CTranslate2 was told to use")
+    core_seconds_per_million_words: float | None = noted(
+        "`text_seconds` on every core of the run, per million source words", "core-s/M words"
+    )
+    usd_per_million_words: float | None = noted(
+        "these core-seconds at the listed price; null where none is listed", "USD/M words"
+    )
+    speed_only: bool = noted("whether the weights are random, so that nothing is scored", default=False)
+    noisy: bool = noted("whether others used more of the cores than `noise`: no result then", default=False)
+    signature: str | None = noted("all that must be equal for two speeds to be comparable")
+    tried: Mapping[str, float] | None = noted(
+        "target pieces per second by tokens of a batch, of all sizes tried", "pieces/s", only=SPEED_TABLES
+    )
+    split: Literal["test", "dev"] | None = noted(
+        "whether the test set is the dev set, by which the best model is chosen", only=BENCHMARK
+    )
+    bleu: float | None = noted("sacreBLEU's BLEU, cased, detokenized; null for random weights", "BLEU")
+    bleu_signature: str | None = noted("sacreBLEU's signature of it")
+    chrf: float | None = noted("sacreBLEU's chrF2", "chrF")
+    chrf_signature: str | None = noted("sacreBLEU's signature of it")
+    config_hash: str | None = noted("hash of the study's effective configuration")
+    dev_set: str | None = noted("name of the dev set, by which the best model is chosen")
+    dev_bleu: float | None = noted("BLEU of the same configuration there; null: not decoded there", "BLEU")
+    bleu_delta_teacher: float | None = noted("BLEU above the teacher's in CTranslate2, float32, beam 4, no map", "BLEU")
+    bleu_p_teacher: float | None = noted("p-value of that difference, paired bootstrap (Koehn 2004)")
+    bleu_delta_control: float | None = noted("BLEU above that of the control, decoded in the same way", "BLEU")
+    bleu_p_control: float | None = noted("p-value of that difference, paired bootstrap (Koehn 2004)")
+    teacher: str | None = noted("name of the teacher that the record is compared with")
+    control: str | None = noted("name of the control that the record is compared with")
+    control_difference: str | None = noted("what sets the trainings of student and control apart")
+
+    def __post_init__(self) -> None:
+        """Make tuples of lists, as JSON has them: equal records are equal, wherever they come from."""
+        for column in fields(self):
+            if isinstance(value := getattr(self, column.name), list):
+                object.__setattr__(self, column.name, tuple(value))
+
+    def spread(self, name: str) -> Spread:
+        """The fields ``name``, ``name_min`` and ``name_max``."""
+        return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields in order, without those of other kinds of records."""
+        values = ((column, getattr(self, column.name)) for column in fields(self))
+        return {column.name: value for column, value in values if value is not None or not only(column)}
+
+
+def read(path: Path) -> list[Measurement]:
+    """Read measurements. Raises UserError for a file of anything else: which record and which field is wrong."""
+    try:
+        records = read_json(path)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; it is made by a run of the study") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}: line {error.lineno} is not JSON: {error.msg}") from None
+    if not isinstance(records, list) or not records:
+        raise UserError(f"{path}: not a list of measurements; give the measurements.json of a study")
+    for error in jsonschema.Draft202012Validator(schema()).iter_errors(records):
+        number, *place = error.absolute_path
+        raise UserError(": ".join([f"{path}: record {number + 1}", *map(str, place), error.message]))
+    return [Measurement(**record) for record in records]
+
+
+def write(path: Path, measurements: Iterable[Measurement]) -> None:
+    """Write a JSON list of records."""
+    write_json(path, [measurement.as_json() for measurement in measurements])
+
+
+def header() -> list[str]:
+    """The columns of the CSV of a study, whose records have no fields of the speed tables."""
+    return [column.name for column in fields(Measurement) if only(column) != SPEED_TABLES]
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The JSON schema of a list of measurements."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Measurements of a study",
+        "type": "array",
+        "minItems": 1,
+        "items": described.schema(Measurement),
+    }
+
+
+def page() -> str:
+    """``docs/measurements.md``: all fields with type, unit and default."""
+    return PAGE_TEXT.format(table=described.table(Measurement))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--docs", type=Path, required=True, help=f"folder to write {PAGE} and {SCHEMA} to")
+    args = parser.parse_args()
+    write_text(args.docs / PAGE, page())
+    write_json(args.docs / SCHEMA, schema())
+
+
+if __name__ == "__main__":
+    command(main)

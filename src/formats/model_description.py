@@ -1,0 +1,56 @@
+"""Templates of ``model_description.py``, the Python file from which OpenNMT-tf builds a model.
+
+formats.shape fills in the names in braces: layers, units, ``dropout`` as a share, ``sharing`` ALL or NONE.
+"""
+
+TRANSFORMER = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+import opennmt
+
+
+def model():
+    return opennmt.models.Transformer(
+        num_layers=({encoder_layers}, {decoder_layers}),
+        num_units={units},
+        num_heads={heads},
+        ffn_inner_dim={ffn_units},
+        dropout={dropout},
+        attention_dropout={dropout},
+        ffn_dropout={dropout},
+        share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
+    )
+'''
+RECURRENT = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+import opennmt
+import tensorflow as tf
+import tensorflow_addons as tfa
+
+
+def model():
+    return opennmt.models.SequenceToSequence(
+        source_inputter=opennmt.inputters.WordEmbedder(embedding_size={embedding_units}),
+        target_inputter=opennmt.inputters.WordEmbedder(embedding_size={embedding_units}),
+        encoder=opennmt.encoders.RNNEncoder(
+            {encoder_layers},
+            {direction_units},
+            bidirectional={bidirectional},
+            cell_class=tf.keras.layers.{cell}Cell,
+            dropout={dropout},
+        ),
+        decoder=opennmt.decoders.AttentionalRNNDecoder(
+            {decoder_layers},
+            {units},
+            bridge_class=opennmt.layers.{bridge},
+            attention_mechanism_class=tfa.seq2seq.LuongAttention,
+            cell_class=tf.keras.layers.{cell}Cell,
+            dropout={dropout},
+        ),
+        share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
+    )
+'''
+CATALOG = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+import opennmt
+
+
+def model():
+    return opennmt.models.get_model_from_catalog("{model}")
+'''

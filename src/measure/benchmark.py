@@ -1,0 +1,69 @@
+"""Measure all exports of all systems: each engine, type and beam, with and without the vocabulary map.
+
+The systems take turns, search by search, so that a slow minute of the machine falls on all of them alike. Students,
+among which the speed decides, are timed as often as --runs says; teachers and controls, their references, once.
+
+The best student is chosen on the dev set, never on a test set. Students and controls decode the dev set like a further
+test set: once, and not with the baseline engine. The field ``split`` of a record says which of the two it is about.
+"""
+
+import argparse
+import itertools
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+
+from common.command_line import named_path, pick, positive
+from common.errors import command
+from decode import engines
+from formats import measurement
+from formats.selection import BASELINE
+from measure import protocol
+from measure.configuration import Conditions, Configuration
+
+
+def configurations(
+    models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: object
+) -> list[Configuration]:
+    """The configurations of all models, sorted so that systems take turns; the slow baseline has beams of its own.
+
+    test_sets: names of those that teachers decode. shared: fields of all configurations.
+    """
+    todo = []
+    for model in models:
+        description = engines.describe(model)
+        baseline = description["engine"] == BASELINE
+        beams = baseline_beam_sizes if baseline else beam_sizes
+        maps = [False, True] if description["vocabulary_map"] else [False]
+        role = description.get("role")
+        settings = {"label": description.get("system", ""), "runs": None if role == "student" else 1}
+        settings |= {"test_sets": tuple(test_sets)} if role == "teacher" else {}
+        todo += [
+            Configuration(model, beam, with_map, baseline, **settings, **shared)
+            for beam, with_map in itertools.product(beams, maps)
+        ]
+    return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of all systems")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
+    parser.add_argument("--baseline-beam-sizes", type=positive, nargs="+", default=[4], help=f"those of {BASELINE}")
+    parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores that a measurement is kept on")
+    parser.add_argument("--workers", type=positive, default=1, help="batches decoded at a time, each on one thread")
+    parser.add_argument("--batch-tokens", type=positive, default=512)
+    parser.add_argument("--dev", type=named_path, help="name=path of the dev set, decoded once")
+    protocol.options(parser)
+    args = parser.parse_args()
+    shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
+    tests = [name for name, _ in args.test_sets]
+    todo = configurations(args.models, args.beam_sizes, args.baseline_beam_sizes, tests, **shared)
+    args.test_sets += [args.dev] if args.dev else []
+    records = protocol.measured(todo, pick(Conditions, args))
+    split = (replace(record, split="test" if record.test_set in tests else "dev") for record in records)
+    measurement.write(args.output, split)
+
+
+if __name__ == "__main__":
+    command(main)

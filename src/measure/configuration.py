@@ -1,0 +1,100 @@
+"""What is measured: configurations of model folders, and the conditions that all of them share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import cpu
+from decode import engines, tuned
+from formats import model_folder
+from formats.prices import Price
+from measure.interleave import Repeats
+
+SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "sentences", "batch_sentences")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One row of a table of results: a model folder and how it is decoded.
+
+    baseline: decoded by the toolkit that trained it. workers: batches decoded at a time. threads: of each worker.
+    cores: the only ones used. isa: the instruction set CTranslate2 is told to use; that of ``decode.tuned`` if None.
+    packed: weights are laid out beforehand for the matrix products. sentences: the first ones of each test set, all if
+    None. batch_sentences: the size of a batch in sentences, in place of tokens. label: distinguishes configurations
+    whose names would otherwise collide, such as those of two systems. runs: how often it is timed, as often as the
+    others if None. test_sets: the names of those it decodes, all if None; the first one is timed.
+    """
+
+    model: Path
+    beam_size: int = 1
+    vocabulary_map: bool = False
+    baseline: bool = False
+    batch_tokens: int = 512
+    workers: int = 1
+    threads: int = 1
+    cores: tuple[int, ...] = (0,)
+    sorting: bool = True
+    overlap: bool = True
+    packed: bool = True
+    isa: str | None = None
+    sentences: int | None = None
+    batch_sentences: int | None = None
+    label: str = ""
+    runs: int | None = None
+    test_sets: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """Unique among the configurations of a study: the label, the model folder, and all that is not the default."""
+        name = ".".join(filter(None, (self.label, self.model.name, f"beam{self.beam_size}")))
+        for switch in ("vocabulary_map", *SWITCHES):
+            value = getattr(self, switch)
+            if value != getattr(Configuration, switch):
+                name += ".map" if switch == "vocabulary_map" else f".{switch}-{value}"
+        return name
+
+    @property
+    def environment(self) -> dict[str, str]:
+        packing = {} if self.packed else {"CT2_PACKED_GEMM": "0"}
+        isa = self.isa or tuned.isa(self.model, self.beam_size)
+        return packing | ({cpu.ISA: isa} if isa else {})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its fields in a record. The baseline takes as many threads as it has cores, whatever it is told."""
+        names = ("beam_size", "vocabulary_map", "batch_tokens", "workers", *SWITCHES)
+        threads = {"threads": len(self.cores)} if self.baseline else {}
+        return {name: getattr(self, name) for name in names} | threads | {"cores": list(self.cores)}
+
+    def model_files(self) -> list[Path]:
+        """The files that decoding needs."""
+        unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [engines.of(self.model).map_file])}
+        return sorted(path for path in self.model.rglob("*") if path.is_file() and path.name not in unused)
+
+    def command(self, test_sets: list[tuple[str, Path]]) -> list[str]:
+        options = ["--model", self.model, "--beam-size", self.beam_size, "--workers", self.workers]
+        options += ["--batch-tokens", self.batch_tokens, "--cores", *self.cores]
+        options += [] if self.vocabulary_map else ["--no-vocabulary-map"]
+        options += [] if self.overlap else ["--no-overlap"]
+        options += [] if self.sorting else ["--no-sorting"]
+        options += ["--threads", self.threads] if self.threads > 1 else []
+        options += ["--sentences", self.sentences] if self.sentences else []
+        options += ["--batch-sentences", self.batch_sentences] if self.batch_sentences else []
+        options += ["--test-sets", *(f"{name}={path}" for name, path in test_sets)]
+        return ["-m", "measure.run", *map(str, options)]
+
+
+@dataclass(frozen=True)
+class Conditions(Repeats):
+    """What all configurations of a benchmark share.
+
+    test_sets: names and paths of records; the first one is timed. price: of this machine, None if it has none. study:
+    its name, that in model.json if None. translations: the folder for translations and runs. output: the file of
+    records, whose folder the paths in them start from.
+    """
+
+    test_sets: list[tuple[str, Path]]
+    price: Price | None
+    study: str | None
+    translations: Path
+    output: Path

@@ -1,0 +1,119 @@
+"""Timings of calls in this process, which is pinned to its cores.
+
+Each call is made once before the clock runs; then the calls take turns (measure.interleave). Times are medians with
+their extremes, and the ratio of two ways is the median of the ratios run by run.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import machine
+from common.command_line import positive
+from common.errors import UserError
+from decode import engines
+from decode.engines import Batch
+from decode.pipeline import batches
+from decode.tokenizer import Tokenizer
+from formats import records
+from formats.model_folder import Description
+from formats.spread import Spread
+from measure import interleave, protocol
+from measure.interleave import Name, Repeats
+from measure.run import sources
+from measure.usage import Usage, watch
+
+
+@dataclass(frozen=True)
+class Conditions(Repeats):
+    """test_set: records whose sources are decoded. sentences: the first ones, all if None. core: the only one used."""
+
+    test_set: Path
+    sentences: int | None
+    core: int
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``Conditions``, and --output."""
+    parser.add_argument("--test-set", type=Path, required=True, help="records whose sources are decoded")
+    parser.add_argument("--sentences", type=positive, help="only the first ones")
+    parser.add_argument("--runs", type=positive, default=3)
+    parser.add_argument("--core", type=int, default=0, help="the only one to use")
+    parser.add_argument("--noise", type=float, default=0.1, help="share of the core that others may use meanwhile")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+
+
+def shared_fields(conditions: Conditions) -> dict[str, Any]:
+    """The fields that all rows of one output have in common."""
+    return {
+        "runs": conditions.runs,
+        "noise": conditions.noise,
+        "test_set": records.name(conditions.test_set),
+        "commit": protocol.commit(),
+        "load_average": machine.load_average(),
+        **machine.describe(),
+    }
+
+
+def pieces(model: Path, conditions: Conditions) -> Batch:
+    """The sources in pieces, without those that have none. Raises UserError where nothing is left."""
+    tokenizer = Tokenizer(model)
+    encoded = [tokenizer.encode(line) for line in sources(conditions.test_set)[: conditions.sentences]]
+    if not (sentences := [sentence for sentence in encoded if sentence]):
+        raise UserError(f"{conditions.test_set}: no sentence with a piece in it")
+    return sentences
+
+
+def in_batches(sentences: Batch, batch_tokens: int) -> list[Batch]:
+    """The sentences, sorted by length and cut into batches as in the pipeline."""
+    return [[sentences[place] for place in places] for places in batches(sentences, batch_tokens)]
+
+
+def of_ctranslate2(model: Path) -> Description:
+    """The description of a model folder. Raises UserError where CTranslate2 does not run it."""
+    description = engines.describe(model)
+    if description["engine"] != "ctranslate2":
+        raise UserError(f"{model}: is for {description['engine']}; this is measured in CTranslate2")
+    return description
+
+
+def timed(
+    calls: Mapping[Name, Callable[[], Any]], repeats: Repeats, cores: Sequence[int], what: str
+) -> dict[Name, list[Usage]]:
+    """What each call used, run by run. The process must be pinned to ``cores``; ``what`` is shown as progress."""
+    for call in calls.values():
+        call()
+    return interleave.timed({name: watched(call, cores) for name, call in calls.items()}, repeats, what)
+
+
+def watched(call: Callable[[], Any], cores: Sequence[int]) -> Callable[[int], Usage]:
+    """The call as a way of ``interleave``."""
+
+    def way(_number: int) -> Usage:
+        with watch(cores) as usage:
+            call()
+        return usage
+
+    return way
+
+
+def others(usages: Iterable[Usage]) -> float | None:
+    """The largest share of other processes in the cores, None where every run was too short to tell."""
+    return max((usage.others for usage in usages if usage.others is not None), default=None)
+
+
+def seconds(usages: Sequence[Usage], clock: str = "seconds") -> dict[str, Any]:
+    """The times of one way by this clock, ``seconds`` or ``cpu_seconds``, as fields of a record."""
+    return Spread.of(getattr(usage, clock) for usage in usages).fields(clock) | {"others": others(usages)}
+
+
+def cpu_seconds(usages: Sequence[Usage]) -> dict[str, Any]:
+    return seconds(usages, "cpu_seconds")
+
+
+def ratio(name: str, usages: Sequence[Usage], base: Sequence[Usage], clock: str = "cpu_seconds") -> dict[str, float]:
+    """The times of one way as multiples of those of another way in the same runs, as fields of a record."""
+    pairs = zip(usages, base, strict=True)
+    return Spread.of(getattr(usage, clock) / getattr(other, clock) for usage, other in pairs).fields(name)

@@ -1,0 +1,118 @@
+"""Measurements of configurations under the same conditions: their runs, and the records made of the runs.
+
+The configurations take turns (measure.interleave); each run is a process of its own, which is kept (measure.kept_runs).
+The first test set is timed in every run. The others are decoded in the first run only, and not by the baseline engine:
+it is slow, and its scores are those of the same weights in the other engine.
+"""
+
+import argparse
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from common import machine
+from common.command_line import named_path, positive
+from common.errors import UserError
+from common.files import write_json
+from decode import engines
+from formats import prices
+from formats.measurement import UNTRAINED, Measurement
+from measure import interleave, summary
+from measure.configuration import Conditions, Configuration
+from measure.kept_runs import Runs
+from measure.summary import Run, others
+
+
+def text(model: Path, sentences: int | None) -> dict[str, int | None]:
+    """The settings for how much of the test set is translated: a trained model translates all of it, as it has BLEU."""
+    return {"sentences": sentences} if engines.describe(model).get("role") == UNTRAINED else {}
+
+
+def commit() -> str | None:
+    """The commit of the working tree that this code runs from, None outside of one."""
+    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``Conditions``, which every benchmark has."""
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path; the first is timed")
+    parser.add_argument("--runs", type=positive, default=3)
+    parser.add_argument("--noise", type=float, default=0.1, help="share of the cores that others may use meanwhile")
+    parser.add_argument(
+        "--price", type=prices.argument, help="of this machine: its name in prices.yaml, or JSON like there"
+    )
+    parser.add_argument("--study", help="default: the one in model.json")
+    parser.add_argument("--translations", type=Path, required=True, help="folder for the translations and single runs")
+    parser.add_argument("--output", type=Path, required=True, help="JSON list of measurement records to write")
+
+
+def speed_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of benchmarks that also time untrained models."""
+    options(parser)
+    parser.add_argument("--sentences", type=positive, help="that an untrained model translates (default: all)")
+
+
+def check(todo: list[Configuration]) -> None:
+    """Raises UserError for a configuration that cannot be measured, before any is."""
+    if len({configuration.name for configuration in todo}) < len(todo):
+        raise UserError("two configurations of one name; the name of a model folder stands for its format")
+    for model in (configuration.model for configuration in todo if configuration.vocabulary_map):
+        if not (name := engines.of(model).map_file) or not (model / name).exists():
+            raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
+
+
+def check_descriptions(models: Iterable[Path]) -> None:
+    """Raises UserError for a model folder that does not say what a record has to say."""
+    for model in models:
+        if missing := [name for name in summary.NEEDED if engines.describe(model).get(name) is None]:
+            raise UserError(f"{model}: its model.json has no {', '.join(missing)}; every measurement names them")
+
+
+def times(configuration: Configuration, runs: int) -> int:
+    """How often it is run: once if this CPU does not multiply its type natively, as only its scores are of use."""
+    description = engines.describe(configuration.model)
+    native = engines.ENGINES[description["engine"]].native(description["quantization"])
+    return configuration.runs or runs if native else 1
+
+
+def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurement]:
+    """Run all configurations in turn; a record for each of them and each test set."""
+    check(todo)
+    check_descriptions(configuration.model for configuration in todo)
+    runs = Runs(conditions)
+    ways = {configuration: functools.partial(runs.run, configuration) for configuration in todo}
+    counts = {configuration: times(configuration, conditions.runs) for configuration in todo}
+    results: dict[Configuration, list[Run]] = {configuration: [] for configuration in todo}
+    for configuration, number, run in interleave.in_turn(ways, counts, conditions.noise, "measuring", others):
+        write_json(runs.path(configuration, number), run)
+        results[configuration].append(run)
+    shared = {"price": conditions.price, "noise": conditions.noise}
+    shared |= {"length_penalty": engines.Search.length_penalty, "commit": commit()} | machine.describe()
+    shared |= {"study": conditions.study} if conditions.study else {}
+    records = []
+    for configuration, test_set in ((c, name) for c in todo for name in results[c][0]["test_sets"]):
+        settings = configuration.settings | {
+            "governor": machine.governor(configuration.cores[0]),
+            "model_bytes": sum(path.stat().st_size for path in configuration.model_files()),
+            "output": os.path.relpath(runs.translation(configuration, test_set), conditions.output.parent),
+        }
+        description = engines.describe(configuration.model)
+        records.append(summary.record(description, settings, shared, results[configuration], test_set))
+        warn(configuration.name, records[-1])
+    return records
+
+
+def warn(name: str, record: Measurement) -> None:
+    """Report a disturbed or unstable measurement on standard error."""
+    where = f"warning: {name}: {record.test_set}"
+    if record.noisy:
+        print(f"{where}: others used {record.others:.0%} of the cores", file=sys.stderr)
+    if not record.output_identical:
+        print(f"{where} differs from run to run", file=sys.stderr)

@@ -1,0 +1,152 @@
+"""One run of a measurement: a process that loads one model folder and decodes test sets with one configuration.
+
+Timed are loading (engine, its library, SentencePiece), tokenization, decoding and detokenization. The checksums of the
+files, which are verified first, and a short warm-up are timed apart; so loading finds all files of the model folder
+read once. Peak memory is that of the whole process.
+"""
+
+import argparse
+import hashlib
+import itertools
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from common.command_line import named_path, positive
+from common.errors import UserError, command
+from common.files import write_json, write_text
+from decode import engines
+from decode.engines import Engine
+from decode.pipeline import Pipeline
+from decode.tokenizer import Tokenizer
+from decode.translate import decoding_options
+from decode.translator import Translator
+from formats import model_folder
+from formats.test_sets import references, sources
+from measure import executed
+from measure.usage import peak_rss_bytes, watch
+
+WARM_UP_SENTENCES = 8
+
+
+def pin(cores: list[int]) -> None:
+    """Keep this process, and every thread and process it starts from now on, on these cores."""
+    try:
+        os.sched_setaffinity(0, cores)
+    except OSError:
+        usable = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+        raise UserError(f"cores {', '.join(map(str, cores))} cannot be used; this process may use {usable}") from None
+
+
+def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], dict[str, Any]]:
+    """Translate a test set on these cores; return the translations, and the fields of a run about them."""
+    seconds, counts = dict(translator.seconds), translator.counts.copy()
+    with watch(cores) as usage:
+        outputs = [output for window in translator.windows(lines) for output in window]
+    figures = {"text_seconds": usage.seconds, "cpu_seconds": usage.cpu_seconds, "joules": usage.joules}
+    figures |= {"others": usage.others}
+    figures |= {f"{stage}_seconds": value - seconds[stage] for stage, value in translator.seconds.items()}
+    figures |= {
+        "sentences": len(lines),
+        "source_words": sum(len(line.split()) for line in lines),
+        "source_tokens": translator.counts["source_tokens"] - counts["source_tokens"],
+        "target_tokens": translator.counts["target_tokens"] - counts["target_tokens"],
+        "output_sha256": hashlib.sha256(text(outputs).encode()).hexdigest(),
+    }
+    return outputs, figures
+
+
+def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, Any]:
+    """The fields of a run that explain its times; they are computed when the clock has stopped.
+
+    reference_tokens: pieces of the references, to compare ``target_tokens`` with; None without references. candidates:
+    mean number of pieces that the output layer scores in a batch; None without a map, or with one that is not text.
+    """
+    encode = Tokenizer(folder).encode
+    fields = {"reference_tokens": sum(len(encode(line)) for line in references) or None, "candidates": None}
+    if translator.search.vocabulary_map:
+        batches = [*translator.cut(lines)]
+        sentences = itertools.chain.from_iterable(batches)
+        if vocabulary_map := translator.engine.read_map(folder, sentences):
+            fields["candidates"] = statistics.mean(len(vocabulary_map.candidates(batch)) for batch in batches)
+    return fields
+
+
+def other_engines(engine: Engine) -> set[str]:
+    """Modules of the engines that did not decode: a run is as valid as before when one of them changes."""
+    return {other.__module__ for other in engines.ENGINES.values()} - {base.__module__ for base in type(engine).__mro__}
+
+
+def text(outputs: list[str]) -> str:
+    return "".join(f"{output}\n" for output in outputs)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a run beside those of every command that decodes."""
+    decoding_options(parser)
+    parser.add_argument("--no-overlap", dest="overlap", action="store_false", help="run one stage after the other")
+    parser.add_argument(
+        "--no-sorting", dest="sorting", action="store_false", help="fill batches in the order of the text"
+    )
+    parser.add_argument("--threads", type=positive, default=1, help="of each worker, which share its batch")
+    parser.add_argument("--sentences", type=positive, help="the first of each test set (default: all)")
+    parser.add_argument("--batch-sentences", type=positive, help="size of a batch, in place of its tokens")
+    parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    parser.add_argument("--translations", help="beginning of the names of the translations, <this>.<test set>.txt")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options(parser)
+    args = parser.parse_args()
+
+    pin(args.cores)
+    test_sets = {name: sources(path)[: args.sentences] for name, path in args.test_sets}
+    start = time.perf_counter()
+    if args.checksums:
+        model_folder.check(args.model, engines.describe(args.model))
+    checksum_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    switches = {
+        name: getattr(args, name)
+        for name in ("long_lines", "overlap", "sorting", "threads", "batch_sentences", "device")
+    }
+    translator = Translator(
+        args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens, **switches, checksums=False
+    )
+    load_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))
+    warmup_seconds = time.perf_counter() - start
+
+    results = {}
+    for name, lines in test_sets.items():
+        outputs, results[name] = decode(translator, lines, args.cores)
+        if args.translations:
+            write_text(f"{args.translations}.{name}.txt", text(outputs))
+    peak = peak_rss_bytes()  # before what follows adds to it
+    for name, path in args.test_sets:
+        results[name] |= about(translator, args.model, test_sets[name], references(path, len(test_sets[name])))
+    engine = translator.engine
+    run = {
+        "engine_version": engine.version,
+        "effective_compute_type": engine.effective_compute_type,
+        "forced_isa": engine.isa,
+        "library": engine.library,
+        "int8_saturates": engine.int8_saturates,
+        "checksum_seconds": checksum_seconds,
+        "load_seconds": load_seconds,
+        "warmup_seconds": warmup_seconds,
+        "peak_rss_bytes": peak,
+        "code": executed.checksums(unused=other_engines(engine)),
+        "test_sets": results,
+    }
+    write_json(args.output, run)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,235 @@
+"""Score the translations of a study and join all measurement records into one list.
+
+BLEU and chrF are sacreBLEU's, on detokenised, cased text. The significance of a difference in BLEU is sacreBLEU's
+paired bootstrap (Koehn 2004, centred as in Moses): each record against the teacher at full precision (CTranslate2,
+float32, beam 4, no map), and a distilled student against its control decoded in the same way: its twin, if one control
+learned from the same sentences. The record says what sets the two apart.
+
+Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence. What was
+measured for its speed only has no scores.
+
+The dev set decides which model is the best one. It is no test set, so no record is about it; each record has the BLEU
+of its own configuration there, as ``dev_bleu``.
+"""
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.base import Metric
+
+from common.command_line import named_path
+from common.errors import UserError, command
+from common.progress import progress
+from formats import measurement, records
+from formats.measurement import Measurement
+from formats.selection import CONFIGURATION, configured, full_precision, matching, of_test_set
+from formats.test_sets import read_output
+from measure import twins
+from measure.twins import Learned
+
+SEED = 12345  # sacreBLEU's own
+SETTINGS = CONFIGURATION[1:]  # how a system is decoded
+
+
+class Scorer:
+    """One metric against the references of one test set; remembers the statistics of every sentence it has seen."""
+
+    def __init__(self, metric: Metric):
+        self._metric = metric
+        self._seen: dict[tuple[int, str], list[float]] = {}
+
+    @property
+    def signature(self) -> str:
+        return str(self._metric.get_signature())
+
+    def statistics(self, outputs: list[str]) -> np.ndarray:
+        """Sufficient statistics, float64 (sentences, statistics)."""
+        rows = []
+        for number, (output, reference) in enumerate(zip(outputs, self._metric._ref_cache, strict=True)):
+            if (number, output) not in self._seen:
+                hypothesis = self._metric._preprocess_segment(output)
+                self._seen[number, output] = self._metric._compute_segment_statistics(hypothesis, reference)
+            rows.append(self._seen[number, output])
+        return np.array(rows, np.float64)
+
+    def score(self, total: np.ndarray) -> float:
+        """The corpus score of summed statistics."""
+        return self._metric._compute_score_from_stats(list(total)).score
+
+
+class Bootstrap:
+    """Resamples of a test set of n sentences, the same for all systems."""
+
+    def __init__(self, sentences: int, samples: int):
+        drawn = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
+        self._counts = np.stack([np.bincount(row, minlength=sentences) for row in drawn]).astype(np.float64)
+
+    def scores(self, scorer: Scorer, statistics: np.ndarray) -> np.ndarray:
+        """The score of each resample, float64 (samples,)."""
+        return np.array([scorer.score(total) for total in self._counts @ statistics])
+
+
+def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> float:
+    """Of a difference in score between two systems on the same resamples, as sacreBLEU computes it.
+
+    Systems without any difference have 1, where sacreBLEU's formula takes them for different.
+    """
+    differences = np.abs(scores - baseline)
+    if not differences.any():
+        return 1.0
+    beyond = np.count_nonzero(differences - differences.mean() > abs(difference))
+    return (beyond + 1) / (len(scores) + 1)
+
+
+class TestSet:
+    """The references of one test set, and the scores and resampled BLEU of every output so far."""
+
+    def __init__(self, path: Path, language: str, samples: int):
+        references = [[record[1] for record in records.read(path)]]
+        try:
+            self._bleu = Scorer(BLEU(trg_lang=language, references=references))
+        except (RuntimeError, ImportError) as error:  # the tokenizer of some languages is a package of its own
+            raise UserError(f"BLEU for the target language {language}: {error}") from error
+        self._chrf = Scorer(CHRF(references=references))
+        self._sentences = len(references[0])
+        self._bootstrap = Bootstrap(self._sentences, samples)
+        self._scored: dict[tuple[str, ...], tuple[dict[str, Any], np.ndarray]] = {}
+
+    def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
+        """Scores with signatures, and BLEU of the resamples. Equal outputs are scored once."""
+        outputs = tuple(read_output(path, self._sentences))
+        if outputs not in self._scored:
+            statistics = self._bleu.statistics(list(outputs))
+            scores = {
+                "bleu": self._bleu.score(statistics.sum(0)),
+                "bleu_signature": self._bleu.signature,
+                "chrf": self._chrf.score(self._chrf.statistics(list(outputs)).sum(0)),
+                "chrf_signature": self._chrf.signature,
+            }
+            self._scored[outputs] = scores, self._bootstrap.scores(self._bleu, statistics)
+        return self._scored[outputs]
+
+
+def compare(
+    name: str, record: Measurement, other: Measurement | None, resamples: dict[str, np.ndarray]
+) -> dict[str, float | None]:
+    """Difference in BLEU to another record and its p-value; None where there is no other, or no score."""
+    if other is None or record.bleu is None:
+        return {f"bleu_delta_{name}": None, f"bleu_p_{name}": None}
+    difference = record.bleu - other.bleu
+    p = p_value(resamples[record.output], resamples[other.output], difference)
+    return {f"bleu_delta_{name}": difference, f"bleu_p_{name}": p}
+
+
+def control(record: Measurement, measured: list[Measurement], learned: dict[str, Learned]) -> Measurement | None:
+    """The same student trained on the original data and decoded in the same way: the twin, if there is one."""
+    if record.role != "student":
+        return None
+    same_decoding = {name: getattr(record, name) for name in ("student", "seed", *SETTINGS)}
+    controls = matching(measured, role="control", **same_decoding)
+    recorded = [other for other in controls if {other.system, record.system} <= learned.keys()]
+    exact = (other for other in recorded if twins.same_sentences(learned[record.system], learned[other.system]))
+    return next(exact, controls[0] if controls else None)
+
+
+def comparisons(
+    record: Measurement,
+    measured: list[Measurement],
+    resamples: dict[str, np.ndarray],
+    teacher: str | None,
+    learned: dict[str, Learned],
+) -> dict[str, Any]:
+    """What sets a record apart from the teacher and its control. resamples: BLEU of the resamples by output.
+
+    ``control`` is the name of the control, ``control_difference`` what sets their trainings apart.
+    """
+    measured = of_test_set(measured, record.test_set)
+    reference = full_precision(measured, teacher) if teacher else None
+    other = control(record, measured, learned)
+    against = compare("teacher", record, reference, resamples) | compare("control", record, other, resamples)
+    names = (record.system, other.system) if other else ()
+    both = [learned[name] for name in names if name in learned]
+    about = {"teacher": teacher, "control": other and other.system}
+    return against | about | {"control_difference": twins.difference(*both) if len(both) == 2 else None}
+
+
+Output = tuple[Path, Measurement]  # of one record: the file of translations
+
+
+def dev_scores(outputs: list[Output], dev: Path, language: str) -> dict[tuple, float]:
+    """BLEU on the dev set by configuration."""
+    test_set = TestSet(dev, language, samples=1)  # nothing is tested on it
+    shown = progress(outputs, "scoring the dev set", total=len(outputs), unit="output")
+    return {key(record): test_set.score(path)[0]["bleu"] for path, record in shown}
+
+
+def key(record: Measurement) -> tuple:
+    """What identifies a configuration on all test sets."""
+    return tuple(configured(record).values())
+
+
+def scored(
+    outputs: list[Output], test_sets: dict[str, TestSet], folder: Path
+) -> tuple[list[Measurement], dict[str, np.ndarray]]:
+    """The records with scores, and BLEU of the resamples by output. Paths of outputs are relative to ``folder``."""
+    measured, resamples = [], {}
+    for path, record in progress(outputs, "scoring", total=len(outputs), unit="output"):
+        output, scores = os.path.relpath(path, folder), {}
+        if not record.speed_only:
+            scores, resamples[output] = test_sets[record.test_set].score(path)
+        measured.append(replace(record, output=output, **scores))
+    return measured, resamples
+
+
+def read(paths: list[Path], test_sets: set[str]) -> list[Output]:
+    """The records of all files. Raises UserError for one of another test set."""
+    outputs = []
+    for path in paths:
+        for record in measurement.read(path):
+            if record.test_set not in test_sets:
+                raise UserError(f"{path}: test set {record.test_set} is not among --test-sets")
+            outputs.append((path.parent / record.output, record))
+    return outputs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=Path, nargs="+", required=True, help="JSON lists of measure.benchmark")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--dev", type=named_path, help="name=path of the dev set, by which the best model is chosen")
+    parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--teacher", help="the system that all others are compared with")
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
+    parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
+    parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
+    parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")
+    args = parser.parse_args()
+
+    test_sets = {name: TestSet(path, args.target_language, args.samples) for name, path in args.test_sets}
+    dev, dev_path = args.dev or (None, None)
+    outputs = read(args.records, {*test_sets, dev})
+    on_dev = [(path, record) for path, record in outputs if record.test_set == dev]
+    dev_bleu = dev_scores(on_dev, dev_path, args.target_language) if dev else {}
+    on_tests = [(path, record) for path, record in outputs if record.test_set != dev]
+    measured, resamples = scored(on_tests, test_sets, args.output.parent)
+    learned = twins.read(args.learned)
+    shared = {"config_hash": args.config_hash, "dev_set": dev}
+    rows = (
+        replace(
+            record,
+            **shared,
+            dev_bleu=dev_bleu.get(key(record)),
+            **comparisons(record, measured, resamples, args.teacher, learned),
+        )
+        for record in measured
+    )
+    measurement.write(args.output, rows)
+
+
+if __name__ == "__main__":
+    command(main)

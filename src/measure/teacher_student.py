@@ -1,0 +1,215 @@
+"""Where the gap between teacher and students comes from: what they learned from, on which sentences they lose.
+
+Every system is scored with every beam size on every test set, against the references and against the teacher's output
+(the ensemble's, if there are several teachers). Differences are tested with sacreBLEU's paired bootstrap: a system
+against the teacher, and a student against itself trained on another mixture, seed by seed, with what sets the two
+trainings apart.
+"""
+
+import argparse
+import itertools
+import json
+import statistics
+from collections.abc import Iterator
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF
+
+from common.command_line import named_path
+from common.errors import command
+from common.files import sha256, write_json
+from common.progress import progress
+from formats import records
+from formats.test_sets import read_output
+from measure import twins
+from measure.score import Scorer, TestSet, p_value
+
+SAMPLES = 1000  # of the bootstrap
+DIFFERENT = 10  # sentences shown where student and teacher differ most
+PARTS = 4  # of a test set, by the length of the source
+
+Row = dict[str, Any]
+
+
+class Compared(TestSet):
+    """A test set, and the teacher's translation of it."""
+
+    def __init__(self, path: Path, language: str, teacher: Path):
+        super().__init__(path, language, SAMPLES)
+        self.pairs = list(records.read(path))
+        self._lowercased = BLEU(trg_lang=language, lowercase=True)
+        self.teacher_path, self.teacher = teacher, read_output(teacher, len(self.pairs))
+        self._agreement = BLEU(trg_lang=language)
+        words = np.array([len(source.split()) for source, _ in self.pairs])
+        edges = np.quantile(words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
+        self._part = np.searchsorted(edges, words, side="left")
+        self._words = words
+
+    def row(self, path: Path) -> Row:
+        """The scores of one output, its likeness to the teacher's, and BLEU by length."""
+        scores, resamples = self.score(path)
+        teacher_scores, teacher_resamples = self.score(self.teacher_path)
+        lines = read_output(path, len(self.pairs))
+        references = [[reference for _, reference in self.pairs]]
+        difference = scores["bleu"] - teacher_scores["bleu"]
+        return {
+            **scores,
+            "bleu_lowercased": self._lowercased.corpus_score(lines, references).score,
+            "bleu_lowercased_signature": str(self._lowercased.get_signature()),
+            "bleu_delta_teacher": difference,
+            "bleu_p_teacher": p_value(resamples, teacher_resamples, difference),
+            "agreement_bleu": self._agreement.corpus_score(lines, [self.teacher]).score,
+            "agreement_exact": sum(map(str.__eq__, lines, self.teacher)) / len(lines),
+            "by_length": self._by_length(self._bleu, lines),
+        }
+
+    def _by_length(self, scorer: Scorer, lines: list[str]) -> list[Row]:
+        """BLEU of each part of the test set, from short sentences to long ones."""
+        sufficient = scorer.statistics(lines)
+        return [
+            {
+                "words": [int(self._words[rows].min()), int(self._words[rows].max())],
+                "sentences": len(rows),
+                "bleu": scorer.score(sufficient[rows].sum(0)),
+            }
+            for rows in (np.flatnonzero(self._part == part) for part in range(PARTS))
+            if len(rows)
+        ]
+
+    def difference(self, output: Path, other: Path) -> tuple[float, float]:
+        """BLEU of one output minus that of the other, and its p-value."""
+        (scores, resamples), (other_scores, other_resamples) = self.score(output), self.score(other)
+        difference = scores["bleu"] - other_scores["bleu"]
+        return difference, p_value(resamples, other_resamples, difference)
+
+    def most_different(self, path: Path) -> list[Row]:
+        """The sentences where an output is least like the teacher's (lowest sentence chrF)."""
+        lines, metric = read_output(path, len(self.pairs)), CHRF()
+        likeness = [metric.sentence_score(*both) for both in zip(lines, ([line] for line in self.teacher), strict=True)]
+        order = sorted(range(len(lines)), key=lambda number: likeness[number].score)[:DIFFERENT]
+        return [
+            {
+                "line": number + 1,
+                "chrf": likeness[number].score,
+                "source": self.pairs[number][0],
+                "reference": self.pairs[number][1],
+                "teacher": self.teacher[number],
+                "student": lines[number],
+            }
+            for number in order
+        ]
+
+
+def grouped(rows: list[Row]) -> list[Row]:
+    """Mean and spread over the seeds of a student and mixture."""
+    groups = []
+    for (student, mixture), group in itertools.groupby(rows, key=itemgetter("student", "mixture")):
+        seeds = list(group)
+        values = [row["bleu"] for row in seeds]
+        spread = {"bleu": statistics.mean(values), "bleu_min": min(values), "bleu_max": max(values)}
+        learned = seeds[0].get("learned")
+        sentences = learned and sum(learned["sentences"].values())
+        groups.append({"student": student, "mixture": mixture, "seeds": len(values), "sentences": sentences} | spread)
+    return groups
+
+
+def comparisons(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
+    """Every student against itself with another mixture, the original data last, seed by seed."""
+    students: dict[str, dict[str, list[Row]]] = {}
+    for row in sorted((row for row in rows if row["role"] != "teacher"), key=lambda row: row["role"] == "control"):
+        students.setdefault(row["student"], {}).setdefault(row["mixture"], []).append(row)
+    for student, mixtures in students.items():
+        for mixture, other in itertools.combinations(mixtures, 2):
+            pairs = [(a, b) for a in mixtures[mixture] for b in mixtures[other] if a["seed"] == b["seed"]]
+            tested = [test_set.difference(output[a["system"]], output[b["system"]]) for a, b in pairs]
+            if tested:
+                differences, p_values = zip(*tested, strict=True)
+                yield {
+                    "student": student,
+                    "mixture": mixture,
+                    "than": other,
+                    **apart(*pairs[0]),
+                    "seeds": [a["seed"] for a, _ in pairs],
+                    "bleu_delta": statistics.mean(differences),
+                    "bleu_deltas": differences,
+                    "bleu_p": p_values,
+                }
+
+
+def apart(system: Row, other: Row) -> Row:
+    """Whether two systems are twins, and what sets them apart; None where it is not known what they learned from."""
+    both = [row["learned"] for row in (system, other) if row.get("learned")]
+    if len(both) < 2:
+        return {"twins": None, "difference": None}
+    return {"twins": twins.same_sentences(*both), "difference": twins.difference(*both)}
+
+
+def explain(
+    systems: list[Row],
+    teacher: tuple[str, int],
+    beams: list[int],
+    test_sets: dict[str, Path],
+    outputs: Path,
+    language: str,
+) -> Row:
+    """Scores, comparisons and the most different sentences, for every test set and beam size.
+
+    systems: system, role, student, mixture and seed of each, and what it learned from (measure.twins) if that is known;
+    teacher: which of them, and the beam it translates with.
+    """
+    name_of_teacher, beam_of_teacher = teacher
+    shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
+    result: Row = {"teacher": name_of_teacher, "teacher_beam": beam_of_teacher, "systems": systems, "test_sets": {}}
+    for name, path in progress(test_sets.items(), "comparing", total=len(test_sets), unit="test set"):
+        test_set = Compared(path, language, outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt")
+        result["test_sets"][name] = {
+            "sentences": len(test_set.pairs),
+            "sha256": sha256(path),
+            "beams": {f"beam {beam}": of_beam(systems, test_set, outputs, f"beam{beam}.{name}.txt") for beam in beams},
+            "most_different": {
+                "system": shown,
+                "sentences": test_set.most_different(outputs / shown / f"beam{beam_of_teacher}.{name}.txt"),
+            },
+        }
+    return result
+
+
+def of_beam(systems: list[Row], test_set: Compared, outputs: Path, file: str) -> Row:
+    """The systems that have an output of this name: an ensemble has no greedy one."""
+    paths = {s["system"]: outputs / s["system"] / file for s in systems if (outputs / s["system"] / file).exists()}
+    rows = [{**system, **test_set.row(paths[system["system"]])} for system in systems if system["system"] in paths]
+    return {"systems": rows, "groups": grouped(rows), "comparisons": list(comparisons(rows, test_set, paths))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--systems", type=json.loads, required=True, help="JSON list: system, role, student, mixture, seed"
+    )
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
+    parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
+    parser.add_argument("--teacher-beam", type=int, required=True, help="beam it translates the training data with")
+    parser.add_argument("--beam-sizes", type=int, nargs="+", required=True)
+    parser.add_argument("--outputs", type=Path, required=True, help="folder with those of measure.test_sets, by system")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--config-hash", required=True, help="of the study")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    args = parser.parse_args()
+    learned = twins.read(args.learned)
+    result = explain(
+        [system | {"learned": learned.get(system["system"])} for system in args.systems],
+        (args.teacher, args.teacher_beam),
+        args.beam_sizes,
+        dict(args.test_sets),
+        args.outputs,
+        args.target_language,
+    )
+    write_json(args.output, {"config_hash": args.config_hash, **result})
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,38 @@
+"""Translate test sets with one model folder, for reading and scoring; nothing is timed.
+
+Writes ``beam<size>.<test set>.txt`` for every beam size and test set into a folder, which appears whole or not at all.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+from common.command_line import named_path, positive
+from common.errors import command
+from common.files import atomic_path, write_text
+from decode.translator import Translator
+from formats import records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", required=True)
+    parser.add_argument("--threads", type=positive, default=1, help="cores to use (default: %(default)s)")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    args = parser.parse_args()
+    for pool in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):  # TensorFlow takes every core otherwise
+        os.environ[pool] = str(args.threads)
+
+    with atomic_path(args.output) as part:
+        part.mkdir()
+        for beam_size in args.beam_sizes:
+            translator = Translator(args.model, beam_size, vocabulary_map=False, workers=args.threads)
+            for name, path in args.test_sets:
+                lines = translator.translate(record[0] for record in records.read(path))
+                write_text(part / f"beam{beam_size}.{name}.txt", "".join(f"{line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    command(main)

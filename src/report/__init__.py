@@ -1,0 +1,35 @@
+"""JSON in, tables, pictures and pages out; loads no engine, no TensorFlow.
+
+``python -m report NAME`` makes a table, a picture or both; ``registry`` has all names. Of a study:
+
+- ``measurements``: all measurements as tables, as CSV and as headline figures (command)
+- ``front``: quality against speed
+- ``published``: our systems among those of Junczys-Dowmunt et al. 2018
+- ``training``: how every system was trained
+- ``funnel``, ``lengths``: lines dropped by the cleaning, lengths of sentences
+- ``teacher_student``: the gap between teacher and students
+- ``quantization``: what rounding does to the weights
+- ``maps``: vocabulary maps of many knobs
+
+Of the experiments of the same names, ``ngrams`` of experiments.ngram_timing:
+
+- ``ladder``, ``end_to_end``, ``scaling``: tables and figures of WNGT 2020
+- ``beam_batch``, ``components``: figures of OpenNMT at WNMT 2018
+- ``pipeline_cost``, ``ngrams``, ``encoder_cache``: the optimisations of FastSeq
+
+Pages and texts, each a command:
+
+- ``study_page``: one HTML page about a study
+- ``corpora_page``: one HTML page about its corpora
+- ``samples``: sentences to read
+- ``terminal``: what `make demo` prints at the end
+
+What they share:
+
+- ``headline``: the figures a study is quoted by
+- ``speed``: cells and notes of the tables of WNGT 2020
+- ``search``: those of the tables about search
+- ``markdown``, ``html``: parts of pages
+- ``figure``: the style of pictures, and how they are saved
+- ``labels``: names beside points
+"""

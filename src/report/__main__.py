@@ -1,0 +1,70 @@
+"""Make a table or a picture: python -m report NAME --input FILE.json... --output X.md X.svg X.png
+
+The suffix of an output says whether it is the table or the picture of NAME. The names, and what each is made from,
+below the folder of a study:
+"""
+
+import argparse
+import importlib
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from common.errors import UserError, command
+from common.files import read_json, write_text
+from report import figure
+from report.registry import SUBJECTS
+
+OPTIONS = {"test_set": "(default: the first one)", "remark": "a last sentence below the picture"}
+TABLE = ".md"
+
+
+def read(module: ModuleType, files: Sequence[str], paths: list[Path]) -> Any:
+    """The data of a module. files: what the paths are, for people. Raises UserError for too few or too many paths."""
+    reader = getattr(module, "read", read_json)
+    try:
+        inspect.signature(reader).bind(*paths)
+    except TypeError:
+        raise UserError(f"--input: {len(paths)} files; needed: {', '.join(files)}") from None
+    return reader(*paths)
+
+
+def make(name: str, module: ModuleType, data: Any, path: Path, **options: str) -> None:
+    """Write a table or a picture. Raises UserError where the module has none, or for an unknown suffix."""
+    kind = {TABLE: "table", **dict.fromkeys(figure.FORMATS, "draw")}.get(path.suffix)
+    if kind is None:
+        raise UserError(f"{path}: tables are written as {TABLE}, pictures as {' or '.join(figure.FORMATS)}")
+    if not hasattr(module, kind):
+        raise UserError(f"{path}: {name} is a {'picture' if kind == 'table' else 'table'} only")
+    if kind == "table":
+        write_text(path, module.table(data))
+    else:
+        figure.save(module.draw(data, **options), path)
+
+
+def main() -> None:
+    names = "".join(f"  {name:20}{', '.join(subject.files)}\n" for name, subject in SUBJECTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m report", description=__doc__ + names, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", choices=SUBJECTS, metavar="NAME")
+    parser.add_argument("--input", type=Path, nargs="+", required=True, help="JSON files")
+    parser.add_argument("--output", type=Path, nargs="+", required=True, help=f"{TABLE}, {', '.join(figure.FORMATS)}")
+    for option, text in OPTIONS.items():
+        parser.add_argument(f"--{option.replace('_', '-')}", help=text)
+    args = parser.parse_args()
+    subject = SUBJECTS[args.name]
+    options = {option: value for option in OPTIONS if (value := getattr(args, option)) is not None}
+    if foreign := set(options) - set(subject.options):
+        parser.error(f"{args.name} has no --{min(foreign).replace('_', '-')}")
+
+    module = importlib.import_module(subject.module)
+    data = read(module, subject.files, args.input)
+    for path in args.output:
+        make(args.name, module, data, path, **options)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,94 @@
+"""The shares of experiments.components and experiments.components_tf as a table and a picture."""
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from common.files import read_json
+from formats.experiments import FEW
+from formats.spread import Spread
+from formats.wording import repeats
+from report import figure, markdown, search
+
+NOTE = """Share of the time of decoding by component, in per cent, {repeats}, with the lowest and \
+highest, on one core of {cpu}: {sentences:,} sentences of {test_set}, batches of {batch_tokens} tokens. After Figure 2 \
+of WNMT 2018, where the generator was the largest part.
+
+* **profiler**: measured. TensorFlow's own profiler noted every operation of OpenNMT-tf by its place in the model; \
+*other* is TensorFlow between the operations. The profiler's own cost is in the last column.
+* **differences**: the wheel of CTranslate2 {version} is built without its profiler. *Encoder* is measured, running \
+alone in the engine. The rest is inferred from what decoding costs less without a part: *attention* without the \
+layers between decoder and encoder, *generator* with {few} candidates in place of the vocabulary (output layer, \
+softmax, choice of the best pieces), *search* from beams against as many greedy rows (what reordering and \
+bookkeeping cost more, zero for greedy search by definition), *decoder* is what is left. Every sentence has the same \
+number of pieces ({steps}). A difference may be below zero where it is smaller than the spread; the picture leaves \
+it out, and its other parts fill the bar."""
+NEGATIVE = "Parts below zero are not drawn; the others fill the bar."
+COLORS = [*(style.color for style in figure.STUDENTS), "#999999"]
+
+
+def read(*paths: Path) -> dict[str, Any]:
+    """Read the JSON of both experiments."""
+    return together([read_json(path) for path in paths])
+
+
+def together(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rows of all results, under the conditions of the first."""
+    return {**results[0], "rows": [row for result in results for row in result["rows"]]}
+
+
+def name(row: dict[str, Any]) -> str:
+    mapped = ", map" if row["vocabulary_map"] else ""
+    return f"{row.get('engine_label', row['engine'])}, {row['compute_type']}, beam {row['beam_size']}{mapped}"
+
+
+# The table
+
+
+def table(result: dict[str, Any]) -> str:
+    rows, noise = result["rows"], result["noise"]
+    inferred = next(row for row in rows if row["how"] == "differences")
+    version, steps = inferred["engine_version"], inferred["steps"]
+    note = NOTE.format(**result, repeats=repeats([result["runs"]]), version=version, few=FEW, steps=steps)
+    cells = [row_cells(row, noise) for row in rows]
+    return markdown.document("Components", note, markdown.table(cells), search.marks(rows, noise))
+
+
+def row_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
+    return {
+        "": name(row) + search.mark(row, noise),
+        "how": row["how"],
+        **{part: f"{Spread.read(share, 'share', 100):,.1f}" for part, share in row["shares"].items()},
+        "CPU s": f"{Spread.read(row, 'cpu_seconds'):,.2f}",
+        "profiler's cost": f"{row['profiler_costs']:+.0%}" if "profiler_costs" in row else "",
+    }
+
+
+# The picture
+
+
+@figure.styled
+def draw(result: dict[str, Any]) -> Figure:
+    """A bar for each way to decode. Parts below zero are not drawn; the others fill the bar."""
+    rows = result["rows"]
+    parts = list(rows[0]["shares"])
+    picture = Figure(figsize=(9.6, 1.2 + 0.36 * len(rows)), layout="constrained")
+    axes = picture.subplots()
+    shares = [{part: max(row["shares"][part]["share"], 0.0) for part in parts} for row in rows]
+    left = [0.0] * len(rows)
+    for part, color in zip(parts, COLORS, strict=True):
+        widths = [100 * of_row[part] / sum(of_row.values()) for of_row in shares]
+        axes.barh(range(len(rows)), widths, left=left, color=color, label=part, height=0.75)
+        for y, (start, width) in enumerate(zip(left, widths, strict=True)):
+            if width >= 5:
+                axes.text(start + width / 2, y, f"{width:.0f}", ha="center", va="center", color="white", fontsize=8)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(range(len(rows)), [f"{name(row)} ({row['how']})" for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.grid(visible=False)
+    axes.set_xlabel("% of the time of decoding")
+    picture.legend(loc="outside upper center", ncols=len(parts))
+    search.footnote(picture, search.Conditions.read(result), f"{result['sentences']:,} sentences", NEGATIVE)
+    return picture

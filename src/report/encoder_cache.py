@@ -1,0 +1,106 @@
+"""The measurements of experiments.encoder_cache as tables and a picture."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from formats.spread import Spread
+from formats.wording import repeats
+from report import figure, markdown, search
+
+NOTE = """The keys and values of the encoder, one copy a sentence or one a beam: after section 5.2 of FastSeq, where \
+one copy takes 1.8 GB in place of 6.3, which its Table 2 estimates for 1,024 pieces in and 50 out, and does not \
+measure. On one core of {cpu}, {repeats}, CPU seconds; load average before: {load_average}."""
+ENGINE = """**CTranslate2 {engine_version} keeps one copy a sentence.** {system} ({shape}, {quantization}), \
+{sentences} sources of {length} pieces, {steps} pieces out, few candidates. Memory is what decoding adds to the \
+loaded model, in a process for each run. The last column is what copies for all beams would take on top, in {layers} \
+decoder layers of {units} units: where that is more than all that was added, there are none. Of fewer beams the peak \
+is that of the encoder, and says nothing."""
+RECKONING = """What copies cost, in NumPy: attention of one layer of {units} units, {heads} heads, {batch} \
+sentences. *Copied* multiplies every beam with its own copy, *reordered* also moves the copies behind their beams. \
+Equal results are checked; milliseconds of a step, and times the shared copy."""
+MEGA = 1e-6
+
+
+# The table
+
+
+def table(result: dict[str, Any]) -> str:
+    noise = result["noise"]
+    parts = [
+        NOTE.format(**result, repeats=repeats([result["runs"]])),
+        ENGINE.format(**{**result["model"], **result, **result["engine"][0]}),
+        markdown.table([measured(row, noise) for row in result["engine"]]),
+        RECKONING.format(**result),
+        markdown.table(reckoned(result["reckoning"], noise)),
+    ]
+    return markdown.document("Encoder cache", *parts, search.marks([*result["engine"], *result["reckoning"]], noise))
+
+
+def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
+    """The cells of a run of the engine."""
+    return {
+        "beam": str(row["beam_size"]),
+        "CPU s": f"{Spread.read(row, 'cpu_seconds'):,.2f}{search.mark(row, noise)}",
+        "added memory, MB": f"{Spread.read(row, 'added_bytes', MEGA):,.0f}",
+        "copies alone, MB": f"{row['copies_bytes'] * MEGA:.0f}",
+    }
+
+
+def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
+    """A line for each length and beam, with the ways side by side."""
+    lines: dict[tuple[int, int], dict[str, str]] = {}
+    for row in sorted(rows, key=lambda row: (row["length"], row["beam_size"])):
+        line = lines.setdefault((row["length"], row["beam_size"]), {"pieces": str(row["length"])})
+        line["beam"] = str(row["beam_size"])
+        if row["way"] != "reordered":
+            line[f"{row['way']}, MB"] = f"{row['cache_bytes'] * MEGA:.1f}"
+        line[f"{row['way']}, ms"] = f"{Spread.read(row, 'step_seconds', 1e3):,.2f}{search.mark(row, noise)}"
+        if row["way"] != "shared":
+            line[f"× {row['way']}"] = f"{row['times_shared']:.2f}"
+    return list(lines.values())
+
+
+# The picture
+
+
+@figure.styled
+def draw(result: dict[str, Any]) -> Figure:
+    """Left: memory of the engine against that of copies. Right: times the shared copy, in NumPy."""
+    picture = Figure(figsize=(9.6, 3.8), layout="constrained")
+    left, right = picture.subplots(1, 2)
+    memory(left, result["engine"])
+    slower(right, result["reckoning"])
+    for axes in (left, right):
+        beams = [row["beam_size"] for row in result["engine"]]
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(beams, [str(beam) for beam in beams])
+        axes.set_xlabel("beam")
+        axes.legend()
+    first = result["engine"][0]
+    search.footnote(
+        picture, search.Conditions.read(result), f"{first['sentences']} sources of {first['length']} pieces"
+    )
+    return picture
+
+
+def memory(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    beams = [row["beam_size"] for row in rows]
+    measured = [row["added_bytes"] * MEGA for row in rows]
+    blue = figure.STUDENTS[0].color
+    axes.plot(beams, measured, color=blue, marker="o", label="all that CTranslate2 adds (measured)")
+    copies = [row["copies_bytes"] * MEGA for row in rows]
+    axes.plot(beams, copies, color="#777777", linestyle="--", label="copies of the cache alone would (reckoned)")
+    axes.set_ylabel("MB")
+
+
+def slower(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    longest = max(row["length"] for row in rows)
+    for way, style in zip(("copied", "reordered"), figure.STUDENTS, strict=False):
+        shown = [row for row in rows if row["way"] == way and row["length"] == longest]
+        beams, values = [row["beam_size"] for row in shown], [row["times_shared"] for row in shown]
+        axes.plot(beams, values, color=style.color, marker=style.marker, label=f"{way}, one a beam")
+    axes.axhline(1, color="#777777", linewidth=0.8)
+    axes.set_ylabel("times the step of the shared copy")
+    axes.set_title(f"NumPy, sources of {longest} pieces")

@@ -1,0 +1,82 @@
+"""The style that all pictures share, and how they are saved."""
+
+import itertools
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from common.errors import UserError
+from common.files import atomic_path
+from formats.spread import Spread
+
+STYLE = {
+    "font.family": ["DejaVu Sans", "sans-serif"],  # the first comes with matplotlib: pictures are the same everywhere
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text: half the size, and it can be searched
+    "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
+}
+FORMATS = {".svg": {"Date": None}, ".png": {}}  # metadata
+DPI = 160
+FOOTNOTE = {"fontsize": 7, "color": "#555555", "x": 0.01, "ha": "left"}
+CHARACTERS = 17  # of a footnote, an inch
+
+styled = matplotlib.rc_context(STYLE)  # decorator of functions that draw
+
+
+class Style(NamedTuple):
+    """Colour and marker of a system."""
+
+    color: str
+    marker: str
+
+
+# Okabe and Ito's palette, which people with any colour vision can tell apart.
+TEACHER = Style("#000000", "s")
+CONTROL = Style("#e69f00", "D")
+STUDENTS = [
+    Style("#0072b2", "o"),
+    Style("#d55e00", "^"),
+    Style("#009e73", "v"),
+    Style("#cc79a7", "P"),
+    Style("#56b4e9", "X"),
+]
+PALETTE = [TEACHER, *STUDENTS, CONTROL, Style("#999933", "<"), Style("#882255", ">"), Style("#666666", "*")]
+
+
+def styles(roles: dict[str, str]) -> dict[str, Style]:
+    """A style for each system. All teachers share one, all controls another; students get theirs in order."""
+    students = itertools.cycle(STUDENTS)
+    fixed = {"teacher": TEACHER, "control": CONTROL}
+    return {system: fixed.get(role) or next(students) for system, role in roles.items()}
+
+
+def whiskers(*spreads: Spread) -> list[list[float]]:
+    """Error bars from the lowest run to the highest: the lengths below the medians, then those above."""
+    return [[spread.middle - spread.low for spread in spreads], [spread.high - spread.middle for spread in spreads]]
+
+
+def footnote(picture: Figure, text: str) -> None:
+    """Say in small print, below everything else, what the numbers are."""
+    lines = textwrap.wrap(text, int(CHARACTERS * picture.get_figwidth()))
+    picture.supxlabel("\n".join(lines), **FOOTNOTE)
+
+
+@styled
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture in the format of its suffix. Raises UserError for a format we do not write."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"{path}: pictures are written as {' or '.join(FORMATS)}")
+    with atomic_path(path) as part:
+        figure.savefig(part, format=path.suffix[1:], dpi=DPI, metadata=FORMATS[path.suffix])

@@ -1,0 +1,188 @@
+"""Quality against speed: all systems with the Pareto front, and a panel for each system that names every point.
+
+A ring marks the best model, which is chosen on the dev set.
+"""
+
+from collections.abc import Callable
+from operator import attrgetter
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from common.errors import UserError
+from formats import best_model, measurement, selection, wording
+from formats.measurement import Measurement
+from report import figure, labels
+from report.figure import Style
+
+read = measurement.read
+
+WIDTH, TOP, PANEL = 10.0, 4.6, 3.3  # inches: the figure, the panel of all systems, a row of panels
+COLUMNS = 2
+MARKER, RING = 6, 11  # points
+
+
+@figure.styled
+def draw(measurements: list[Measurement], test_set: str | None = None, remark: str = "") -> Figure:
+    """The picture of one test set. Raises UserError where no measurement of it has both a score and a speed.
+
+    test_set: by default the first one, which is timed in every run. remark: a last sentence below the picture.
+    """
+    test_set = test_set or selection.test_sets(measurements)[0]
+    records = scored(selection.of_test_set(measurements, test_set))
+    best = selection.on_test_set(measurements, best_model.best(measurements), test_set)
+    plot = Plot(records, attrgetter("source_words_per_second"), "source words per second")
+    systems = list(selection.systems(records))
+    rows = -(-len(systems) // COLUMNS)
+    picture = Figure(figsize=(WIDTH, TOP + PANEL * rows), layout="constrained")
+    grid = picture.add_gridspec(rows + 1, COLUMNS, height_ratios=[TOP, *[PANEL] * rows])
+    top = picture.add_subplot(grid[0, :])
+    plot.overview(top)
+    panels = {}
+    for number, system in enumerate(systems):
+        panels[system] = picture.add_subplot(grid[1 + number // COLUMNS, number % COLUMNS])
+        plot.panel(panels[system], near(records, system))
+    note = footnote(records)
+    if best in records:
+        plot.ring(top, best)
+        plot.ring(panels[best.system], best)
+        note += f"\nRing: the best model, {best_model.RULE}."
+    note += f"\n{remark}" * bool(remark)
+    picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=len(systems) + 2)
+    picture.supxlabel(note, **figure.FOOTNOTE)
+
+    picture.draw_without_rendering()
+    picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
+    plot.names(top, records, headings(records))
+    for system, axes in panels.items():
+        shown = near(records, system)
+        plot.names(axes, shown, {id(record): name(record) for record in shown})
+    return picture
+
+
+def scored(records: list[Measurement]) -> list[Measurement]:
+    """Those that can be drawn. Raises UserError where none has both a score and a speed."""
+    if not (drawn := selection.drawn(records)):
+        raise UserError("no measurement has both BLEU and a speed")
+    return drawn
+
+
+class Plot:
+    """Panels with the same axis, a speed or proportional to one. A system looks the same in all of them.
+
+    axis: of a record. label: of the axis.
+    """
+
+    def __init__(self, records: list[Measurement], axis: Callable[[Measurement], float], label: str):
+        self.records, self.axis, self.label = records, axis, label
+        self.styles = figure.styles({name: record.role for name, record in selection.systems(records).items()})
+
+    def place(self, record: Measurement) -> tuple[float, float]:
+        return self.axis(record), record.bleu
+
+    def spread(self, record: Measurement) -> list[list[float]]:
+        """Distances of the slowest and the fastest run from the median, in units of the axis."""
+        speed = record.source_words_per_second
+        low, high = record.source_words_per_second_min or speed, record.source_words_per_second_max or speed
+        scale = self.axis(record) / speed
+        return [[max(speed - low, 0) * scale], [max(high - speed, 0) * scale]]
+
+    def points(self, axes: Axes, records: list[Measurement]) -> None:
+        """Filled for greedy search, hollow for beam search; bars from the slowest run to the fastest."""
+        for record in records:
+            color, marker = self.styles[record.system]
+            fill = color if record.beam_size == 1 else "white"
+            axes.errorbar(
+                *self.place(record),
+                xerr=self.spread(record),
+                fmt=marker,
+                color=color,
+                markerfacecolor=fill,
+                markersize=MARKER,
+                elinewidth=0.9,
+                zorder=3,
+            )
+        axes.set_xscale("log")  # last: error bars on a logarithmic axis start its limits at 1
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(FuncFormatter(amount))
+        axes.set_xlabel(f"{self.label}, logarithmic")
+        axes.set_ylabel("BLEU")
+
+    def ring(self, axes: Axes, record: Measurement) -> None:
+        """Around the best model."""
+        axes.plot(*self.place(record), "o", markersize=RING, markerfacecolor="none", color="#222222", zorder=4)
+
+    def staircase(self, axes: Axes) -> None:
+        """The best quality at each speed or more."""
+        front = [self.place(record) for record in reversed(selection.on_front(self.records))]
+        left, bottom = axes.get_xlim()[0], axes.get_ylim()[0]
+        speeds, qualities = zip((left, front[0][1]), *front, (front[-1][0], bottom), strict=True)
+        axes.plot(speeds, qualities, drawstyle="steps-pre", color="#888888", linewidth=1.2, zorder=1)
+        axes.fill_between(speeds, qualities, bottom, step="pre", color="#f5f5f5", linewidth=0, zorder=0)
+        axes.set_xlim(left=left)
+        axes.set_ylim(bottom=bottom)
+
+    def overview(self, axes: Axes) -> None:
+        axes.margins(x=0.08, y=0.12)
+        self.points(axes, self.records)
+        self.staircase(axes)
+        axes.set_title("All systems. The line is the Pareto front: nothing is both faster and better.")
+
+    def panel(self, axes: Axes, records: list[Measurement]) -> None:
+        """One system, enlarged."""
+        axes.margins(x=0.22, y=0.18)
+        self.points(axes, records)
+        axes.set_title(f"{records[0].system}: {records[0].shape}, {records[0].parameters / 1e6:.1f} M parameters")
+
+    def names(self, axes: Axes, shown: list[Measurement], names: dict[int, str]) -> None:
+        """Write names beside the points that have one; ``names`` are by id of the record."""
+        named = [(self.place(record), names[id(record)]) for record in shown if id(record) in names]
+        labels.write(axes, named, [self.place(record) for record in shown])
+
+
+def amount(value: float, _: int) -> str:
+    """2,000 but 35 M."""
+    if abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return f"{value / 1e6:,.0f} M" if abs(value) >= 1e7 else f"{value / 1e6:.3g} M"
+
+
+def near(records: list[Measurement], system: str) -> list[Measurement]:
+    """The records of a system, without its far slower baseline if there are others."""
+    own = [record for record in records if record.system == system]
+    return [record for record in own if record.engine != selection.BASELINE] or own
+
+
+def headings(records: list[Measurement]) -> dict[int, str]:
+    """Names of the records on the front and of the baselines, by id of the record."""
+    baselines = [record for record in records if record.engine == selection.BASELINE]
+    named = [*selection.on_front(records), *baselines]
+    return {id(record): f"{record.system}: {name(record)}" for record in named}
+
+
+def name(record: Measurement) -> str:
+    """How the system was decoded; the baseline has one way only."""
+    baseline = record.engine == selection.BASELINE
+    return wording.engine_label(record) if baseline else wording.configuration(record)
+
+
+def legend(styles: dict[str, Style]) -> list[Line2D]:
+    systems = [Line2D([], [], linestyle="", marker=s.marker, color=s.color, label=name) for name, s in styles.items()]
+    fills = {"filled: greedy": "#777777", "hollow: beam search": "white"}
+    return systems + [
+        Line2D([], [], linestyle="", marker="o", color="#777777", markerfacecolor=fill, label=label)
+        for label, fill in fills.items()
+    ]
+
+
+def footnote(records: list[Measurement]) -> str:
+    """What the numbers are: test set, signature, machine, runs."""
+    first = records[0]
+    cores = ", ".join(map(str, first.cores)) or "?"
+    text = f"Study {first.study}, test set {first.test_set}. BLEU {first.bleu_signature}.\n"
+    text += wording.repeats(record.runs for record in records).capitalize()
+    text += ", bars from the slowest to the fastest" if max(record.runs for record in records) > 1 else ""
+    return f"{text}; core {cores} of {first.cpu}."

@@ -1,0 +1,102 @@
+"""The cleaning funnel: of each corpus the lines kept, and the lines dropped by reason."""
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from common.errors import UserError
+from common.files import read_json
+from report import figure
+
+KEPT = "#bbbbbb"
+REASONS = {  # in the order of the checks; colours of Okabe and Ito, then of Tol's muted scheme
+    "not_sampled": "#dddddd",
+    "empty": "#000000",
+    "control_characters": "#882255",
+    "too_long": "#e69f00",
+    "length_ratio": "#56b4e9",
+    "identical": "#999933",
+    "wrong_script": "#cc6677",
+    "digit_mismatch": "#44aa99",
+    "repeated_ngram": "#332288",
+    "held_out": "#d55e00",
+    "language": "#009e73",
+    "duplicate": "#0072b2",
+    "near_duplicate": "#88ccee",
+}
+OTHER = "#cc79a7"
+NOTE_WIDTH = 72  # characters above a bar
+LEGEND_COLUMNS = 7
+
+Counts = dict[str, Any]  # of a corpus: name, role, lines_in, lines_out, dropped by reason
+
+
+def read(*paths: Path) -> list[Counts]:
+    """Read the JSON beside each cleaned corpus. Raises UserError for a file without its counts."""
+    return [read_counts(path) for path in paths]
+
+
+def read_counts(path: Path) -> Counts:
+    try:
+        counts = read_json(path)
+        return {key: counts[key] for key in ("name", "role", "lines_in", "lines_out", "dropped")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not the counts of a cleaned corpus ({error}); give corpora/clean/*.json") from None
+
+
+@figure.styled
+def draw(corpora: list[Counts]) -> Figure:
+    """Left: lines kept and dropped, to scale. Right: the dropped lines alone, enlarged to one length."""
+    colors = {"kept": KEPT, **REASONS}
+    picture = Figure(figsize=(10, 1.5 + 0.85 * len(corpora)), layout="constrained")
+    left, right = picture.subplots(1, 2, sharey=True)
+    bars(left, [{"kept": c["lines_out"], **ordered(c)} for c in corpora], [kept(c) for c in corpora], colors)
+    bars(right, [percent(ordered(c)) for c in corpora], [dropped(c) for c in corpora], colors)
+    left.set_yticks(range(len(corpora)), [f"{counts['name']}\n({counts['role']})" for counts in corpora])
+    left.xaxis.set_major_formatter("{x:,.0f}")
+    right.xaxis.set_major_formatter("{x:.0f} %")
+    left.set_xlabel("lines")
+    right.set_xlabel("share of the dropped lines")
+    right.set_xlim(0, 105)
+    used = [name for name in colors if name == "kept" or any(c["dropped"].get(name) for c in corpora)]
+    handles = [Patch(color=colors[name], label=name.replace("_", " ")) for name in used]
+    picture.legend(handles=handles, loc="outside upper left", ncols=LEGEND_COLUMNS)
+    return picture
+
+
+def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: dict[str, str]) -> None:
+    """A stacked bar for each corpus, with a note above it."""
+    for place, (parts, note) in enumerate(zip(corpora, notes, strict=True)):
+        left = 0
+        for reason, count in parts.items():
+            axes.barh(place, count, left=left, height=0.5, color=colors.get(reason, OTHER))
+            left += count
+        # Kept out of the layout, which would narrow the bars to make room for it.
+        axes.text(0, place - 0.3, note, fontsize=7.5, va="bottom", linespacing=1.1).set_in_layout(False)
+    axes.set_ylim(len(corpora) - 0.6, -0.7)
+    axes.grid(axis="y", visible=False)
+
+
+def kept(counts: Counts) -> str:
+    share = counts["lines_out"] / max(counts["lines_in"], 1)
+    return f"{counts['lines_out']:,} of {counts['lines_in']:,} lines kept ({share:.2%})"
+
+
+def dropped(counts: Counts) -> str:
+    """The counts in words; some bars are too short to be seen."""
+    parts = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in counts["dropped"].items() if count]
+    return textwrap.fill(f"dropped: {', '.join(parts) or 'none'}", NOTE_WIDTH)
+
+
+def ordered(counts: Counts) -> dict[str, int]:
+    """The dropped lines by reason, in the order of the checks; reasons that REASONS lacks come last."""
+    return {reason: counts["dropped"].get(reason, 0) for reason in {**REASONS, **counts["dropped"]}}
+
+
+def percent(parts: dict[str, int]) -> dict[str, float]:
+    total = max(sum(parts.values()), 1)
+    return {reason: 100 * count / total for reason, count in parts.items()}

@@ -1,0 +1,34 @@
+"""Parts of Markdown pages: tables of text, marks of significance, and whole documents."""
+
+from collections.abc import Collection
+
+from tabulate import tabulate
+
+SIGNIFICANT = 0.05  # p-values below it are marked
+NONE = "–"  # a cell without a value
+
+
+def table(rows: list[dict[str, str]], left: Collection[str] | None = None, style: str = "pipe") -> str:
+    """A table with a column for each key; a row without a key has an empty cell. Words stand left, numbers right.
+
+    left: the columns of words; by default the first one. style: a format of tabulate.
+    """
+    columns = dict.fromkeys(name for row in rows for name in row)
+    words = [next(iter(columns))] if left is None else left
+    sides = ["left" if name in words else "right" for name in columns]
+    return tabulate(rows, headers="keys", tablefmt=style, disable_numparse=True, colalign=sides)
+
+
+def document(title: str, *parts: str) -> str:
+    """A page of paragraphs, tables and headings; empty ones are left out."""
+    return "\n\n".join([f"# {title}", *filter(None, parts)]) + "\n"
+
+
+def star(*p_values: float) -> str:
+    """A mark where all p-values are significant."""
+    return "\\*" if max(p_values) < SIGNIFICANT else ""
+
+
+def escaped(text: str) -> str:
+    """Text as a cell of a table."""
+    return text.replace("|", "\\|")

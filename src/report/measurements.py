@@ -1,0 +1,161 @@
+"""All measurements of a study, as tables in Markdown and as CSV; the headline figures as JSON."""
+
+import argparse
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from common.errors import command
+from common.files import write_json, write_text
+from formats import comparison, measurement, selection, wording
+from formats.cost import NO_PRICE
+from formats.measurement import Measurement
+from report import markdown
+from report.headline import headline
+
+read = measurement.read
+
+WORDS = {"", "system", "role", "engine", "type", "decoding", "map"}  # columns that are no numbers
+NOTES = """
+Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
+in which the stages overlap. Core-seconds: that time on every core the run was pinned to, of this CPU. \
+USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
+Loss: BLEU below the best search of the same weights in float32 without a map, of any engine and beam: {searches}. \
+Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to a control \
+decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
+"""
+
+
+def table(records: list[Measurement]) -> str:
+    """A table for each test set, fastest first."""
+    parts = [f"# Measurements of the study {records[0].study}\n"]
+    for name in selection.test_sets(records):
+        selected = selection.of_test_set(records, name)
+        parts.append(f"\n## {name}\n\n{layout(rows(selected), 'github')}\n{notes(selected)}")
+    return "".join(parts)
+
+
+def rows(records: list[Measurement]) -> list[dict[str, str]]:
+    """The rows of a test set, fastest first."""
+    ordered = sorted(records, key=lambda record: record.source_words_per_second, reverse=True)
+    return [row(record, records) for record in ordered]
+
+
+def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
+    """The cells of a record; ``records`` are those of its test set."""
+    return {
+        "system": record.system,
+        "role": record.role,
+        "parameters": number(record.parameters),
+        "engine": wording.engine_label(record),
+        "type": wording.compute_type(record),
+        "beam": str(record.beam_size),
+        "map": "yes" if record.vocabulary_map else "no",
+        "BLEU": number(record.bleu, 2),
+        "loss": number(comparison.loss(records, record), 2),
+        "chrF": number(record.chrf, 2),
+        "to teacher": difference(record, "teacher"),
+        "to control": difference(record, "control"),
+        "target tokens/s": number(record.target_tokens_per_second),
+        "source words/s": speed(record, records),
+        "×": number(comparison.speed_up(records, record), 1),
+        "core-s/M words": number(record.core_seconds_per_million_words, 1),
+        "load s": number(record.load_seconds, 2),
+        "peak RSS MB": megabytes(record.peak_rss_bytes),
+        "disk MB": megabytes(record.model_bytes),
+        "USD/M words": number(record.usd_per_million_words, 5),
+    }
+
+
+def speed(record: Measurement, records: list[Measurement]) -> str:
+    """Source words a second, with the signs of a disturbed measurement and of one that was taken once."""
+    return number(record.source_words_per_second) + wording.mark(record) + wording.once(record, records)
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    return markdown.NONE if value is None else f"{value:z,.{digits}f}"
+
+
+def difference(record: Measurement, other: str) -> str:
+    """The difference in BLEU to the teacher or the control, with a mark where it is significant."""
+    if (value := getattr(record, f"bleu_delta_{other}")) is None:
+        return markdown.NONE
+    p = getattr(record, f"bleu_p_{other}")
+    return f"{value:+.2f}" + ("*" if p is not None and p < markdown.SIGNIFICANT else "")
+
+
+def megabytes(value: float | None) -> str:
+    return number(value and value / 1e6, 1)
+
+
+def layout(rows: list[dict[str, str]], style: str) -> str:
+    return markdown.table(rows, left=WORDS, style=style)
+
+
+def notes(records: list[Measurement]) -> str:
+    """How the numbers of one test set were made, in Markdown."""
+    return NOTES.format(
+        runs=wording.repeats((record.runs for record in records), marked=True),
+        cpu=cpu(records),
+        price=records[0].price or NO_PRICE,
+        beam=selection.BEAM,
+        searches=wording.best_searches(records),
+        teacher=f" {name}" if (name := records[0].teacher) else "",
+        controls=controls(records),
+        significant=markdown.SIGNIFICANT,
+        bleu=records[0].bleu_signature,
+        chrf=records[0].chrf_signature,
+        marks=f" {marks}" if (marks := wording.marks(records)) else "",
+    )
+
+
+def controls(records: list[Measurement]) -> str:
+    """The control of each student, and what sets the two trainings apart, as part of a sentence."""
+    if not (by_student := comparison.controls(records)):
+        return ""
+    pairs = "; ".join(f"{name} to {other}: {apart}" for name, (other, apart) in by_student.items())
+    return f" ({pairs}; only twins, which learned from the same sentences, say what distillation is worth)"
+
+
+def cpu(records: list[Measurement]) -> str:
+    """The CPU that a test set was measured on."""
+    return records[0].cpu or "an unknown machine"
+
+
+def as_csv(records: list[Measurement]) -> str:
+    """All records of a study with all fields; a list is one cell of JSON."""
+    columns = measurement.header()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([cell(getattr(record, name)) for name in columns] for record in records)
+    return text.getvalue()
+
+
+def cell(value: Any) -> str:
+    """Text as it is, nothing for None, everything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
+    parser.add_argument("--csv", type=Path, help="all records, all fields")
+    parser.add_argument("--headline", type=Path, help="JSON of the figures a study is quoted by")
+    args = parser.parse_args()
+    if not (args.csv or args.headline):
+        parser.error("nothing to do: give --csv or --headline")
+
+    records = measurement.read(args.measurements)
+    if args.csv:
+        write_text(args.csv, as_csv(records))
+    if args.headline:
+        write_json(args.headline, headline(records))
+
+
+if __name__ == "__main__":
+    command(main)

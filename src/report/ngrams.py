@@ -1,0 +1,99 @@
+"""The timings of experiments.ngram_timing as tables and a picture."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from formats.experiments import DIFFERENT, VOCABULARY
+from formats.spread import Spread
+from formats.wording import repeats
+from report import figure, markdown, search
+
+NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu}; {repeats}, all \
+ways in turn, CPU seconds; load average before: {load_average}. After Table 3 of FastSeq (4,477 ms as found, 585 ms as \
+a scan on the CPU, 7.8 ms on a GPU; the paper does not say of how much work, so the numbers here are not comparable)."""
+ALONE = f"""Milliseconds of a step, by the pieces that every hypothesis has: *scan* goes through each hypothesis in \
+Python, *sliding* compares all places at once in NumPy, *compiled* is a loop of numba. All ban the same pieces \
+(checked). The hypotheses are no translations: their pieces are drawn at random, of {DIFFERENT} so that trigrams come \
+again, from a vocabulary of {VOCABULARY:,}."""
+ENGINE = """CTranslate2 {engine_version} with `no_repeat_ngram_size` and without, {system} ({shape}, \
+{quantization}), every translation as long as it says. The extra milliseconds of a step are all that blocking costs \
+the engine: its scan in C++, and the scores it writes. Where they are smaller than the spread of the runs they may be \
+zero or less; the picture, which is logarithmic, leaves those out."""
+
+RANDOM = "The algorithms work on random hypotheses. Extra milliseconds of zero or less are not drawn."
+
+
+# The table
+
+
+def table(result: dict[str, Any]) -> str:
+    noise = result["noise"]
+    parts = [
+        NOTE.format(**result, repeats=repeats([result["runs"]])),
+        ALONE,
+        markdown.table(alone(result["algorithms"], noise)),
+        ENGINE.format(**result["model"], engine_version=result["engine_version"]),
+        markdown.table([in_engine(row, noise) for row in result["engine"]]),
+    ]
+    return markdown.document("N-gram blocking", *parts, search.marks([*result["algorithms"], *result["engine"]], noise))
+
+
+def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
+    """A line for each beam and length, with the algorithms side by side."""
+    lines: dict[tuple[int, int], dict[str, str]] = {}
+    for row in rows:
+        line = lines.setdefault((row["beam_size"], row["length"]), {"beam": str(row["beam_size"])})
+        line["pieces"], line["banned"] = str(row["length"]), str(row["banned"])
+        line[row["way"]] = f"{Spread.read(row, 'step_seconds', 1e3):,.3f}{search.mark(row, noise)}"
+        if row["way"] != "scan":
+            line[f"× {row['way']}"] = f"{row['times_scan']:.1f}"
+    return list(lines.values())
+
+
+def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
+    """The cells of a run of the engine."""
+    return {
+        "beam": str(row["beam_size"]),
+        "pieces": str(row["length"]),
+        "off, s": f"{Spread.read(row, 'off_seconds'):,.2f}",
+        "on, s": f"{Spread.read(row, 'on_seconds'):,.2f}",
+        "on / off": f"{Spread.read(row, 'times_off'):,.2f}",
+        "extra ms a step": f"{Spread.read(row, 'extra_step_seconds', 1e3):,.3f}{search.mark(row, noise)}",
+    }
+
+
+# The picture
+
+
+@figure.styled
+def draw(result: dict[str, Any]) -> Figure:
+    """A panel for each beam: milliseconds of a step over the length, both logarithmic."""
+    beams = sorted({row["beam_size"] for row in result["algorithms"]})
+    picture = Figure(figsize=(4.6 * len(beams), 3.8), layout="constrained")
+    for axes, beam in zip(picture.subplots(1, len(beams), squeeze=False, sharey=True)[0], beams, strict=True):
+        panel(axes, result, beam)
+    picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)  # lines cross the panels
+    search.footnote(picture, search.Conditions.read(result), f"batches of {result['sentences']} sentences", RANDOM)
+    return picture
+
+
+def panel(axes: Axes, result: dict[str, Any], beam: int) -> None:
+    alone = [row for row in result["algorithms"] if row["beam_size"] == beam]
+    ways = dict.fromkeys(row["way"] for row in alone)
+    for way, style in zip(ways, figure.STUDENTS, strict=False):
+        rows = [row for row in alone if row["way"] == way]
+        values = [1e3 * row["step_seconds"] for row in rows]
+        axes.plot([row["length"] for row in rows], values, color=style.color, marker=style.marker, label=way)
+    engine = [row for row in result["engine"] if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
+    values = [1e3 * row["extra_step_seconds"] for row in engine]
+    places = [row["length"] for row in engine]
+    axes.plot(places, values, color="#000000", marker="s", label="CTranslate2's own, extra")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    lengths = sorted({row["length"] for row in alone})
+    axes.set_xticks(lengths, [str(length) for length in lengths])
+    axes.set_xlabel("pieces of a hypothesis")
+    axes.set_ylabel("milliseconds of a step")
+    axes.set_title(f"beam {beam}, {result['sentences']} sentences")

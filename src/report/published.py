@@ -1,0 +1,126 @@
+"""Our systems among the 24 of Junczys-Dowmunt et al. 2018: quality against words per dollar of that time.
+
+After figure 1 of the paper. Grey: its tables 3 and 4, newstest2014 English-German, a row for each way to run a system.
+In colour: our measurements, priced as if they had been made on the paper's m5.large. Its prices serve this picture
+only; no machine costs that today. BLEU of different test sets cannot be compared, so each side has its own front.
+"""
+
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from formats import measurement, selection
+from formats.cost import SECONDS_PER_HOUR
+from formats.front import pareto
+from formats.measurement import Measurement
+from report import figure, labels
+from report.front import Plot, footnote, legend, scored
+
+read = measurement.read
+
+TABLES = Path(__file__).with_name("published.csv")
+SOURCE_TOKENS = 62_954  # of newstest2014, section 5 of the paper
+PRICES = {"m5.large": 0.102, "p3.2xlarge": 3.259}  # USD an hour of a dedicated instance, section 5 of the paper
+OURS, CORES = "m5.large", 2  # the machine our runs are priced as, and its virtual cores
+GREY = "#9a9a9a"
+TITLE = f"""At the prices of Junczys-Dowmunt et al. 2018, for this picture only: \
+m5.large {PRICES["m5.large"]}, p3.2xlarge {PRICES["p3.2xlarge"]} USD an hour"""
+NOTE = f"""In colour: our runs on this CPU, priced as the paper's {OURS}; a run on one core or two pays for all of it.
+Grey: tables 3 and 4 of the paper: newstest2014, other data. BLEU of different test sets cannot be compared."""
+MARKERS = {"m5.large": ("o", "2018, m5.large (CPU)"), "p3.2xlarge": ("^", "2018, p3.2xlarge (GPU)")}
+
+
+class Published(NamedTuple):
+    """A row that the paper prints."""
+
+    name: str
+    machine: str
+    tokens_per_usd: float
+    bleu: float
+
+    @property
+    def place(self) -> tuple[float, float]:
+        return self.tokens_per_usd, self.bleu
+
+
+def words_per_usd(words_per_second: float, usd_per_hour: float) -> float:
+    """Words per second times seconds per hour over USD per hour (section 5 of the paper)."""
+    return words_per_second * SECONDS_PER_HOUR / usd_per_hour
+
+
+def published() -> list[Published]:
+    """All rows of both tables."""
+    with open(TABLES, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Published(
+            f"({row['number']}) {row['system']}",
+            row["machine"],
+            words_per_usd(SOURCE_TOKENS / float(row["seconds"]), PRICES[row["machine"]]),
+            float(row["bleu"]),
+        )
+        for row in rows
+    ]
+
+
+def priced(record: Measurement) -> float:
+    """Words per USD of a record, on as many of the paper's machines as it takes to have its cores."""
+    machines = -(-max(len(record.cores), 1) // CORES)
+    return words_per_usd(record.source_words_per_second, machines * PRICES[OURS])
+
+
+def grey(axes: Axes, systems: list[Published]) -> list[Published]:
+    """Draw systems with the staircase of their front; return the front."""
+    for system in systems:
+        axes.plot(*system.place, MARKERS[system.machine][0], color=GREY, markersize=4.5, zorder=2)
+    flags = pareto([system.place for system in systems])
+    front = sorted((system for system, on in zip(systems, flags, strict=True) if on), key=lambda system: system.place)
+    places = [(front[0].place[0], front[0].bleu), *(system.place for system in front)]
+    axes.plot(*zip(*places, strict=True), drawstyle="steps-pre", color=GREY, linewidth=0.9, zorder=1)
+    return front
+
+
+@figure.styled
+def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure:
+    """The picture of one test set. Raises UserError where no measurement of it has both a score and a speed.
+
+    test_set: by default the first one, which is timed in every run.
+    """
+    test_set = test_set or selection.test_sets(measurements)[0]
+    records = scored(selection.of_test_set(measurements, test_set))
+    systems, plot = published(), Plot(records, priced, "source words per USD of 2018 (of the paper: source tokens)")
+    picture = Figure(figsize=(10, 6.5), layout="constrained")
+    axes = picture.add_subplot()
+    axes.margins(x=0.08, y=0.08)
+    plot.points(axes, records)
+    front = grey(axes, systems)
+    plot.staircase(axes)
+    axes.set_title(TITLE)
+    handles = [
+        Line2D([], [], linestyle="", marker=marker, color=GREY, label=label) for marker, label in MARKERS.values()
+    ]
+    picture.legend(handles=[*legend(plot.styles), *handles], loc="outside upper left", ncols=5)
+    picture.supxlabel(f"{footnote(records)}\n{NOTE}", **figure.FOOTNOTE)
+    picture.draw_without_rendering()
+    picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
+    names(axes, plot, systems, front)
+    return picture
+
+
+def names(axes: Axes, plot: Plot, systems: list[Published], front: list[Published]) -> None:
+    """Write the names of our cheapest systems and of the published front."""
+    ours = [(plot.place(record), record.system) for record in cheapest(plot.records)]
+    points = [*map(plot.place, plot.records), *(system.place for system in systems)]
+    labels.write(axes, [*ours, *((system.place, system.name) for system in front)], points)
+
+
+def cheapest(records: list[Measurement]) -> list[Measurement]:
+    """Of each system the cheapest configuration on the front of all systems."""
+    by_system: dict[str, Measurement] = {}
+    for record in selection.on_front(records):
+        by_system.setdefault(record.system, record)
+    return list(by_system.values())

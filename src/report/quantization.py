@@ -1,0 +1,87 @@
+"""What rounding does to the weights of a model (export.quantization), and what its types have in BLEU."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common.files import read_json
+from formats import measurement
+from formats.measurement import Measurement
+from formats.selection import matching
+from report import markdown
+from report.markdown import NONE
+
+NOTE = """Relative error of the weights, per cent of their norm; BLEU on {test_set}, greedy, without a map. "computes
+in" is the type that the engine really used, "products" says whether its matrix products are exact: without VNNI
+instructions those of 8 bits are cut off where their sums do not fit into 16 bits (`src/common/cpu.py`).
+"""
+
+
+class Rounded(NamedTuple):
+    """A model in several types."""
+
+    errors: dict[str, dict[str, float]]  # of the weights, as shares of their norm, by type and name of the matrix
+    records: list[Measurement]  # the types measured on this CPU; empty for a model that is in no study
+    elsewhere: list[dict[str, Any]]  # JSON of measure.elsewhere: 8 bits as other CPUs compute them
+
+
+def read(quantization: Path, measurements: Path | None = None) -> Rounded:
+    """Read the JSON of export.quantization, and measurements.json for the BLEU of its system."""
+    result = read_json(quantization)
+    records = quality(measurement.read(measurements), result["system"]) if measurements else []
+    return Rounded(result["errors"], records, result.get("elsewhere", []))
+
+
+def quality(measurements: list[Measurement], system: str) -> list[Measurement]:
+    """The greedy records of a system in CTranslate2 without a map, on the first test set."""
+    greedy = matching(measurements, system=system, engine="ctranslate2", beam_size=1, vocabulary_map=False)
+    return matching(greedy, test_set=greedy[0].test_set) if greedy else []
+
+
+def table(rounded: Rounded) -> str:
+    names = next(iter(rounded.errors.values()))
+    rows = [
+        {"weights": name} | {f"{type}, %": f"{100 * errors[name]:.3f}" for type, errors in rounded.errors.items()}
+        for name in names
+    ]
+    layers = markdown.table(rows, left=rows[0])
+    if not rounded.records:
+        return f"# Quantization\n\n{NOTE.split(';')[0]}.\n\n{layers}\n"
+    note, cells = NOTE.format(test_set=rounded.records[0].test_set), scores(rounded.records, rounded.elsewhere)
+    return f"# Quantization\n\n{note}\n{markdown.table(cells, left=cells[0])}\n\n{layers}\n"
+
+
+def scores(records: list[Measurement], elsewhere: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """BLEU of every type on this CPU, and of 8 bits as others compute them, which were not timed."""
+    rows = [
+        {
+            "type": record.compute_type,
+            "computes in": record.effective_compute_type,
+            "CPU": f"{record.cpu} ({record.isa})",
+            "library": record.library or NONE,
+            "products": products(record.int8_saturates),
+            "BLEU": f"{record.bleu:.2f}",
+            "bytes": f"{record.model_bytes:,}",
+            "words/s": f"{record.source_words_per_second:,.0f}",
+        }
+        for record in records
+    ]
+    for other in elsewhere:
+        environment = " ".join(f"{name}={value}" for name, value in other["environment"].items())
+        rows.append(
+            {
+                "type": other["compute_type"],
+                "computes in": other["compute_type"],
+                "CPU": "as without VNNI" if other["int8_saturates"] else "as with VNNI",
+                "library": f"`{environment}`",
+                "products": products(other["int8_saturates"]),
+                "BLEU": f"{other['bleu']:.2f}",
+                "bytes": NONE,
+                "words/s": NONE,
+            }
+        )
+    return rows
+
+
+def products(int8_saturates: bool | None) -> str:
+    """Whether matrix products of 8 bits are exact; records of earlier versions do not say."""
+    return {True: "saturate", False: "exact"}.get(int8_saturates, NONE)

@@ -1,0 +1,81 @@
+"""Sentences to read: source, reference and the output of each system, spread evenly over a test set."""
+
+import argparse
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+from common.command_line import named_path, positive
+from common.errors import UserError, command
+from common.files import write_json, write_text
+from formats import test_sets
+from report.html import templates
+from report.markdown import escaped
+
+
+def numbers(total: int, count: int, seed: int) -> list[int]:
+    """Lines from 0, one drawn at random from each of ``count`` equal parts; all of them if there are no more."""
+    generator = random.Random(seed)
+    edges = [total * part // min(count, total) for part in range(min(count, total) + 1)]
+    return [generator.randrange(start, end) for start, end in itertools.pairwise(edges)]
+
+
+def choose(test_set: Path, outputs: dict[str, Path], count: int, seed: int) -> list[dict[str, Any]]:
+    """Samples: line (from 1), source, reference, and outputs by system."""
+    pairs = test_sets.read(test_set)
+    translations = {system: test_sets.read_output(path, len(pairs)) for system, path in outputs.items()}
+    return [
+        {
+            "line": number + 1,
+            "source": pairs[number][0],
+            "reference": pairs[number][1],
+            "outputs": {system: lines[number] for system, lines in translations.items()},
+        }
+        for number in numbers(len(pairs), count, seed)
+    ]
+
+
+def html(test_set: str, samples: list[dict[str, Any]]) -> str:
+    return templates().get_template("samples.html.jinja").render(test_set=test_set, samples=samples)
+
+
+def markdown(test_set: str, samples: list[dict[str, Any]]) -> str:
+    """A small table for each sentence."""
+    parts = [f"# {len(samples)} sentences of {test_set}\n"]
+    for sample in samples:
+        rows = {"source": sample["source"], "reference": sample["reference"], **sample["outputs"]}
+        cells = (f"| {name} | {escaped(text)} |\n" for name, text in rows.items())
+        parts.append(f"\n| line | {sample['line']} |\n|---|---|\n{''.join(cells)}")
+    return "".join(parts)
+
+
+def write(path: Path, test_set: str, samples: list[dict[str, Any]]) -> None:
+    """Write samples in the format of the suffix. Raises UserError for another one."""
+    if path.suffix == ".json":
+        write_json(path, {"test_set": test_set, "samples": samples})
+    elif path.suffix in TEXTS:
+        write_text(path, TEXTS[path.suffix](test_set, samples))
+    else:
+        raise UserError(f"{path}: samples are written as {', '.join(TEXTS)} or .json")
+
+
+TEXTS = {".md": markdown, ".html": html}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--test-set", type=named_path, required=True, help="name=path of records")
+    parser.add_argument("--outputs", type=named_path, nargs="+", required=True, help="system=path, in order of display")
+    parser.add_argument("--count", type=positive, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path, nargs="+", required=True, help="files to write: .md, .html, .json")
+    args = parser.parse_args()
+    name, path = args.test_set
+    samples = choose(path, dict(args.outputs), args.count, args.seed)
+    for output in args.output:
+        write(output, name, samples)
+
+
+if __name__ == "__main__":
+    command(main)

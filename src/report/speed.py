@@ -1,0 +1,78 @@
+"""What the tables and pictures of ladder, end_to_end and scaling share: cells, titles and notes."""
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from formats import comparison
+from formats.measurement import Measurement
+from formats.spread import Spread
+from formats.wording import best_searches, marks, repeats
+from report import figure
+
+SPEED_ONLY = "speed only"
+
+
+def tokens_per_second(record: Measurement) -> Spread:
+    """Target tokens over the time from text to text, which includes the stages around the engine."""
+    seconds = record.text_seconds, record.text_seconds_max, record.text_seconds_min
+    return Spread(*(record.target_tokens / value for value in seconds))
+
+
+def candidates(record: Measurement) -> str:
+    """Pieces that the output layer scores, the mean of the batches; empty where it scores the whole vocabulary."""
+    return f"{record.candidates:,.0f}" if record.candidates else ""
+
+
+def paper(record: Measurement, number: str) -> str:
+    """A number of a paper beside a record. The papers' models were trained; say so where this one is not."""
+    return f"{number} (trained)" if number and record.speed_only else number
+
+
+def bleu(record: Measurement) -> str:
+    return SPEED_ONLY if record.speed_only else f"{record.bleu:.2f}"
+
+
+def loss(record: Measurement, records: list[Measurement]) -> str:
+    """BLEU below the best search of the same weights among these records of one test set; empty without BLEU."""
+    return "" if (value := comparison.loss(records, record)) is None else f"{value:z.2f}"
+
+
+def title(record: Measurement) -> str:
+    """The system and its shape, and whether it is there for its speed only."""
+    text = f"{record.system}, {record.shape}, {record.parameters:,} parameters"
+    return f"{text}, {SPEED_ONLY}" if record.speed_only else text
+
+
+def conditions(records: list[Measurement], marked: bool = True) -> str:
+    """The test set, machine, runs and scores behind the numbers, and what marks mean. ``marked`` is that of repeats."""
+    first = records[0]
+    counts = [record.runs for record in records]
+    runs = repeats(counts, marked) + ", interleaved" * (max(counts) > 1)
+    text = f"{first.sentences:,} sentences of {first.test_set}; {runs}; {first.cpu} ({first.isa})."
+    if untrained := [record for record in records if record.speed_only]:
+        text += f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0].sentences:,} sentences,"
+        text += f" translations as long as their references ({lengths(untrained)} of their pieces)."
+        text += " Papers' numbers are of trained models, which say other words."
+    if signature := next((record.bleu_signature for record in records if record.bleu_signature), None):
+        text += f" BLEU: {signature}."
+    if searches := best_searches(records):
+        text += f" Loss: BLEU below the best search of the same weights in float32 without a map, {searches}."
+    return f"{text} {marks(records)}".rstrip()
+
+
+def lengths(records: list[Measurement]) -> str:
+    """Pieces of the translations as a share of those of the references, from the lowest to the highest."""
+    shares = sorted(record.target_tokens / record.reference_tokens for record in records)
+    return " to ".join(dict.fromkeys(f"{share:.1%}" for share in (shares[0], shares[-1])))
+
+
+def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:
+    """Write the title, and below it what the colours stand for."""
+    handles = [Patch(color=color, label=name) for name, color in colors.items()]
+    style = {"alignment": "left", "ncols": len(handles), "fontsize": 8, "title_fontsize": 10}
+    picture.legend(handles=handles, title=text, loc="outside upper left", **style)
+
+
+def footnote(picture: Figure, records: list[Measurement]) -> None:
+    """Write the conditions in small print below everything else."""
+    figure.footnote(picture, conditions(records, marked=False))

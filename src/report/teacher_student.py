@@ -1,0 +1,181 @@
+"""The gap between teacher and students, from the JSON of measure.teacher_student.
+
+Tables of scores, of comparisons, and of the sentences where they differ most; a picture of BLEU by what the students
+learned from and by the length of the sentence.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from tabulate import tabulate
+
+from common.errors import UserError
+from common.files import read_json
+from formats.spread import Spread
+from report import figure, markdown
+from report.markdown import NONE, star
+
+NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
+beam {teacher_beam}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
+teacher": BLEU against the teacher's output, and the share of sentences that are the same. "lower-cased": BLEU without
+regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once."""
+APART = """What sets the two trainings apart is in the column "difference". Only twins, which learned from the same
+sentences, say what distillation is worth; where one training saw more sentences than the other, they are counted."""
+COLORS = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999933", "#882255"]
+
+Row = dict[str, Any]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a gap.json. Raises UserError for another file."""
+    try:
+        gap = read_json(path)
+        empty = [name for name, test_set in gap["test_sets"].items() if not test_set["beams"]]
+    except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not made by measure.teacher_student ({error!r})") from None
+    if empty:
+        raise UserError(f"{path}: no beam of the test set {empty[0]} was scored; run measure.teacher_student again")
+    return gap
+
+
+def label(row: Row) -> str:
+    """The name of a group of seeds, from the group or one of its systems: ``deep, distilled``."""
+    return row["student"] if row["mixture"] is None else f"{row['student']}, {row['mixture']}"
+
+
+# The tables
+
+
+def table(gap: dict[str, Any]) -> str:
+    parts = ["# The gap between teacher and students\n", NOTE.format(**gap) + "\n"]
+    for name, test_set in gap["test_sets"].items():
+        parts += [f"## {name}, {test_set['sentences']:,} sentences\n", words(scores(test_set))]
+        if pairs := list(comparisons(test_set)):
+            parts += ["### What it learned from\n", APART + "\n", words(pairs)]
+        parts.append(sentences(test_set))
+    beams = [beam for test_set in gap["test_sets"].values() for beam in test_set["beams"].values()]
+    signatures = {row["bleu_signature"] for beam in beams for row in beam["systems"]}
+    sums = ", ".join(f"{name} sha256 {test_set['sha256'][:12]}" for name, test_set in gap["test_sets"].items())
+    parts.append(f"sacreBLEU: {', '.join(sorted(signatures))}. Configuration {gap['config_hash']}; {sums}.\n")
+    return "\n".join(parts)
+
+
+def words(rows: Iterable[dict[str, str]]) -> str:
+    """A table of columns that all stand on the left."""
+    rows = list(rows)
+    return markdown.table(rows, left=rows[0]) + "\n"
+
+
+def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """A row for each group and beam size."""
+    for beam, result in test_set["beams"].items():
+        for group in result["groups"]:
+            rows = [row for row in result["systems"] if label(row) == label(group)]
+            significant = star(*(row["bleu_p_teacher"] for row in rows))
+            yield {
+                "system": label(group),
+                "search": search(beam),
+                "seeds": str(group["seeds"]),
+                "sentences": f"{group['sentences']:,}" if group["sentences"] else NONE,
+                "BLEU": f"{Spread.read(group, 'bleu'):.2f}" if group["seeds"] > 1 else f"{group['bleu']:.2f}",
+                "lower-cased": f"{mean(rows, 'bleu_lowercased'):.2f}",
+                "chrF": f"{mean(rows, 'chrf'):.2f}",
+                "to the teacher": f"{mean(rows, 'bleu_delta_teacher'):+.2f}{significant}",
+                "like the teacher": f"{mean(rows, 'agreement_bleu'):.1f}, {mean(rows, 'agreement_exact'):.0%} the same",
+            }
+
+
+def comparisons(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """A row for each student, pair of mixtures and beam size."""
+    for beam, result in test_set["beams"].items():
+        for pair in result["comparisons"]:
+            seeds = zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
+            yield {
+                "student": pair["student"],
+                "search": search(beam),
+                "learned from": pair["mixture"],
+                "rather than": pair["than"],
+                "difference": pair["difference"] or NONE,
+                "BLEU": f"{pair['bleu_delta']:+.2f}{star(*pair['bleu_p'])}",
+                "seed by seed": ", ".join(f"{delta:+.2f} (p = {p:.3f})" for delta, p in seeds),
+            }
+
+
+def search(beam: str) -> str:
+    return "greedy" if beam == "beam 1" else beam
+
+
+def mean(rows: list[Row], key: str) -> float:
+    return sum(row[key] for row in rows) / len(rows)
+
+
+def sentences(test_set: dict[str, Any]) -> str:
+    """A small table for each of the sentences where a student is least like the teacher."""
+    different = test_set["most_different"]
+    parts = [f"### Where {different['system']} differs most from the teacher\n"]
+    for sentence in different["sentences"]:
+        rows = [[name, markdown.escaped(sentence[name])] for name in ("source", "reference", "teacher", "student")]
+        head = [f"line {sentence['line']}", f"chrF {sentence['chrf']:.1f}"]
+        parts.append(tabulate(rows, head, "pipe", disable_numparse=True) + "\n")
+    return "\n".join(parts)
+
+
+# The picture
+
+
+@figure.styled
+def draw(gap: dict[str, Any]) -> Figure:
+    """A column for each test set. Above: greedy BLEU of every system, the mean of its seeds as a bar, the teacher as a
+    line. Below: BLEU of the groups by the length of the source.
+    """
+    test_sets = gap["test_sets"]
+    greedy = {name: next(iter(test_set["beams"].values())) for name, test_set in test_sets.items()}
+    groups = [label(group) for group in max(greedy.values(), key=lambda result: len(result["groups"]))["groups"]]
+    colors = {name: COLORS[number % len(COLORS)] for number, name in enumerate(groups)}
+    size = (4.2 * len(test_sets) + 1.2, 3.6 + 0.3 * len(groups))
+    picture = Figure(figsize=size, layout="constrained")
+    heights = [0.6 + 0.3 * len(groups), 2.6]
+    axes = picture.subplots(2, len(test_sets), squeeze=False, height_ratios=heights, sharey="row")
+    for (name, result), (above, below) in zip(greedy.items(), axes.T, strict=True):
+        beam = f"beam {gap['teacher_beam']}"
+        systems = test_sets[name]["beams"][beam]["systems"]
+        teacher = next(row["bleu"] for row in systems if row["system"] == gap["teacher"])
+        bars(above, result, groups, colors)
+        above.axvline(teacher, color="#000000", linestyle=":", linewidth=1)
+        above.set(title=f"{name}: greedy; dotted: {gap['teacher']}, {beam}", xlabel="BLEU")
+        lengths(below, result["systems"], colors)
+    axes[1, 0].set_ylabel("BLEU")
+    return picture
+
+
+def bars(axes: Axes, result: dict[str, Any], groups: list[str], colors: dict[str, str]) -> None:
+    """A bar for each group, a dot for each seed."""
+    lowest = min(group["bleu_min"] for group in result["groups"])
+    for group in result["groups"]:
+        place = groups.index(label(group))
+        axes.barh(place, group["bleu"], height=0.55, color=colors[label(group)], alpha=0.45)
+        axes.text(group["bleu_max"], place, f"  {group['bleu']:.2f}", va="center", fontsize=7.5)
+    for row in result["systems"]:
+        axes.plot(row["bleu"], groups.index(label(row)), marker="o", markersize=3.5, color=colors[label(row)])
+    seen = {label(group): group["sentences"] for group in result["groups"]}
+    names = [f"{name}: {seen[name]:,} sentences" if seen.get(name) else name for name in groups]
+    axes.set_yticks(range(len(groups)), names)
+    axes.set_ylim(len(groups) - 0.4, -0.6)
+    axes.set_xlim(left=max(0, lowest - 5))
+    axes.grid(axis="y", visible=False)
+
+
+def lengths(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
+    """A line for each group, the mean over its seeds."""
+    parts = [f"{part['words'][0]} to {part['words'][1]}" for part in rows[0]["by_length"]]
+    for name, color in colors.items():
+        seeds = [[part["bleu"] for part in row["by_length"]] for row in rows if label(row) == name]
+        if seeds:
+            means = [sum(values) / len(values) for values in zip(*seeds, strict=True)]
+            axes.plot(means, marker="o", color=color, label=name)
+    axes.set_xticks(range(len(parts)), parts)
+    axes.set_xlabel("words of the source, four equal parts of the test set")

@@ -1,0 +1,121 @@
+"""How every system was trained: a table of size, throughput, time and data, and learning curves.
+
+Throughput is the median of what OpenNMT-tf reports, source and target tokens a second; minutes are those spent on
+updates, without starts, validations, and the pauses after a kill. Pairs are left out of the epochs where a side has
+more than ``max_length`` pieces, or none; trainings of version 0.5 did not count them.
+
+The curves are drawn against batches, not updates: a phase may add up the gradients of many batches for one update
+(figure 1 of WNGT 2020).
+"""
+
+import itertools
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from common.errors import UserError
+from common.files import read_json
+from report import figure, markdown
+
+NEEDED = {"system", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
+LEGEND_COLUMNS = 6
+
+Learning = dict[str, Any]  # the learning.json of a system
+
+
+def read(*paths: Path) -> list[Learning]:
+    """Read a learning.json of each system. Raises UserError for a file without the curve of a system."""
+    return [read_system(path) for path in paths]
+
+
+def read_system(path: Path) -> Learning:
+    try:
+        learning = read_json(path)
+    except ValueError:
+        learning = None
+    if not isinstance(learning, dict) or not learning.keys() >= NEEDED:
+        raise UserError(f"{path}: not a learning curve; give the learning.json of a system")
+    return learning
+
+
+# The table
+
+
+def table(systems: list[Learning]) -> str:
+    rows = [row(learning) for learning in systems]
+    return markdown.table(rows, left=set().union(*rows)) + "\n"
+
+
+def row(learning: Learning) -> dict[str, str]:
+    """The cells of a system."""
+    rates = [point["tokens_per_second"] for point in learning["training"] if point["tokens_per_second"]]
+    scores = [point["bleu"] for point in learning["validation"]]
+    return {
+        "system": learning["system"],
+        "shape": learning["shape"],
+        "parameters": f"{learning['parameters']:,}",
+        "steps": " + ".join(phases(learning["phases"])),
+        "tokens/s": f"{statistics.median(rates):,.0f}" if rates else "",
+        "minutes": f"{learning['seconds'] / 60:.0f}",
+        "pairs seen": f"{learning['seen']['pairs']:,} ({learning['seen']['passes']:.1f} passes)",
+        "left out": "{pairs:,} of {of:,}".format(**learning["left_out"]) if "left_out" in learning else "",
+        "dev BLEU, best": f"{max(scores):.2f}" if scores else "",
+        **{f"average of {average['checkpoints']}": f"{average['bleu']:.2f}" for average in learning["averages"]},
+    }
+
+
+def phases(ends: list[dict[str, int]]) -> list[str]:
+    """The steps of each phase, with the batches of an update where there are several."""
+    starts = [0, *(phase["end"] for phase in ends)]
+    return [
+        f"{phase['end'] - start:,}" + (f" x{phase['accumulate']}" if phase["accumulate"] > 1 else "")
+        for start, phase in zip(starts, ends, strict=False)
+    ]
+
+
+# The picture
+
+
+@figure.styled
+def draw(systems: list[Learning]) -> Figure:
+    """Two panels: loss, and BLEU on the dev set. The seeds of a system have one colour."""
+    groups = dict.fromkeys(group(learning["system"]) for learning in systems)
+    styles = dict(zip(groups, itertools.cycle(figure.PALETTE), strict=False))
+    picture = Figure(figsize=(10, 3.8), layout="constrained")
+    left, right = picture.subplots(1, 2, sharex=True)
+    for learning in systems:
+        color, marker = styles[group(learning["system"])]
+        left.plot(*series(learning, "training", "loss"), color=color)
+        right.plot(*series(learning, "validation", "bleu"), color=color, marker=marker)
+        for phase in learning["phases"][:-1]:
+            right.axvline(batches(phase["end"], learning["phases"]), color=color, linestyle=":", linewidth=1)
+    left.set(title="Loss on the training data", xlabel="batches", ylabel="loss, nats per token")
+    right.set(title="BLEU on the dev set", xlabel="batches; a phase ends at a dotted line", ylabel="BLEU")
+    left.xaxis.set_major_formatter("{x:,.0f}")
+    handles = [Line2D([], [], color=style.color, marker=style.marker, label=name) for name, style in styles.items()]
+    picture.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), LEGEND_COLUMNS))
+    return picture
+
+
+def group(system: str) -> str:
+    """The name of a system without its seed."""
+    return re.sub(r"-seed\d+$", "", system)
+
+
+def series(learning: Learning, kind: str, quantity: str) -> tuple[list[int], list[float]]:
+    """Batches, and the values that were measured after them; kind: training or validation."""
+    points = [point for point in learning[kind] if point.get(quantity) is not None]
+    return [batches(point["step"], learning["phases"]) for point in points], [point[quantity] for point in points]
+
+
+def batches(step: int, phases: list[dict[str, int]]) -> int:
+    """How many batches were read for the updates up to ``step``."""
+    total = start = 0
+    for phase in phases:
+        total += max(min(step, phase["end"]) - start, 0) * phase["accumulate"]
+        start = phase["end"]
+    return total

@@ -1,0 +1,25 @@
+"""A study: its configuration, its plan, and what it will take before it runs.
+
+From files to an effective configuration:
+
+- ``config``: load a configuration, or print it (command)
+- ``schema``: the JSON schema: defaults, and errors in our words
+- ``extends``: YAML files, merged with those that they extend
+- ``expansion``: every entry with what the study says once for all of them
+- ``checks``: the rules that a schema cannot express
+- ``precision``: the type that teachers compute in
+- ``available``: whether the corpora can be had (command)
+
+What follows from the configuration:
+
+- ``plan``: the systems of a study, what each is made of, what is done with it
+- ``paths``: paths of the files that several rules share
+- ``identity``: the folder of its results, the hash of its configuration
+- ``systems``, ``mixtures``, ``teachers``: what the plan is made of
+
+What a study will take:
+
+- ``estimate``: time and disk, before it runs
+- ``rates``: how fast this machine does what a study spends its time on
+- ``resources``: the work of a training, and what it requests from Snakemake
+"""

@@ -1,0 +1,22 @@
+"""What a JSON schema cannot say: rules that tie the keys of a configuration to each other and to this machine."""
+
+from collections.abc import Iterator
+
+from study.checks import corpora, hardware, mixtures, systems, timing
+from study.identity import RESERVED
+from study.schema import Config
+
+
+def problems(config: Config) -> Iterator[str]:
+    """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
+    if config["study"] == RESERVED:
+        yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
+    if config["source"] == config["target"]:
+        yield f"target: {config['target']!r} is the source language too"
+    yield from hardware.price_problems(config)
+    yield from systems.problems(config)
+    yield from mixtures.problems(config)
+    yield from corpora.problems(config)
+    yield from mixtures.vocabulary_problems(config)
+    yield from hardware.compute_type_problems(config)
+    yield from timing.problems(config)

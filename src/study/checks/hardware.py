@@ -1,0 +1,27 @@
+"""Checks against this machine: the types that its CPU computes in, and its price."""
+
+import importlib.util
+from collections.abc import Iterator
+
+from decode.engines.ctranslate2 import CTranslate2
+from formats.prices import PATH as PRICES
+from study.expansion import listed_prices
+from study.schema import Config
+
+
+def price_problems(config: Config) -> Iterator[str]:
+    if isinstance(machine := config["prices"]["machine"], str):
+        listed = ", ".join(listed_prices())
+        yield f"prices.machine: {machine!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
+
+
+def compute_type_problems(config: Config) -> Iterator[str]:
+    supported = CTranslate2.supported()
+    types = [(f"decoding.compute_types.{i}", name) for i, name in enumerate(config["decoding"]["compute_types"])]
+    if config["distillation"]["device"] == "cpu":  # only the machine with the GPU knows what it computes in
+        types = [("distillation.compute_type", config["distillation"]["compute_type"]), *types]
+    for path, name in types:
+        if "bfloat16" in name and importlib.util.find_spec("torch") is None:
+            yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
+        elif name not in supported:
+            yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"

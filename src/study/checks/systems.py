@@ -1,0 +1,89 @@
+"""Checks of teachers and students: where each is from, its shape, its training, its name."""
+
+from collections.abc import Iterator
+
+from formats.shape import recurrent, registry, shape
+from study import schema
+from study.expansion import BATCHES, LENGTHS
+from study.schema import Config, suggestion
+from study.systems import ENSEMBLE, REVERSE, systems, untrained
+from study.teachers import ORIGINS
+
+
+def problems(config: Config) -> Iterator[str]:
+    for name, teacher in config["teachers"].items():
+        yield from _teacher_problems(f"teachers.{name}", teacher)
+        yield from _shape_problems(f"teachers.{name}.shape", teacher["shape"])
+    for name, student in config["students"].items():
+        yield from _student_problems(f"students.{name}", student, config)
+        yield from _shape_problems(f"students.{name}.shape", student["shape"])
+    if reverse := config["reverse_teacher"]:
+        yield from _teacher_problems("reverse_teacher", reverse)
+        if reverse["shape"]:
+            yield "reverse_teacher.shape: is not trained here; give checkpoint, ctranslate2 or converted"
+    yield from _training_problems("student_training", config["student_training"])
+    yield from _name_problems(config)
+
+
+def _name_problems(config: Config) -> Iterator[str]:
+    """Names are folders, of the reverse teacher and the ensemble too."""
+    reserved = [REVERSE] * bool(config["reverse_teacher"]) + [ENSEMBLE] * (len(config["teachers"]) > 1)
+    names = [system.name for system in (*systems(config), *untrained(config))] + reserved
+    yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
+
+
+def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
+    given = [origin for origin in ORIGINS if teacher[origin] is not None]
+    if len(given) != 1:
+        yield f"{path}: needs exactly one of {', '.join(ORIGINS)}; it has {' and '.join(given) or 'none'}"
+    elif given != ["shape"]:
+        surplus = [key for key in ("training", "seed") if teacher[key] is not None]
+        yield from (f"{path}.{key}: is for a teacher that is trained here" for key in surplus)
+        tokenization = teacher["tokenization"] or {}
+        if sum(value is not None for value in tokenization.values()) > 1:
+            yield f"{path}.tokenization: has both sentencepiece and bpe; give one"
+    elif teacher["training"] is None:
+        yield f"{path}.training is missing"
+    else:
+        yield from _training_problems(f"{path}.training", teacher["training"])
+        if teacher["tokenization"] is not None:
+            yield f"{path}.tokenization: a teacher that is trained here has the study's own"
+    if recurrent(teacher["shape"]):
+        yield f"{path}.shape.cell: CTranslate2 has no recurrent models, and it is what translates the training data"
+
+
+def _student_problems(path: str, student: Config, config: Config) -> Iterator[str]:
+    for number, mixture in enumerate(student["mixtures"] or ()):
+        if mixture not in config["mixtures"]:
+            yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config['mixtures'])}"
+    if (parent := student["start_from"]) is not None:
+        teacher = config["teachers"].get(parent, {"shape": None})
+        if not teacher["shape"]:
+            yield f"{path}.start_from: {parent!r} is not a teacher that is trained here"
+        elif teacher["shape"] != student["shape"]:
+            yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
+    violations = list(schema.problems(student["training"], schema.definition("training")))
+    yield from (f"{path}.training: {violation}" for violation in violations)
+    if not violations:
+        yield from _training_problems(f"{path}.training", student["training"])
+
+
+def _training_problems(path: str, training: Config) -> Iterator[str]:
+    exclusive = [(path, training, LENGTHS), (path, training, BATCHES)]
+    exclusive += [(f"{path}.then.{number}", phase, LENGTHS) for number, phase in enumerate(training["then"])]
+    for where, values, pair in exclusive:
+        given = [key for key in pair if values[key] is not None]
+        if len(given) != 1:
+            yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
+
+
+def _shape_problems(path: str, values: Config | None) -> Iterator[str]:
+    if not values:
+        return
+    if (like := values["like"]) is not None:
+        yield f"{path}: unknown shape {like!r}{suggestion(like, list(registry()))}"
+        return
+    try:
+        shape(values)
+    except ValueError as error:
+        yield f"{path}: {error}"

@@ -1,0 +1,31 @@
+"""Checks of what is timed: the systems of the speed tables, and the student that the maps are fitted to."""
+
+from collections.abc import Iterator
+
+from formats.shape import recurrent, registry
+from study.schema import Config, suggestion
+from study.systems import systems, untrained
+
+RECURRENT = "is recurrent, and CTranslate2 has no such models"
+
+
+def problems(config: Config) -> Iterator[str]:
+    yield from _speed_problems(config)
+    students = config["students"].values()
+    if config["vocabulary_map"]["grid"] is not None and all(recurrent(entry["shape"]) for entry in students):
+        yield "vocabulary_map.grid: the map is fitted to a student, and CTranslate2 has none of these recurrent ones"
+
+
+def _speed_problems(config: Config) -> Iterator[str]:
+    trained = {system.name: system for system in systems(config) if system.shape}
+    for number, name in enumerate(config["speed"]["systems"]):
+        if name not in trained:
+            yield f"speed.systems.{number}: {name!r} is not one of the systems {', '.join(trained)}"
+        elif trained[name].recurrent:
+            yield f"speed.systems.{number}: {name} {RECURRENT}"
+    for number, system in enumerate(untrained(config)):
+        path = f"speed.untrained.{number}"
+        if system.shape is None:
+            yield f"{path}: unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
+        elif system.recurrent:
+            yield f"{path}: {system.student} {RECURRENT}"

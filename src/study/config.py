@@ -1,0 +1,52 @@
+"""The effective configuration of a study. `python -m study.config FILE` checks a file and prints what it amounts to.
+
+The JSON schema defines every key, `extends` reads the files, `expansion` gives every entry what the study says once for
+all of them, `checks` has the rules that a schema cannot express.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from common.errors import UserError, command
+from study import checks, schema
+from study.expansion import expanded
+from study.extends import read, without_nulls
+from study.precision import default_type
+from study.schema import Config
+
+
+def load(path: str | Path) -> Config:
+    """The effective configuration of a study: every key of the schema is there.
+
+    Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
+    """
+    config = read(Path(path))
+    problems = list(schema.problems(config, schema.schema()))
+    if not problems:
+        config = expanded(config)
+        config["distillation"]["compute_type"] = config["distillation"]["compute_type"] or default_type(config)
+        problems = list(checks.problems(config))
+    if problems:
+        raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
+    return config
+
+
+def corpus(entry: Any) -> Config:
+    """The effective form of one entry of ``corpora``. Raises UserError as load() does."""
+    entry, definition = without_nulls(entry), schema.definition("corpus")
+    if problems := list(schema.problems(entry, definition)):
+        raise UserError("\n".join(f"corpus: {problem}" for problem in problems))
+    return schema.filled(entry, definition)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print the effective configuration of a study.")
+    parser.add_argument("config", help="a file of configs/")
+    print(yaml.safe_dump(load(parser.parse_args().config), sort_keys=False, allow_unicode=True, width=120), end="")
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,79 @@
+"""A configuration written out: every entry has what the study says once for all of them, and every default."""
+
+from functools import cache
+from typing import Any
+
+from common.errors import UserError
+from formats.prices import PATH as PRICES
+from formats.prices import prices
+from formats.shape import registry
+from study.extends import merged
+from study.schema import Config, definition, filled, problems, schema
+
+LENGTHS = ("steps", "epochs")  # a training or a phase has one of them
+BATCHES = ("batch_tokens", "batch_sentences")  # a training has one of them
+
+
+def expanded(config: Config) -> Config:
+    """The configuration with every key of the schema. Unknown names stay as they are, for the checks to report."""
+    config = _with_training(_with_cleaning(_with_named_shapes(config)))
+    config = filled(config, schema())
+    return config | {"prices": _with_price(config["prices"])}
+
+
+@cache
+def listed_prices() -> dict[str, Config]:
+    """formats/prices.yaml. Raises UserError for a price that does not say where it is from."""
+    price = {"type": "object", "$ref": "#/$defs/price"}
+    entries = {"type": "object", "additionalProperties": price, "$defs": schema()["$defs"]}
+    if lines := list(problems(prices(), entries)):
+        raise UserError("\n".join(f"{PRICES}: {line}" for line in lines))
+    return prices()
+
+
+def _with_price(section: Config) -> Config:
+    """The machine's entry in the list of prices instead of its name."""
+    machine, listed = section["machine"], listed_prices()  # a mistake in the list shows in every study
+    return {"machine": listed.get(machine, machine) if isinstance(machine, str) else machine}
+
+
+def _with_cleaning(config: Config) -> Config:
+    """``cleaning`` of the study holds for every corpus, key by key, unless the corpus says otherwise."""
+    general = config.get("cleaning", {})
+    corpora = {
+        name: corpus | {"cleaning": general | corpus.get("cleaning", {})} for name, corpus in config["corpora"].items()
+    }
+    return config | {"corpora": corpora}
+
+
+def _with_training(config: Config) -> Config:
+    """``student_training`` holds for every student, key by key, unless the student says otherwise."""
+
+    def completed(own: Config) -> Config:
+        # Keys of a pair exclude each other: a student that has one of them does not inherit the other.
+        excluded = {key for pair in (LENGTHS, BATCHES) if own.keys() & pair for key in pair}
+        general = {key: value for key, value in config["student_training"].items() if key not in excluded}
+        return filled(merged(general, own), definition("training"))
+
+    students = {
+        name: entry | {"training": completed(entry.get("training", {}))} for name, entry in config["students"].items()
+    }
+    return config | {"students": students}
+
+
+def _with_named_shapes(config: Config) -> Config:
+    """The numbers of a named shape instead of its name, under those that the entry gives itself."""
+
+    def spelled_out(entry: Config) -> Config:
+        values: Any = entry.get("shape")
+        values = {"like": values} if isinstance(values, str) else values
+        if values and values.get("like") in registry():
+            values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
+        return entry | ({"shape": values} if values else {})
+
+    sections = {
+        kind: {name: spelled_out(entry) for name, entry in config.get(kind, {}).items()}
+        for kind in ("teachers", "students")
+    }
+    reverse = {key: spelled_out(config[key]) for key in ("reverse_teacher",) if key in config}
+    return config | sections | reverse

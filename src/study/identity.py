@@ -1,0 +1,21 @@
+"""What distinguishes a study from others: the folder of its results, and the hash of its configuration."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from study.schema import Config
+
+RESULTS = Path("results")
+RESERVED = "reference"  # results/reference is in git
+
+
+def results(config: Config) -> Path:
+    """The folder of everything that a run of the study makes, relative to the folder it runs in."""
+    return RESULTS / config["study"]
+
+
+def config_hash(config: Config) -> str:
+    """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON."""
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,178 @@
+"""Measure, in a few seconds, how fast this machine does what a study spends its time on: the rates of the estimate.
+
+Cores share caches, memory and often a physical core. So one process per core measures at the same time, and the mean
+counts. The user's cache folder keeps the rates for an hour, so that dry runs in a row start at once.
+
+The Snakefile imports this module, so TensorFlow, OpenNMT-tf and CTranslate2 are imported inside functions only.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean
+
+from common.errors import UserError
+from common.files import read_json, sha256, write_json
+from formats import decoding
+from formats.shape import Transformer
+
+AGE = 3600  # seconds for which measured rates are kept
+LIBRARIES = ("CT2_", "DNNL_", "MKL_", "ONEDNN_", "TF_ENABLE_")  # prefixes of variables that change libraries' speed
+MOST = 16  # processes that measure at the same time, at most
+SECONDS = 1.0  # for which each product is repeated
+ROWS = 1500  # positions of a batch
+WIDTH = 128  # units of a feed-forward layer, with four times as many inside
+PIECES = 4000
+TRANSLATOR = {"encoder_layers": 3, "decoder_layers": 2, "units": 192, "ffn_units": 768, "heads": 4}
+SENTENCES, LENGTH = 32, 16  # sentences of a translated batch; pieces of each sentence and of each translation
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds on one core while the others work as well.
+
+    product: for a floating-point operation of a layer of WIDTH units in training, forward or backward.
+    logit: for an entry of the vocabulary at a position, beyond its products.
+    decoded: for a target piece per million parameters, with beam 4.
+    tensorflow: for importing TensorFlow and OpenNMT-tf.
+    python: for starting a process that decodes.
+    """
+
+    product: float
+    logit: float
+    decoded: float
+    tensorflow: float
+    python: float
+
+
+def rates(cores: int, compute_type: str) -> Rates:
+    """The rates of this machine with this many cores at work. compute_type: of a translating teacher's weights.
+
+    Raises UserError if the measurement fails.
+    """
+    cores = max(1, min(cores, len(os.sched_getaffinity(0)), MOST))
+    variables = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
+    conditions = json.dumps([cores, compute_type, platform.node(), sha256(__file__), variables], sort_keys=True)
+    name = f"rates-{hashlib.sha256(conditions.encode()).hexdigest()[:12]}.json"
+    path = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt-frontier" / name
+    if path.exists() and 0 <= time.time() - path.stat().st_mtime < AGE:
+        return Rates(**read_json(path))
+    of_processes = _together(cores, compute_type)
+    means = {name: mean(process[name] for process in of_processes) for name in of_processes[0]}
+    write_json(path, means)
+    return Rates(**means)
+
+
+def _together(cores: int, compute_type: str) -> list[dict[str, float]]:
+    command = [sys.executable, "-m", "study.rates", compute_type]
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
+    processes = [subprocess.Popen(command, **quiet) for _ in range(cores)]
+    answers = [(process.communicate(), process.returncode) for process in processes]
+    if failed := [error for (_, error), code in answers if code]:
+        raise UserError(f"measuring how fast this machine is failed: {failed[0].strip().splitlines()[-1]}")
+    return [json.loads(answer) for (answer, _), _ in answers]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """The mean time of a call, of as many as fit into SECONDS; the first one does not count.
+
+    The mean and not the shortest: a study runs in the slow moments of the machine as well.
+    """
+    work()
+    times: list[float] = []
+    while sum(times) < SECONDS or len(times) < 3:
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return mean(times)
+
+
+def _training() -> tuple[float, float]:
+    """Seconds per floating-point operation and per logit: of a layer and an output layer, forward and backward."""
+    import tensorflow as tf
+
+    from train import cross_entropy
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    units, inner = WIDTH, 4 * WIDTH
+    inputs = tf.random.normal([ROWS, units])
+    labels = tf.zeros([ROWS], tf.int64)
+    up, down, output = (
+        tf.Variable(tf.random.normal(shape)) for shape in ([units, inner], [inner, units], [units, PIECES])
+    )
+    norm = tf.keras.layers.LayerNormalization()
+    norm.build(inputs.shape)
+
+    @tf.function
+    def layer() -> object:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            loss = tf.reduce_sum(inputs + tf.nn.relu(norm(inputs) @ up) @ down)
+        return tape.gradient(loss, [inputs, up, down])
+
+    @tf.function
+    def output_layer() -> object:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            loss = tf.reduce_sum(cross_entropy.cross_entropy(inputs @ output, labels, tf.constant(0.1)))
+        return tape.gradient(loss, [inputs, output])
+
+    product = _seconds(layer) / (6 * ROWS * 2 * units * inner)
+    return product, max(_seconds(output_layer) / (ROWS * PIECES) - 6 * units * product, 0.0)
+
+
+def _decoding(compute_type: str) -> float:
+    """Seconds per target piece and million parameters: a Transformer with random weights, beam 4."""
+    import opennmt
+
+    from formats import conversion, loading
+
+    shape = Transformer(**TRANSLATOR)
+    with tempfile.TemporaryDirectory() as folder:
+        vocabulary = Path(folder, "vocabulary.txt")
+        vocabulary.write_text("".join(f"{entry}\n" for entry in ["<blank>", "<s>", "</s>", *range(PIECES)]))
+        Path(folder, "model_description.py").write_text(shape.model_description(0))
+        model = opennmt.load_model(folder)
+        model.initialize({"source_vocabulary": str(vocabulary), "target_vocabulary": str(vocabulary)})
+        model.create_variables()
+        converted = Path(folder, "converted")
+        conversion.Converter(model).convert(str(converted))
+        engine = loading.translator(converted, compute_type=decoding.compute_type(compute_type), intra_threads=1)
+        sentences = [[str(word)] * LENGTH for word in range(SENTENCES)]
+        options = {"beam_size": 4, "min_decoding_length": LENGTH, "max_decoding_length": LENGTH}
+        seconds = _seconds(lambda: engine.translate_batch(sentences, **options))
+    return seconds / (SENTENCES * LENGTH) / (shape.parameters(PIECES) / 1e6)
+
+
+def _importing(modules: str) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", f"import {modules}"], check=True, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    compute_type = sys.argv[1]
+    decoding.prepare(compute_type)  # before OpenNMT-tf, which imports CTranslate2
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    python = _importing("measure.run")
+    start = time.perf_counter()
+    import opennmt  # noqa: F401 (on the clock)
+
+    tensorflow = time.perf_counter() - start
+    product, logit = _training()
+    measured = Rates(product, logit, _decoding(compute_type), tensorflow, python)
+    print(json.dumps(asdict(measured)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The work of a training, and the resources that it requests from Snakemake: memory, time, a GPU."""
+
+from typing import Any
+
+from formats.shape import shape
+from study.mixtures import weights
+from study.systems import System
+from train.schedule import SHUFFLE_BUFFER
+
+TOKENS = 20  # pieces of a sentence
+BOTH_SIDES = 1.8  # pieces of a batch on both sides, per piece of its longer side, by which batches are filled
+TYPICAL_RATE = 4e9  # floating-point operations per second of one slow core in training; for time limits only
+
+# Main memory of a training. One with 7.3 million parameters, 4,000 pieces and batches of 1,000 tokens took 1,206 MB on
+# a CPU, and requests 1,451. Larger ones were not measured.
+PROGRAM_BYTES = 1_100_000_000  # TensorFlow, the graph, and the decoder of the dev set
+CUDA_BYTES = 4_000_000_000  # a margin for the libraries of the GPU; not measured
+BUFFERED_BYTES = 1000  # per pair in the shuffle buffer
+UPDATE_BYTES = 32  # per parameter: weights, gradient and Adam's two moments in float32, and as much again for copies
+LOGIT_BYTES = 24  # per position and vocabulary entry: logits, softmax, gradient, a share of the layers below
+LARGE = 200_000_000  # parameters assumed for a model of unknown size
+SPARE = 3  # time limit of a job over its estimate: other machines, neighbours
+LONGEST = 7 * 24 * 60  # minutes that a job requests at most; a training that is cut off continues from its checkpoint
+SHORTEST = 60
+
+
+def size(corpus: dict[str, Any]) -> int | None:
+    """The most lines that a corpus can have; None if its configuration does not say."""
+    return min((number for number in (read_size(corpus), corpus["sample"]) if number), default=None)
+
+
+def read_size(corpus: dict[str, Any]) -> int | None:
+    """The most lines that are read to get them; None if the configuration does not say."""
+    sizes = [corpus["lines"], corpus["max_lines"], (corpus["builtin"] or {}).get("sentences")]
+    return min((number for number in sizes if number), default=None)
+
+
+def trained_tokens(training: dict[str, Any], epoch_pairs: int) -> float:
+    """Pieces that a training reads, source and target together."""
+    batch = BOTH_SIDES * batch_tokens(training)
+    epoch = BOTH_SIDES * TOKENS * epoch_pairs
+    phases = (training, *training["then"])
+    return sum(p["steps"] * batch * p["accumulate"] if p["steps"] else p["epochs"] * epoch for p in phases)
+
+
+def batch_tokens(training: dict[str, Any]) -> int:
+    """Pieces of a batch on its longer side."""
+    return training["batch_tokens"] or training["batch_sentences"] * TOKENS
+
+
+def operations(values: dict[str, Any], entries: int) -> float | None:
+    """Floating-point operations of a training per piece of either side; None for a model of unknown size.
+
+    Every weight in a product costs two operations forward and four backward. Source pieces pass the encoder, target
+    pieces the decoder and the output layer, so a piece passes half of the weights on average. Embeddings are looked up.
+    """
+    built = shape(values)
+    if (parameters := built.parameters(entries)) is None:
+        return None
+    looked_up = 0 if built.share_embeddings else 2 * entries * getattr(built, "embedding_units", built.units)
+    return 6 * (parameters - looked_up) / 2
+
+
+def training_resources(config: dict[str, Any], system: System) -> dict[str, int]:
+    """What the training of a system requests from Snakemake: mem_mb of main memory, runtime in minutes, GPUs.
+
+    Corpora of unknown size count as a full shuffle buffer and as the longest runtime.
+    """
+    training, entries = system.training, config["vocabulary"]["pieces"]
+    on_gpu = training["device"] == "cuda"
+    parameters = shape(system.shape).parameters(entries)
+    sizes = [size(config["corpora"][name]) for name in weights(config, system.mixture)]
+    pairs = config["distillation"]["epoch_pairs"] or (None if None in sizes else sum(sizes))
+    memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
+    memory += UPDATE_BYTES * (parameters or LARGE)
+    # With a GPU, the activations of a batch are in its memory.
+    largest = training["batch_tokens"] or training["batch_sentences"] * training["max_length"]
+    memory += CUDA_BYTES if on_gpu else LOGIT_BYTES * largest * entries
+    runtime = LONGEST
+    if not on_gpu and pairs and parameters:
+        work = trained_tokens(training, pairs) * operations(system.shape, entries)
+        runtime = min(max(round(SPARE * work / TYPICAL_RATE / 60), SHORTEST), LONGEST)
+    return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": int(on_gpu)}

@@ -1,0 +1,104 @@
+"""The JSON schema of a configuration: its defaults, and its errors in our words."""
+
+import copy
+import datetime
+import difflib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import langcodes
+import yaml
+
+SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
+
+Config = dict[str, Any]  # a configuration, or a mapping inside one
+
+
+@cache
+def schema() -> Config:
+    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+
+
+def definition(name: str) -> Config:
+    """The schema of one of ``$defs``, for an entry that is checked or filled alone."""
+    return {"$ref": f"#/$defs/{name}", "$defs": schema()["$defs"]}
+
+
+def resolved(part: Config) -> Config:
+    """A part of the schema with what its ``$ref`` refers to."""
+    if "$ref" not in part:
+        return part
+    return schema()["$defs"][part["$ref"].removeprefix("#/$defs/")] | part
+
+
+def filled(value: Any, part: Config) -> Any:
+    """The value with the defaults of this part of the schema, keys in the order of the schema."""
+    part = resolved(part)
+    if isinstance(value, list):
+        return [filled(item, part.get("items") or {}) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties, others = part.get("properties", {}), part.get("additionalProperties")
+    others = others if isinstance(others, dict) else {}
+    defined = {key: filled(value.get(key, copy.deepcopy(sub.get("default"))), sub) for key, sub in properties.items()}
+    return defined | {key: filled(item, others) for key, item in value.items() if key not in properties}
+
+
+def problems(value: Any, part: Config) -> Iterator[str]:
+    """Violations of this part of the schema, a line each: ``<path of the key>: <what is wrong>``."""
+    strict = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(part)
+    for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
+        yield from _described(error, ".".join(map(str, error.absolute_path)))
+
+
+def suggestion(name: str, names: list[str]) -> str:
+    """The nearest of the names that would do, or all of them."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(names)}"
+
+
+def _described(error: jsonschema.ValidationError, path: str) -> Iterator[str]:
+    inside = f"{path}." if path else ""
+    where = f"{path}: " if path else ""
+    value = error.instance
+    if error.validator == "additionalProperties":
+        keys = list(error.schema["properties"])
+        for key in (key for key in value if key not in keys):
+            near = difflib.get_close_matches(str(key), keys, n=1, cutoff=0.5)
+            yield f"unknown key {inside}{key}" + (f"; did you mean {inside}{near[0]}?" if near else "")
+    elif error.validator == "required":
+        yield from (f"{inside}{key} is missing" for key in error.validator_value if key not in value)
+    elif error.validator == "enum" and "en" in error.validator_value:
+        yield f"{where}{_unknown_language(value, error.validator_value)}"
+    elif error.validator == "pattern" and path != "" and "://" not in error.validator_value:
+        yield f"{where}{value!r} does not have the form {error.validator_value}"
+    elif error.validator == "exclusiveMinimum":
+        yield f"{where}{value} is not greater than {error.validator_value}"
+    elif error.validator == "type":
+        yield f"{where}{error.message}{_yaml_advice(value)}"
+    else:
+        yield f"{where}{error.message}"
+
+
+def _unknown_language(code: Any, codes: list[str]) -> str:
+    near = difflib.get_close_matches(str(code), codes, n=5, cutoff=0.5)
+    if isinstance(code, str) and langcodes.tag_is_valid(code):  # deu and de-AT are both de
+        near = sorted({langcodes.standardize_tag(code).split("-")[0]} & set(codes)) or near
+    advice = f"; did you mean {' or '.join(near)}?" if near else f"; known: {' '.join(codes)}"
+    return f"unknown language {code!r}{advice}"
+
+
+def _yaml_advice(value: Any) -> str:
+    """YAML 1.1 reads 1e-3 as text, `no` as false, and 2026-07-20 as a date."""
+    if isinstance(value, bool):
+        return "; put quotes around it if it is a word"
+    if isinstance(value, datetime.date):
+        return "; put quotes around it"
+    try:
+        return f"; write {float(value)!r} without quotes" if isinstance(value, str) else ""
+    except ValueError:
+        return ""

@@ -1,0 +1,185 @@
+"""Draw an epoch: a random sample of the corpora by their weights, in random order.
+
+Every corpus is an endless stream: all its pairs in random order, then all of them in another random order, and so on.
+Epoch e takes the e-th section of every stream; the length of a section is the corpus's share of the epoch. Hence no
+pair repeats, within an epoch or across epochs, before all others of its corpus have appeared; shares are exact; and
+every epoch can be drawn by itself, so a killed study resumes at the epoch it lost.
+
+The orders are computed (corpora.permutation), and pairs reach their slots in the epoch through buckets on disk, so
+memory is bounded. Equal corpora, weights, seed and epoch give equal bytes.
+
+Without weights, the share of a corpus is its size: the first epoch then holds every pair of every corpus once.
+"""
+
+import argparse
+import math
+import resource
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from common.errors import UserError, command
+from common.files import write_json
+from common.progress import progress
+from corpora.permutation import keys, places
+from formats import records
+from formats.batches import Batch, batches, indexed
+
+BUCKET_PAIRS = 250_000  # pairs sorted in memory at a time, some 100 MB
+
+
+class Stream(NamedTuple):
+    """A corpus of ``size`` pairs of which an epoch takes ``share``."""
+
+    path: Path
+    size: int
+    share: int
+
+    def slots(self, numbers: np.ndarray, seed: int, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield, for each cycle of the stream that the epoch touches, the pairs it takes and their slots in the share.
+
+        numbers: pairs of the corpus, int64 (rows,). Yields indices into ``numbers`` and slots, both int64 (taken,).
+        """
+        start, end = (epoch - 1) * self.share, epoch * self.share
+        for cycle in range(start // self.size, -(-end // self.size)):
+            order = keys(seed, records.name(self.path), cycle)
+            positions = cycle * self.size + places(numbers, self.size, order)  # in the stream
+            rows = np.flatnonzero((positions >= start) & (positions < end))
+            yield rows, positions[rows] - start
+
+
+Draw = tuple[Batch, np.ndarray, np.ndarray]  # records, int64 rows of those that are drawn, their int64 slots
+
+
+def shares(pairs: int, weights: list[float]) -> list[int]:
+    """Split ``pairs`` into whole numbers in proportion to the weights (method of largest remainders)."""
+    exact = [pairs * weight / sum(weights) for weight in weights]
+    parts = [math.floor(share) for share in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda i: parts[i] - exact[i])
+    for i in by_remainder[: pairs - sum(parts)]:
+        parts[i] += 1
+    return parts
+
+
+def drawn(streams: list[Stream], seed: int, epoch: int) -> Iterator[Draw]:
+    """Read all corpora once, batch by batch, and yield the rows that the epoch draws, with their slots in it."""
+    total, offset = sum(stream.share for stream in streams), 0
+    order = keys(seed, "epoch", epoch)
+    for stream in streams:
+        first = 0
+        for batch in progress(batches(stream.path), f"draw {records.name(stream.path)}", stream.size, size=len):
+            numbers = np.arange(first, first + len(batch))
+            first += len(batch)
+            for rows, slots in stream.slots(numbers, seed, epoch):
+                yield batch, rows, places(offset + slots, total, order)
+        offset += stream.share
+
+
+def sorted_blocks(draws: Iterator[Draw], total: int, folder: Path) -> Iterator[bytes]:
+    """Yield the lines of an epoch of ``total`` pairs in the order of their slots, BUCKET_PAIRS at a time.
+
+    ``folder`` temporarily holds all of them, uncompressed.
+    """
+    buckets = math.ceil(total / BUCKET_PAIRS)
+    _fill_buckets(draws, buckets, folder)
+    for bucket in range(buckets):
+        text, slots = _bucket_files(folder, bucket)
+        lines, order = indexed(text.read_bytes()), np.argsort(np.fromfile(slots, np.int64))
+        text.unlink()
+        yield lines.lines(order)
+
+
+def _fill_buckets(draws: Iterator[Draw], buckets: int, folder: Path) -> None:
+    """Append every line, and its slot, to the files of the bucket that its slot is in."""
+    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))  # the usual 1,000 hold 125 million pairs
+    with ExitStack() as stack:
+        files = [
+            tuple(stack.enter_context(open(path, "wb")) for path in _bucket_files(folder, bucket))
+            for bucket in range(buckets)
+        ]
+        for batch, rows, slots in draws:
+            order = np.argsort(slots // BUCKET_PAIRS, kind="stable")
+            numbers, starts = np.unique((slots // BUCKET_PAIRS)[order], return_index=True)
+            # not strict: without rows there are no numbers, but np.split still gives one empty part
+            for number, part in zip(numbers, np.split(order, starts[1:]), strict=False):
+                text, slot_file = files[number]
+                text.write(batch.lines(rows[part]))
+                slot_file.write(slots[part].tobytes())
+
+
+def _bucket_files(folder: Path, bucket: int) -> tuple[Path, Path]:
+    return folder / f"{bucket}.text", folder / f"{bucket}.slots"
+
+
+def draw(
+    corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path
+) -> None:
+    """Write an epoch (numbered from 1), and beside it the JSON that tells what was drawn from each corpus.
+
+    pairs: the size of the epoch, by default that of the corpora together. weights: one per corpus, by default its size.
+    """
+    sizes = [records.count(path) for path in corpora]
+    weights = weights or sizes
+    total = sum(sizes) if pairs is None else pairs
+    streams = [Stream(*row) for row in zip(corpora, sizes, shares(total, weights), strict=True)]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+        draws = drawn([stream for stream in streams if stream.share], seed, epoch)
+        lines, checksum = records.write_blocks(output, sorted_blocks(draws, total, Path(folder)))
+    mixture = [
+        {
+            "name": records.name(stream.path),
+            "lines": stream.size,
+            "weight": weight,
+            "drawn": stream.share,
+            "share": round(stream.share / total, 6),
+            "passes": round(epoch * stream.share / stream.size, 3),  # through the corpus, at the end of this epoch
+        }
+        for stream, weight in zip(streams, weights, strict=True)
+    ]
+    epoch_info = {"lines": lines, "sha256": checksum, "seed": seed, "epoch": epoch}
+    write_json(records.info(output), epoch_info | {"corpora": mixture})
+
+
+def _check(corpora: list[Path], weights: list[float] | None, pairs: int | None, epoch: int) -> None:
+    """Raises UserError for arguments that no epoch can be drawn with."""
+    weights = weights or [1] * len(corpora)
+    if len(weights) != len(corpora):
+        raise UserError(f"{len(corpora)} corpora need as many weights, not {len(weights)}")
+    for path, weight in zip(corpora, weights, strict=True):
+        if not (weight > 0 and math.isfinite(weight)):
+            raise UserError(f"{path}: weight {weight:g} is not above zero; leave the corpus out instead")
+        if corpora.count(path) > 1:
+            raise UserError(f"{path}: is there twice; give it one weight")
+    if pairs is not None and pairs < 1:
+        raise UserError(f"--pairs {pairs}: needs at least one")
+    if epoch < 1:
+        raise UserError(f"--epoch {epoch}: epochs are counted from 1")
+    firsts = [next(records.read(path), None) for path in corpora]
+    if None in firsts:
+        raise UserError(f"{corpora[firsts.index(None)]}: there is nothing to draw from an empty corpus")
+    if len({len(record) for record in firsts}) > 1:
+        raise UserError(f"pairs and monolingual text do not mix: {' '.join(map(str, corpora))}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpora", type=Path, nargs="+", required=True, help="records, X.tsv.zst")
+    parser.add_argument("--weights", type=float, nargs="+", help="relative, one per corpus (default: their sizes)")
+    parser.add_argument("--pairs", type=int, help="size of the epoch (default: that of the corpora together)")
+    parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--epoch", type=int, default=1, help="number of the epoch, from 1 (default: %(default)s)")
+    parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
+    args = parser.parse_args()
+
+    _check(args.corpora, args.weights, args.pairs, args.epoch)
+    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output)
+
+
+if __name__ == "__main__":
+    command(main)

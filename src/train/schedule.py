@@ -1,0 +1,153 @@
+"""The schedule of a training: its phases and its passes through the data, resumable at any step.
+
+A phase is a number of updates, each with the gradient of several batches; the WNGT 2020 paper (section 2.5) has a base
+phase, then ten epochs with the gradient accumulated over 16 batches. A pass reads one epoch of the data in an order
+that depends on nothing but the seed and the number of the pass. So the batches of step n are the same whether or not
+the training was killed before, and a restart rereads one pass at most to get there.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common.files import read_json, write_json
+
+SHUFFLE_BUFFER = 500_000  # sentences; the epochs are shuffled on disk already, this makes the passes differ
+
+
+class Phase(NamedTuple):
+    """``steps`` updates, each with the gradient of ``accumulate`` batches; early stopping may cut it short.
+
+    checkpoint_steps, validation_steps: updates from one checkpoint, or validation, to the next.
+    """
+
+    steps: int
+    accumulate: int
+    checkpoint_steps: int
+    validation_steps: int
+
+
+def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[Phase]:
+    """The phases of a ``training`` entry of the configuration: its own, then those under ``then``.
+
+    epoch_batches: counts the batches of an epoch; called for phases given in epochs only. Such a phase makes one update
+    at least.
+    """
+
+    def steps(phase: dict[str, Any]) -> int:
+        return phase["steps"] or max(round(phase["epochs"] * epoch_batches() / phase["accumulate"]), 1)
+
+    return [
+        Phase(
+            steps(phase),
+            phase["accumulate"],
+            phase["checkpoint_steps"] or training["checkpoint_steps"],
+            phase["validation_steps"] or training["validation_steps"],
+        )
+        for phase in [training, *training["then"]]
+    ]
+
+
+def kept_checkpoints(training: dict[str, Any]) -> int:
+    """How many of the last checkpoints to keep: as many as the largest average needs."""
+    return max(training["average_last"], *training["averages"], 1)
+
+
+class Journal:
+    """What a run folder records beside its checkpoints: phases stopped early, batches per pass, a divergence.
+
+    diverged: the message of the error that ended the training, None if it never diverged.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        state = read_json(path) if path.exists() else {"stops": {}, "pass_batches": []}
+        self.diverged: str | None = state.get("diverged")
+        self._stops = {int(number): step for number, step in state["stops"].items()}
+        self._pass_batches: list[int] = state["pass_batches"]
+
+    def stop(self, phase: int, step: int) -> None:
+        """Record that a phase ended early, at ``step``."""
+        self._stops[phase] = step
+        self._save()
+
+    def finish_pass(self, number: int, batches: int) -> None:
+        """Record the batches of a finished pass. Passes finish in order; one that is recorded already is ignored."""
+        if len(self._pass_batches) == number:
+            self._pass_batches.append(batches)
+            self._save()
+
+    def diverge(self, reason: str) -> None:
+        """Record that the training diverged."""
+        self.diverged = reason
+        self._save()
+
+    def _save(self) -> None:
+        state = {"stops": self._stops, "pass_batches": self._pass_batches, "diverged": self.diverged}
+        write_json(self._path, state)
+
+    def epoch_batches(self) -> int | None:
+        """The batches of the first pass, None before it is finished or counted."""
+        return self._pass_batches[0] if self._pass_batches else None
+
+    def ends(self, schedule: list[Phase]) -> list[int]:
+        """The last step of each phase."""
+        ends, end = [], 0
+        for number, phase in enumerate(schedule):
+            end = self._stops.get(number, end + phase.steps)
+            ends.append(end)
+        return ends
+
+    def batches(self, step: int, schedule: list[Phase]) -> int:
+        """How many batches the updates up to ``step`` read."""
+        total = start = 0
+        for end, phase in zip(self.ends(schedule), schedule, strict=True):
+            total += max(min(step, end) - start, 0) * phase.accumulate
+            start = end
+        return total
+
+    def validation_due(self, step: int, schedule: list[Phase]) -> bool:
+        """Whether the model is validated after this step."""
+        ends = self.ends(schedule)
+        phase = next((phase for end, phase in zip(ends, schedule, strict=True) if step < end), schedule[-1])
+        return step in ends or step % phase.validation_steps == 0
+
+    def updates_left(self, step: int, number: int, schedule: list[Phase]) -> float:
+        """The work left after ``step`` of phase ``number``, in updates of that phase."""
+        ends = self.ends(schedule)
+        later_phases = zip(pairwise(ends[number:]), schedule[number + 1 :], strict=True)
+        batches = sum((end - start) * phase.accumulate for (start, end), phase in later_phases)
+        return ends[number] - step + batches / schedule[number].accumulate
+
+    def position(self, batches: int) -> tuple[int, int]:
+        """Where a training stands after ``batches`` batches: the number of the pass, and the batches read in it."""
+        for number, size in enumerate(self._pass_batches):
+            if batches < size:
+                return number, batches
+            batches -= size
+        return len(self._pass_batches), batches
+
+
+class Passes:
+    """Endless batches, pass after pass, in the role of the ``tf.data.Dataset`` of OpenNMT-tf's Trainer.
+
+    pass_batches: gives the batches of the pass with this number, an iterable with the ``element_spec`` of a
+    ``tf.data.Dataset``. position: where to begin, as of ``Journal.position``.
+    """
+
+    def __init__(self, pass_batches: Callable[[int], Any], journal: Journal, position: tuple[int, int]):
+        self._pass_batches, self._journal, self._position = pass_batches, journal, position
+        self.element_spec = pass_batches(position[0]).element_spec
+
+    def __iter__(self) -> Iterator[Any]:
+        number, skipped = self._position
+        while True:
+            count = skipped
+            for batch in islice(self._pass_batches(number), skipped, None):
+                count += 1
+                yield batch
+            if not count:
+                return  # no pair of the epoch may be trained on; OpenNMT-tf raises the error
+            self._journal.finish_pass(number, count)
+            number, skipped = number + 1, 0

@@ -1,0 +1,166 @@
+"""Train a model with OpenNMT-tf, validate it on the dev set, and average its last checkpoints.
+
+A killed training continues from its last checkpoint as if it had not been killed: same batches, same dropout. The run
+folder is named after everything that defines the training: shape, settings, data, vocabulary, seed, and the weights it
+starts from. The number of steps does not count where more of them merely prolong the training, that is, with a single
+phase whose learning rate does not depend on its end.
+"""
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from common.command_line import pick
+from common.errors import UserError, command
+from common.files import atomic_path, read_json, sha256, write_json
+from formats.shape import shape
+from train.learning import learning_curve, left_out, mixture, training_seconds
+from train.schedule import kept_checkpoints
+from train.training import Inputs, Training
+
+
+def definition(
+    values: dict[str, Any], training: dict[str, Any], seed: int, data: Iterable[Path], start: Path | None
+) -> dict[str, Any]:
+    """Everything that defines a training, ready for JSON; files count by their checksums.
+
+    values: the shape. training: the entry of the configuration. data: epochs and vocabulary. start: an averaged model
+    whose weights the training starts from.
+    """
+    built = shape(values)
+    model_file = getattr(built, "file", None)
+    settings = {
+        "shape": asdict(built),
+        "training": training,
+        "seed": seed,
+        "data": [sha256(path) for path in (*data, *([model_file] if model_file else []))],
+    }
+    if start:
+        settings["start"] = [sha256(path) for path in sorted(start.glob("ckpt-*"))]
+    return settings
+
+
+def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
+    """``run-<hash of the definition>``, so that no checkpoint is ever continued under other settings."""
+    training = settings["training"]
+    irrelevant = {"threads", "device", "averages", "average_last"}
+    if training["decay"] != "cosine" and not training["then"]:  # else the number of steps changes the schedule
+        irrelevant |= {"steps"}
+    relevant = {key: value for key, value in training.items() if key not in irrelevant}
+    relevant["kept"] = kept_checkpoints(training)
+    text = json.dumps({**settings, "training": relevant}, sort_keys=True)
+    return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]) -> list[dict[str, float]]:
+    """Dev BLEU of averages over the last checkpoints, for each of ``counts`` that the run has enough checkpoints for.
+
+    The model has the weights of the last average afterwards.
+    """
+    from opennmt.utils.checkpoint import average_checkpoints_into_layer
+
+    scores = []
+    for count in counts:
+        if len(paths := checkpoints(run)) >= count:
+            average_checkpoints_into_layer(paths[-count:], model, "model")
+            scores.append({"checkpoints": count, "bleu": bleu()})
+    return scores
+
+
+def checkpoints(run: Path) -> list[str]:
+    """The kept checkpoints, oldest first, without that of step 1, which OpenNMT-tf always saves."""
+    import tensorflow as tf
+
+    paths = list(tf.train.get_checkpoint_state(str(run)).all_model_checkpoint_paths)
+    return [path for path in paths if not path.endswith("ckpt-1")] or paths
+
+
+def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -> None:
+    """Write the average of the run's last ``count`` checkpoints as a folder that OpenNMT-tf decodes with."""
+    from opennmt.utils.checkpoint import average_checkpoints
+
+    with atomic_path(output) as part:
+        average_checkpoints(checkpoints(run), str(part), {"model": model}, max_count=count)
+        shutil.copy(run / "model_description.py", part)
+        shutil.copy(vocabulary, part / "vocabulary.txt")
+
+
+def exposure(sides: Iterable[tuple[Path, Path]], epochs: list[Path], max_length: int, passes: float) -> dict[str, Any]:
+    """What the training saw of its data, and which pairs it skipped.
+
+    sides: source and target of each epoch in pieces. epochs: the JSON of each epoch.
+    """
+    infos = [read_json(path) for path in epochs]
+    skipped = [left_out(source, target, max_length) for source, target in sides]
+    return {
+        "seen": mixture(infos, skipped, passes),
+        "left_out": {"pairs": sum(skipped), "of": sum(info["lines"] for info in infos)},
+    }
+
+
+def options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--system", required=True, help="name of the system, for the learning curve")
+    parser.add_argument("--role", choices=["teacher", "student", "control"], required=True, help="its role, likewise")
+    parser.add_argument("--shape", type=json.loads, required=True, help="JSON: encoder_layers, decoder_layers, ...")
+    parser.add_argument("--training", type=json.loads, required=True, help="JSON: steps, batch_tokens, ...")
+    parser.add_argument("--source", type=Path, nargs="+", required=True, help="epochs in pieces, one sentence per line")
+    parser.add_argument("--target", type=Path, nargs="+", required=True, help="their translations, likewise")
+    parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
+    parser.add_argument("--dev", type=Path, required=True, help="dev set as records, for the references")
+    parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
+    parser.add_argument("--sentencepiece", type=Path, required=True, help="SentencePiece model, for dev BLEU")
+    parser.add_argument("--start-from", type=Path, help="averaged model whose weights the training starts from")
+    parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="(default: one per core)")
+    parser.add_argument("--runs", type=Path, required=True, help="folder of run folders: checkpoints, TensorBoard logs")
+    parser.add_argument("--averaged", type=Path, required=True, help="folder to write the averaged model to")
+    parser.add_argument("--learning", type=Path, required=True, help="JSON of the learning curve to write")
+    return parser
+
+
+def main() -> None:
+    args = options().parse_args()
+    logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
+    data = (*args.source, *args.target, args.vocabulary)
+    settings = definition(args.shape, args.training, args.seed, data, args.start_from)
+    run = run_folder(args.runs, settings)
+    try:
+        training = Training(run, settings, pick(Inputs, args))
+        training.finish()
+    except RuntimeError as error:  # diverged, or no pair to train on
+        retry = "a lower learning_rate or more warmup_steps may help; to try the same again, delete the folder"
+        advice = retry if "diverged" in str(error) else "see the log"
+        raise UserError(f"training of {args.system} in {run} stopped: {error}; {advice}") from error
+    average_scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
+    average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
+    curve = learning_curve(run)
+    sides = zip(args.source, args.target, strict=True)
+    learning = {
+        "system": args.system,
+        "role": args.role,
+        "steps": training.step,
+        "phases": training.phases(),
+        "shape": str(shape(args.shape)),
+        "parameters": int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
+        "seed": args.seed,
+        "start_from": str(args.start_from) if args.start_from else None,
+        **exposure(sides, args.epochs, args.training["max_length"], training.passes()),
+        "seconds": round(training_seconds(curve), 1),
+        "training": curve,
+        "validation": training.validation.scores(),
+        "averages": average_scores,
+    }
+    write_json(args.learning, learning)
+
+
+if __name__ == "__main__":
+    command(main)

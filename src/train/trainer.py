@@ -1,0 +1,63 @@
+"""OpenNMT-tf's Trainer, made resumable; it also stops when the loss diverges, and logs the time left."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+DIVERGED = 1.5  # nats per token by which the mean loss of DIVERGED_STEPS updates may exceed its minimum so far
+DIVERGED_STEPS = 100
+
+
+def resumable_trainer() -> type:
+    """A subclass of OpenNMT-tf's Trainer whose ``seed`` is the training's; made here because TensorFlow loads slowly.
+
+    Raises RuntimeError, when called, once the loss diverges.
+    """
+    import opennmt
+    import tensorflow as tf
+
+    class Trainer(opennmt.training.Trainer):
+        seed = 1
+
+        def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
+            self._summary_writer.flush()  # the learning curve up to here
+            super()._save_checkpoint(step, moving_average)
+            # Dropout starts over after a checkpoint, so that a restart from there draws the same.
+            tf.random.set_seed(self.seed)
+
+        def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
+            yield from until_divergence(super()._steps(dataset, accum_steps))
+
+    return Trainer
+
+
+def until_divergence(losses: Iterator[float]) -> Iterator[float]:
+    """Pass on the losses of the updates. Raises RuntimeError once their running mean is DIVERGED above its minimum."""
+    recent: deque[float] = deque(maxlen=DIVERGED_STEPS)
+    lowest = float("inf")
+    for loss in losses:
+        recent.append(loss)
+        mean = sum(recent) / len(recent)
+        if len(recent) == DIVERGED_STEPS:
+            lowest = min(lowest, mean)
+        if mean > lowest + DIVERGED:
+            raise RuntimeError(f"Model diverged: loss {mean:.2f}, after {lowest:.2f} before")
+        yield loss
+
+
+class TimeLeft(logging.Filter):
+    """Appends the minutes left to the line that OpenNMT-tf logs about a step; its first arguments are step and steps/s.
+
+    updates_left: the work left after a step, in updates of the running phase.
+    """
+
+    def __init__(self, updates_left: Callable[[int], float]):
+        super().__init__()
+        self._updates_left = updates_left
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if str(record.msg).startswith("Step = %d ; steps/s") and record.args[1]:
+            step, rate = record.args[:2]
+            record.msg += f" ; {self._updates_left(step) / rate / 60:.1f} minutes left"
+        return True

@@ -1,0 +1,209 @@
+"""A training with OpenNMT-tf that may be killed at any moment and still ends as if it had not been."""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.files import read_json, write_text
+from formats import records
+from formats.shape import Custom, shape
+from train import cross_entropy
+from train.batch_tail import MergedTail
+from train.dataset import dataset
+from train.optimizer import opennmt_parameters
+from train.schedule import Journal, Passes, kept_checkpoints, phases
+from train.trainer import TimeLeft, resumable_trainer
+from train.validation import Validation, converts, decoder
+
+# TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI. It is not slower there, as far as the noise of
+# benchmarks/training.py shows, and with it all CPUs train alike.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a training reads, and how many threads it has.
+
+    source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. dev: records,
+    for the references. dev_source: its source side in pieces. start_from: an averaged model, None for random weights.
+    """
+
+    source: list[Path]
+    target: list[Path]
+    epochs: list[Path]
+    dev: Path
+    dev_source: Path
+    vocabulary: Path
+    sentencepiece: Path
+    start_from: Path | None
+    threads: int
+
+
+class Training:
+    """A training in its run folder, from its last checkpoint to its end.
+
+    model: the OpenNMT-tf model. schedule: the phases. step: the updates made so far. validation: the dev set.
+    """
+
+    def __init__(self, run: Path, settings: dict[str, Any], files: Inputs):
+        """Build the model and restore the last checkpoint, if there is one.
+
+        Raises UserError for a shape that cannot be built or validated, for unsuitable weights to start from, and for a
+        run that has more steps than ``settings`` allow.
+        """
+        cross_entropy.install()
+        prepare_tensorflow(settings["training"]["device"], files.threads, settings["seed"])
+        self._settings, self._files = settings, files
+        self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
+        training, built = settings["training"], shape(settings["shape"])
+        self.model = described_model(run, built, training["dropout"])
+        vocabulary = {"source_vocabulary": str(files.vocabulary), "target_vocabulary": str(files.vocabulary)}
+        self.model.initialize(vocabulary)  # enough to read the data, which determine the length of the training
+        self._journal = Journal(run / "journal.json")
+        self.schedule = phases(training, self._epoch_batches)
+        steps = sum(phase.steps for phase in self.schedule)
+        self.model.initialize(vocabulary, params=opennmt_parameters(training, steps))
+        self._restore(run)
+        if isinstance(built, Custom) and not converts(self.model):
+            raise UserError(f"shape {built}: CTranslate2 has no such model; a recurrent one is a shape with `cell`")
+        self.validation = Validation(
+            decoder(self.model, files.dev_source, files.threads),
+            files.sentencepiece,
+            [record[1] for record in records.read(files.dev)],
+            run / "validation.json",
+            training["patience"],
+        )
+        if self.step > self._journal.ends(self.schedule)[-1]:
+            raise UserError(f"{run}: has {self.step} steps, more than asked for; delete the folder to train anew")
+        due = self.step > 0 and self._journal.validation_due(self.step, self.schedule)
+        self.validation.continue_from(self.step, due)
+
+    def _restore(self, run: Path) -> None:
+        """Load weights and optimizer of the last checkpoint; without one, start from random weights or a parent's."""
+        from opennmt.utils.checkpoint import Checkpoint
+
+        self._optimizer = self.model.get_optimizer()
+        keep = kept_checkpoints(self._settings["training"])
+        self._checkpoint = Checkpoint(self.model, self._optimizer, model_dir=str(run), keep_checkpoint_max=keep)
+        self._checkpoint.restore()
+        self.model.create_variables(optimizer=self._optimizer)
+        self.step = self._checkpoint.last_saved_step or 0
+        if self._files.start_from and not self.step:
+            start_from(self.model, self._files.start_from)
+
+    def finish(self) -> None:
+        """Train to the end of the last phase. Raises RuntimeError when the loss diverges, or did so in this folder."""
+        if self._journal.diverged:
+            raise RuntimeError(f"{self._journal.diverged}, in an earlier start")
+        for number in range(len(self.schedule)):
+            start, end = [0, *self._journal.ends(self.schedule)][number : number + 2]
+            self.validation.phase_start = start
+            if self.step < end and not self.validation.should_stop():
+                self._train(number, end)
+            if start <= self.step < end:
+                self._journal.stop(number, self.step)
+
+    def _train(self, number: int, end: int) -> None:
+        """Train phase ``number`` to step ``end``, or until dev BLEU stalls."""
+        import tensorflow as tf
+
+        phase = self.schedule[number]
+        time_left = TimeLeft(lambda step: self._journal.updates_left(step, number, self.schedule))
+        tf.get_logger().addFilter(time_left)
+        trainer = resumable_trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
+        trainer.seed = self._settings["seed"]
+        try:
+            trainer(
+                Passes(self._batches, self._journal, self._position()),
+                max_step=end,
+                accum_steps=phase.accumulate,
+                report_steps=min(50, phase.checkpoint_steps),
+                save_steps=phase.checkpoint_steps,
+                evaluator=self.validation,
+                eval_steps=phase.validation_steps,
+            )
+        except RuntimeError as error:
+            if "diverged" in str(error):  # the last checkpoint may be bad already, so no restart may continue from it
+                self._journal.diverge(str(error))
+            raise
+        tf.get_logger().removeFilter(time_left)
+        self.step = int(self._optimizer.iterations.numpy())
+
+    def _batches(self, number: int) -> MergedTail:
+        """The batches of a pass, in an order that depends on the seed and its number."""
+        import tensorflow as tf
+
+        epoch, seed = number % len(self._files.source), self._settings["seed"]
+        tf.random.set_seed(seed + 1 + number)
+        sides = self._files.source[epoch], self._files.target[epoch]
+        batches = dataset(self.model, self._settings["training"], *sides, self._pairs[epoch])
+        tf.random.set_seed(seed)
+        return batches
+
+    def _epoch_batches(self) -> int:
+        """The batches of the first pass, counted if the journal does not have them yet."""
+        if self._journal.epoch_batches() is None:
+            self._journal.finish_pass(0, sum(1 for _ in self._batches(0)))
+        return self._journal.epoch_batches()
+
+    def _position(self) -> tuple[int, int]:
+        return self._journal.position(self._journal.batches(self.step, self.schedule))
+
+    def passes(self) -> float:
+        """Passes through the data so far, the last one in part."""
+        number, batches = self._position()
+        return number + (batches / self._epoch_batches() if batches else 0)
+
+    def phases(self) -> list[dict[str, int]]:
+        """The last step of each phase, and the batches per update."""
+        ends = zip(self._journal.ends(self.schedule), self.schedule, strict=True)
+        return [{"end": end, "accumulate": phase.accumulate} for end, phase in ends]
+
+
+def prepare_tensorflow(device: str, threads: int, seed: int) -> None:
+    """Set the device, the threads, the log level and the seeds of this process. Raises UserError without a GPU."""
+    import tensorflow as tf
+
+    use_device(device)
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.get_logger().setLevel(logging.INFO)
+    tf.keras.utils.set_random_seed(seed)
+
+
+def use_device(device: str) -> None:
+    """Train on the GPU, or hide GPUs from TensorFlow. Raises UserError if ``cuda`` is asked for and there is none."""
+    import tensorflow as tf
+
+    if device == "cpu":
+        tf.config.set_visible_devices([], "GPU")
+    elif not tf.config.list_physical_devices("GPU"):
+        raise UserError(
+            "training.device: cuda, but TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu "
+            "(docs/cluster.md), look at nvidia-smi, or train with device: cpu"
+        )
+
+
+def described_model(run: Path, built: Any, dropout: float) -> Any:
+    """Write model_description.py of a shape to the run folder; the OpenNMT-tf model it describes. Raises UserError."""
+    import opennmt
+
+    try:
+        write_text(run / "model_description.py", built.model_description(dropout))
+        return opennmt.load_model(str(run))
+    except (ValueError, SyntaxError, ImportError) as error:
+        raise UserError(f"shape {built}: {error}") from error
+
+
+def start_from(model: Any, averaged: Path) -> None:
+    """Load the weights of a finished training into a model. Raises UserError if they do not fit it."""
+    import tensorflow as tf
+
+    try:
+        checkpoint = tf.train.Checkpoint(model=model)
+        checkpoint.restore(tf.train.latest_checkpoint(str(averaged))).assert_existing_objects_matched()
+    except (AssertionError, ValueError) as error:  # a variable is missing, or of another size
+        raise UserError(f"{averaged}: not the weights of a model of this shape and vocabulary") from error

@@ -1,0 +1,126 @@
+"""BLEU on the dev set during training: greedy, detokenised, with sacreBLEU's defaults."""
+
+import logging
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+import sentencepiece
+
+from common.files import read_json, write_json
+from formats import loading
+from formats.conversion import Converter
+from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
+
+BATCH_SENTENCES = 64  # of OpenNMT-tf; CTranslate2 fills batches by tokens
+
+Pieces = list[str]
+
+
+class Validation:
+    """The evaluator that OpenNMT-tf's Trainer calls: it scores the dev set, and decides when a phase ends.
+
+    decode: gives the pieces of every dev sentence as the model translates it now. path: the JSON of all scores, kept
+    across restarts. patience: validations without a new best BLEU after which a phase ends; None never ends it.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[], list[Pieces]],
+        sentencepiece_model: Path,
+        references: list[str],
+        path: Path,
+        patience: int | None,
+    ):
+        self.last_evaluated_step: int | None = None
+        self.phase_start = 0
+        self._decode, self._references, self._path, self._patience = decode, references, path, patience
+        self._processor = sentencepiece.SentencePieceProcessor(model_file=str(sentencepiece_model))
+
+    def continue_from(self, step: int, due: bool) -> None:
+        """Drop the scores of steps that a restart repeats; validate ``step`` if it is ``due`` and has no score yet."""
+        write_json(self._path, [score for score in self.scores() if score["step"] <= step])
+        if due and step not in {score["step"] for score in self.scores()}:
+            self(step)
+
+    def scores(self) -> list[dict[str, float]]:
+        """``step`` and ``bleu`` of all validations so far."""
+        return read_json(self._path) if self._path.exists() else []
+
+    def bleu(self) -> float:
+        """BLEU of the model as it is now, 0 to 100, rounded to two decimals."""
+        outputs = [self._processor.decode(pieces) for pieces in self._decode()]
+        return round(sacrebleu.corpus_bleu(outputs, [self._references]).score, 2)
+
+    def __call__(self, step: int) -> None:
+        self.last_evaluated_step = step
+        bleu = self.bleu()
+        earlier = [score for score in self.scores() if score["step"] < step]
+        write_json(self._path, [*earlier, {"step": int(step), "bleu": bleu}])
+        logging.getLogger("tensorflow").info("Step = %d ; dev BLEU, greedy = %.2f", step, bleu)
+
+    def should_stop(self) -> bool:
+        """Whether the running phase ends now."""
+        bleus = [score["bleu"] for score in self.scores() if score["step"] > self.phase_start]
+        return self._patience is not None and stalled(bleus, self._patience)
+
+
+def stalled(bleus: list[float], patience: int) -> bool:
+    """Whether none of the last ``patience`` values exceeds the best one before them."""
+    return len(bleus) > patience and max(bleus[-patience:]) <= max(bleus[:-patience])
+
+
+def decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:
+    """A function that translates a file of pieces with the weights the model has when it is called."""
+    return _ctranslate2_decoder(model, source, threads) if converts(model) else _opennmt_decoder(model, source)
+
+
+def converts(model: Any) -> bool:
+    """Whether CTranslate2 supports the model."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            Converter(model).convert(folder, force=True)
+    except ValueError:  # CTranslate2's error for unsupported models; anything else is a fault
+        return False
+    return True
+
+
+def _ctranslate2_decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:
+    """Convert the model at every call: CTranslate2 needs a second where OpenNMT-tf needs a minute for the same text."""
+    sentences = [line.split() for line in source.read_text(encoding="utf-8").splitlines()]
+
+    def decode() -> list[Pieces]:
+        with tempfile.TemporaryDirectory() as folder:
+            Converter(model).convert(folder, force=True)
+            translator = loading.translator(Path(folder), intra_threads=threads)
+            results = translator.translate_batch(
+                sentences,
+                beam_size=1,
+                max_batch_size=BATCH_TOKENS,
+                batch_type="tokens",
+                max_decoding_length=MAXIMUM_OUTPUT,
+            )
+        return [result.hypotheses[0] for result in results]
+
+    return decode
+
+
+def _opennmt_decoder(model: Any, source: Path) -> Callable[[], list[Pieces]]:
+    """Decode with OpenNMT-tf, for models that CTranslate2 does not support."""
+    import tensorflow as tf
+
+    dataset = model.examples_inputter.make_inference_dataset(str(source), BATCH_SENTENCES)
+    infer = tf.function(model.infer, input_signature=(dataset.element_spec,))
+
+    def decode() -> list[Pieces]:
+        outputs = []
+        for batch in dataset:
+            # tokens: strings (sentences, hypotheses, pieces); length: int32 (sentences, hypotheses)
+            predictions = {key: value.numpy() for key, value in infer(batch).items() if key in ("tokens", "length")}
+            for tokens, lengths in zip(predictions["tokens"], predictions["length"], strict=True):
+                outputs.append([token.decode() for token in tokens[0][: lengths[0]]])
+        return outputs
+
+    return decode

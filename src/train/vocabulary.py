@@ -1,0 +1,100 @@
+"""Train one joint SentencePiece model for both languages of a study.
+
+Characters outside the scripts of the pair are removed first (WNGT 2020, section 2.3), so that no piece is spent on the
+Cyrillic and Chinese that web corpora carry.
+"""
+
+import argparse
+import io
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import regex
+import sentencepiece
+
+from common.errors import UserError, command
+from common.files import atomic_path, write_text
+from common.progress import progress
+from corpora.language_codes import scripts
+from formats import records
+
+_CONTROL = ("<blank>", "<s>", "</s>")  # the first entries of every OpenNMT-tf vocabulary
+
+
+def foreign_characters(languages: Iterable[str]) -> regex.Pattern:
+    """A pattern of the characters outside all scripts of these languages; digits, marks and signs are in every one."""
+    names = {"Common", "Inherited"}.union(*map(scripts, languages))
+    return regex.compile("[^" + "".join(rf"\p{{Script={name}}}" for name in sorted(names)) + "]+")
+
+
+def reservoir(lines: Iterable[str], size: int, seed: int) -> list[str]:
+    """A uniform random sample of at most ``size`` lines in one pass, in their order (Vitter 1985, algorithm R)."""
+    generator = random.Random(seed)
+    sample: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        if number < size:
+            sample.append((number, line))
+        elif (slot := generator.randrange(number + 1)) < size:
+            sample[slot] = (number, line)
+    return [line for _, line in sorted(sample)]
+
+
+def train(lines: list[str], kind: str, pieces: int, character_coverage: float, threads: int) -> bytes:
+    """Train a SentencePiece model and serialize it.
+
+    kind: ``unigram`` or ``bpe``. pieces: the size of the vocabulary; a tiny corpus gives fewer. character_coverage: the
+    share of the text's characters, 0 to 1, that pieces must cover. Raises UserError without text.
+    """
+    if not lines:
+        raise UserError("the training corpora have no text left; see the counts in corpora/clean/*.json")
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=pieces,
+        hard_vocab_limit=False,  # a tiny corpus gives fewer pieces instead of an error
+        character_coverage=character_coverage,
+        num_threads=threads,
+        minloglevel=1,
+    )
+    return model.getvalue()
+
+
+def entries(model: bytes) -> Iterator[str]:
+    """The lines of OpenNMT-tf's vocabulary file: control tokens, then pieces; OpenNMT-tf adds unk itself."""
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    yield from _CONTROL
+    for number in range(processor.get_piece_size()):
+        if not (processor.is_control(number) or processor.is_unknown(number)):
+            yield processor.id_to_piece(number)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpora", nargs="+", required=True, help="records; all columns are used")
+    parser.add_argument("--languages", nargs="+", required=True, help="codes of the languages whose scripts are kept")
+    parser.add_argument("--type", choices=["unigram", "bpe"], default="unigram", help="type of the SentencePiece model")
+    parser.add_argument("--pieces", type=int, required=True, help="size of the vocabulary")
+    parser.add_argument("--character-coverage", type=float, default=1.0, help="share of the text's characters to cover")
+    parser.add_argument("--sentences", type=int, default=2_000_000, help="size of the random sample to train on")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of SentencePiece (default: %(default)s)")
+    parser.add_argument("--model", type=Path, required=True, help="SentencePiece model to write")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="OpenNMT-tf's vocabulary file to write")
+    args = parser.parse_args()
+
+    foreign = foreign_characters(args.languages)
+    lines = itertools.chain.from_iterable(itertools.chain.from_iterable(map(records.read, args.corpora)))
+    native = (foreign.sub("", line) for line in progress(lines, "sampling text for the vocabulary", unit="sentence"))
+    sample = reservoir(native, args.sentences, args.seed)
+    model = train(sample, args.type, args.pieces, args.character_coverage, args.threads)
+    with atomic_path(args.model) as part:
+        part.write_bytes(model)
+    write_text(args.vocabulary, "".join(f"{entry}\n" for entry in entries(model)))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,21 @@
+"""Measurements for tests: only what a test is about is said, the rest are defaults."""
+
+from formats.measurement import Measurement
+
+DEFAULTS = {
+    "study": "s",
+    "system": "deep",
+    "role": "student",
+    "shape": "1:1 d16 ff32 h2",
+    "parameters": 1234,
+    "engine": "ctranslate2",
+    "compute_type": "int8",
+    "beam_size": 1,
+    "vocabulary_map": False,
+    "test_set": "t",
+    "source_words_per_second": 100.0,
+}
+
+
+def measured(**values: object) -> Measurement:
+    return Measurement(**DEFAULTS | values)

@@ -1,0 +1,94 @@
+"""Texts in the files of a mirror folder, and corpora made of them."""
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import tarfile
+import zipfile
+
+import pytest
+import zstandard
+
+from common.errors import UserError
+from corpora import fetch
+from study import config
+
+ENGLISH = "".join(f"A dog runs over field {number}.\n" for number in range(3000))
+GERMAN = "".join(f"Ein Hund läuft über Feld {number}.\n" for number in range(3000))
+PAIRS = list(zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True))
+COMPRESS = {
+    "gz": gzip.compress,
+    "xz": lzma.compress,
+    "bz2": bz2.compress,
+    "zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+
+
+def checksum(text):
+    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()
+
+
+def rows(blocks):
+    """The records in blocks of TSV."""
+    return [tuple(line.split("\t")) for line in b"".join(blocks).decode().split("\n")[:-1]]
+
+
+def fetched(folder, role="train", pair=("en", "de"), **source):
+    """The records of a corpus and what is known of it; its files are in the folder."""
+    corpus = config.corpus({"role": role, **source})
+    blocks, provenance = fetch.fetch("x", corpus, list(pair), folder, folder / "cache", 1)
+    return rows(blocks), provenance
+
+
+def saved(folder, english=ENGLISH, german=GERMAN, name="x.{lang}", pack=bytes):
+    for language, text in (("en", english), ("de", german)):
+        data = text if isinstance(text, bytes) else text.encode()
+        (folder / name.replace("{lang}", language)).write_bytes(pack(data))
+    return {"file": name}
+
+
+def fails(folder, **source):
+    with pytest.raises(UserError) as error:
+        fetched(folder, **source)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def tarred(path, files, mode="w:gz"):
+    with tarfile.open(path, mode) as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+
+
+# Corpora as pairs of compressed files with checksums
+
+
+def entry(mirror="x.{lang}.gz", url=(), english=ENGLISH, german=GERMAN, **more):
+    source = {"mirror": mirror, "url": list(url)} if url else {"file": mirror}
+    return {"role": "train", **source, "sha256": {"en": checksum(english), "de": checksum(german)}, **more}
+
+
+def corpus(*arguments, **more):
+    return config.corpus(entry(*arguments, **more))
+
+
+def mirrored(folder, english=ENGLISH, german=GERMAN, compress=gzip.compress):
+    for language, text in (("en", english), ("de", german)):
+        (folder / f"x.{language}.gz").write_bytes(compress(text if isinstance(text, bytes) else text.encode()))
+    return folder
+
+
+def records_of(asked, tmp_path, mirror=None):
+    """The records of a corpus and where it is from, with a download cache in ``tmp_path``."""
+    blocks, provenance = fetch.fetch("x", asked, ["en", "de"], mirror, tmp_path / "cache", 1)
+    return rows(blocks), provenance.origins

@@ -1,0 +1,12 @@
+"""A fixture for the tests of corpora: no mirror, no cache and no patience but those a test asks for."""
+
+import pytest
+
+from corpora import download
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch, tmp_path):
+    monkeypatch.delenv("NMT_FRONTIER_MIRROR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(download, "BACKOFF_SECONDS", 0.01)

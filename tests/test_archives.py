@@ -1,0 +1,102 @@
+"""What corpora are packed in, compression and archives; and everything that can be wrong with it."""
+
+import gzip
+
+import pytest
+from mirrored_texts import (
+    COMPRESS,
+    ENGLISH,
+    GERMAN,
+    PAIRS,
+    fails,
+    fetched,
+    saved,
+    tarred,
+    zipped,
+)
+from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
+
+from corpora.archives import Part, chunks
+from formats import records
+
+# Compression
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_compression_is_known_by_its_bytes(tmp_path, kind):
+    assert fetched(tmp_path, **saved(tmp_path, pack=COMPRESS[kind]))[0] == PAIRS
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_files_of_several_frames(tmp_path, kind):
+    def pack(data):
+        return COMPRESS[kind](data[:1000]) + COMPRESS[kind](data[1000:])
+
+    assert fetched(tmp_path, **saved(tmp_path, pack=pack))[0] == PAIRS
+
+
+def test_our_own_files_have_a_skippable_frame(tmp_path):
+    records.write(tmp_path / "x.tsv.zst", PAIRS)
+    assert fetched(tmp_path, file="x.tsv.zst")[0] == PAIRS
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+@pytest.mark.parametrize("kept", [0.3, 0.9, -1])
+def test_a_truncated_file_is_never_whole(tmp_path, kind, kept):
+    source = saved(tmp_path, pack=COMPRESS[kind])
+    data = (tmp_path / "x.de").read_bytes()
+    (tmp_path / "x.de").write_bytes(data[: int(len(data) * kept) if kept > 0 else kept])
+    assert f"{tmp_path}/x.de: truncated or damaged file" in fails(tmp_path, **source)
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz", "zst", "bz2"])
+def test_a_damaged_file_is_found_by_its_checksum(tmp_path, kind):
+    source = saved(tmp_path, pack=COMPRESS[kind])
+    data = bytearray((tmp_path / "x.de").read_bytes())
+    data[len(data) // 2] ^= 0x55
+    (tmp_path / "x.de").write_bytes(data)
+    fails(tmp_path, **source)
+
+
+# Archives
+
+
+FILES = {"a/README": b"read me", "a/t.de-en.en": ENGLISH.encode(), "./a/t.de-en.de": gzip.compress(GERMAN.encode())}
+
+
+@pytest.mark.parametrize("pack", [tarred, lambda *to: tarred(*to, "w"), lambda *to: tarred(*to, "w:xz"), zipped])
+def test_members_of_archives(tmp_path, pack):
+    pack(tmp_path / "x.dat", {name.removeprefix("./") if pack is zipped else name: FILES[name] for name in FILES})
+    assert fetched(tmp_path, file="x.dat", member="a/t.de-en.{lang}")[0] == PAIRS
+
+
+@pytest.mark.parametrize("pack", [tarred, zipped])
+def test_a_missing_member_shows_what_is_there(tmp_path, pack):
+    pack(tmp_path / "x.dat", {f"a/{number}": b"" for number in range(30)})
+    message = fails(tmp_path, file="x.dat", member="b.{lang}")
+    assert "x.dat: has no member b.en; it has a/0, a/1, a/10" in message
+    assert message.endswith("and 10 more")
+    message = fails(tmp_path, file="x.dat", format="tsv")
+    assert "x.dat: is an archive; say which file of it is meant (member): it has a/0" in message
+
+
+@pytest.mark.parametrize("pack", [tarred, zipped])
+def test_a_truncated_archive(tmp_path, pack):
+    pack(tmp_path / "x.dat", FILES)
+    data = (tmp_path / "x.dat").read_bytes()
+    (tmp_path / "x.dat").write_bytes(data[: len(data) // 2])
+    assert "x.dat: truncated or damaged file" in fails(tmp_path, file="x.dat", member="a/t.de-en.{lang}")
+
+
+def test_a_tar_of_another_name_needs_no_member_in_the_mirror(tmp_path):
+    """The mirror has the text itself although the source is an archive."""
+    saved(tmp_path, name="plain.{lang}")
+    url = ["http://127.0.0.1:9/x.tgz"]
+    pairs, about = fetched(tmp_path, url=url, member="a/t.{lang}", mirror="plain.{lang}")
+    assert pairs == PAIRS
+    assert about.origins == ["http://127.0.0.1:9/x.tgz: a/t.en", "http://127.0.0.1:9/x.tgz: a/t.de"]
+
+
+def test_chunks_close_their_file(tmp_path):
+    (tmp_path / "x").write_bytes(b"abc")
+    assert b"".join(chunks(Part(tmp_path / "x"))) == b"abc"

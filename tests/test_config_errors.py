@@ -1,0 +1,110 @@
+"""Every mistake in a configuration is one message that says where it is."""
+
+import copy
+
+import pytest
+from config_mistakes import WRONG
+from configurations import (
+    CONFIGS,
+    DEMO,
+    edited,
+    machine,  # noqa: F401 (a fixture)
+    saved,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from study import config
+
+
+@pytest.mark.parametrize(("key", "value", "message"), WRONG, ids=[f"{n}-{wrong[0]}" for n, wrong in enumerate(WRONG)])
+def test_wrong_value(tmp_path, key, value, message):
+    path = saved(tmp_path, edited(key, value))
+    with pytest.raises(UserError) as error:
+        config.load(path)
+    assert f"{path}: " in str(error.value)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        ("study: [", "line 1: not YAML"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: not YAML: key 'a' is there twice"),
+        ("- a\n- b\n", "not a mapping of keys to values"),
+        ("", "not a mapping of keys to values"),
+        ("extends: 3", "extends: 3 is not the name of a file"),
+        ("extends: none.yaml", "none.yaml: no such file"),
+        ("extends: x.yaml", "x.yaml is its own base"),
+        ("a: \x00", "not YAML in UTF-8"),
+    ],
+)
+def test_wrong_file(tmp_path, study, message):
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_all_problems_are_told_at_once(tmp_path):
+    study = edited("control", "big") | {"seed": "x"}
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    assert len(str(error.value).splitlines()) == 2
+
+
+def test_speed_needs_systems_that_ctranslate2_has(tmp_path):
+    study = edited("speed", {"systems": ["rnn"], "untrained": ["wngt2020-base"]})
+    study["students"] |= {"rnn": {"shape": "wnmt2018-rnn-tiny"}, "wngt2020-base-untrained": {"shape": "wngt2020-4-3"}}
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    _, *problems = str(error.value).replace(f"{tmp_path}/x.yaml: ", "\n").split("\n")
+    assert [problem for problem in problems if problem] == [
+        "students: two systems have the name wngt2020-base-untrained",
+        "speed.systems.0: rnn is recurrent, and CTranslate2 has no such models",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"target": "cs"}, "corpora.dev.builtin: the grammar has no cs, only de, fr"),
+        ({"source": "cs"}, "corpora.dev.builtin: the grammar is from English, not from cs"),
+        (
+            {"corpora": {"test2": {"role": "test", "builtin": {"split": "train", "sentences": 9}}}},
+            "corpora.test2.builtin.split: is the text of corpora.grammar",
+        ),
+    ],
+)
+def test_wrong_builtin(tmp_path, edit, message):
+    path = saved(tmp_path, {"extends": str(CONFIGS / "offline.yaml")} | edit)
+    with pytest.raises(UserError) as error:
+        config.load(path)
+    assert message in str(error.value)
+
+
+def mappings(value, path=()):
+    """All closed mappings of the default study, by path: those whose keys are not names the user chose."""
+    if isinstance(value, dict):
+        if path not in ((), ("corpora",), ("students",), ("teachers",), ("mixtures",)) and path[-1:] != ("sha256",):
+            yield path
+        for key, item in value.items():
+            yield from mappings(item, (*path, key))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted(mappings(DEMO))), st.data())
+def test_a_slip_of_the_key_is_understood(tmp_path, path, data):
+    study = copy.deepcopy(DEMO)
+    at = study
+    for part in path:
+        at = at[part]
+    key = data.draw(st.sampled_from(sorted(key for key, value in at.items() if value is not None)))  # null: no key
+    letter = data.draw(st.integers(1, len(key)))
+    slip = key[:letter] + "q" + key[letter:]
+    at[slip] = at.pop(key)
+    with pytest.raises(UserError) as error:
+        config.load(saved(tmp_path, study))
+    dotted = ".".join(path)
+    assert f"unknown key {dotted}.{slip}; did you mean {dotted}.{key}?" in str(error.value)

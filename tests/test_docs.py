@@ -1,0 +1,169 @@
+"""The pages say what is there: links, paths, commands, options, configurations and numbers."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+# Names that stand for the reader's own, or for what a run makes.
+PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/mine\.yaml")
+FOLDERS = "src|workflow|configs|benchmarks|docs|tests|notebooks|profiles|results/reference"
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def matches(page, pattern):
+    return re.findall(pattern, page.read_text(), re.MULTILINE)
+
+
+def build(root, target, api=True):
+    """The site of a repository; warnings are errors."""
+    environment = os.environ | {"SITE_API": str(api).lower(), "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", target]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+
+
+# The site
+
+
+@pytest.mark.slow
+def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(tmp_path):
+    done = build(ROOT, tmp_path, api=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "index.html").exists() and (tmp_path / "results/reference/demo/front_speed.png").exists()
+
+
+@pytest.mark.slow
+def test_broken_links_are_errors(tmp_path):
+    links = ["docs/gone.md", "docs/speed.md#gone", "results/reference/demo/gone.png", "src/gone.py"]
+    for name in ("mkdocs.yml", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "docs"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    for name in ("results", "configs", "notebooks", "src", "tests", "workflow", "LICENSE", "Snakefile"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "README.md").write_text((ROOT / "README.md").read_text() + "".join(f"\n[x]({link})" for link in links))
+    done = build(tmp_path, tmp_path / "site", api=False)
+    assert done.returncode != 0
+    assert [link for link in links if f"'{link}'" not in done.stderr] == []
+
+
+@pytest.mark.slow
+def test_the_api_is_made_of_docstrings(tmp_path):
+    done = build(ROOT, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for package in (path.parent.name for path in (ROOT / "src").glob("*/__init__.py")):
+        assert (tmp_path / f"docs/api/{package}.html").read_text().count("doc-contents") >= 3, package
+    assert 'id="decode.translator.Translator"' in (tmp_path / "docs/api/decode.html").read_text()
+
+
+def test_the_navigation_has_every_page():
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    names = [str(page.relative_to(ROOT)) for page in PAGES]
+    assert [name for name in names if name not in navigation] == ["benchmarks/README.md"]  # docs/benchmarks.md links it
+
+
+# Paths, commands, configurations
+
+
+@pages
+def test_every_path_is_there(page):
+    named = matches(page, rf"(?<![\w/.-])(?:{FOLDERS})/[\w./<>{{}}*-]*[\w/>}}*]")
+    assert [name for name in named if not PLACEHOLDER.search(name) and not (ROOT / name).exists()] == []
+
+
+@pages
+@pytest.mark.slow
+def test_every_command_and_its_options_are_there(page):
+    for module, rest in matches(page, r"python -m ([\w.]+)((?:\\\n|[^\n`|])*)"):
+        path = ROOT / "src" / module.replace(".", "/")
+        files = [file for file in (path.with_suffix(".py"), path / "__main__.py") if file.exists()]
+        assert files and '__name__ == "__main__"' in files[0].read_text(), module
+        assert [option for option in re.findall(r" (--[a-z-]+)", rest) if option not in options()] == [], module
+
+
+@cache
+def options():
+    """Those of all commands."""
+    return {"--help"} | {
+        name for path in (ROOT / "src").rglob("*.py") for name in re.findall(r'"(--[a-z-]+)"', path.read_text())
+    }
+
+
+@pages
+def test_every_configuration_is_a_valid_one(page):
+    for block in matches(page, r"(?s)```yaml\n(.*?)```"):
+        keys = yaml.safe_load(block)
+        keys["corpora"] = {name: corpus for name, corpus in keys.get("corpora", {}).items() if corpus}
+        schema = {key: value for key, value in SCHEMA.items() if key != "required"}  # of a study that extends another
+        schema = schema | {"properties": SCHEMA["properties"] | {"extends": {"type": "string"}}}
+        schema["properties"]["corpora"] = SCHEMA["properties"]["corpora"] | {"minProperties": 0}
+        jsonschema.Draft202012Validator(schema).validate(keys)
+
+
+def test_every_target_is_a_rule():
+    rules = {
+        name
+        for path in (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk"))
+        for name in re.findall(r"^rule (\w+):", path.read_text(), re.MULTILINE)
+    }
+    section = (ROOT / "docs/pipeline.md").read_text().partition("| target |")[2].partition("\n\n")[0]
+    targets = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+    assert targets and targets <= rules
+
+
+def test_the_picture_of_the_stages_has_all_files_of_rules():
+    source, picture = ((ROOT / f"docs/dag.{suffix}").read_text() for suffix in ("dot", "svg"))
+    files = {path.name for path in (ROOT / "workflow/rules").glob("*.smk")} - {"common.smk"}
+    assert set(re.findall(r"\w+\.smk", source)) == files == set(re.findall(r"\w+\.smk", picture))
+
+
+# The README
+
+
+def test_the_readme_is_short():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 120 and max(map(len, lines)) <= 120
+
+
+def test_the_headline_table_is_that_of_the_reference_run():
+    """Its rows are rows of table.md: system, engine, type, search, then the numbers without the signs of footnotes."""
+    rows = [cells(line) for line in (ROOT / "results/reference/demo/table.md").read_text().splitlines()]
+    header = next(row for row in rows if "BLEU" in row)
+    rows = [dict(zip(header, row, strict=True)) for row in rows if len(row) == len(header)]
+    numbers = ("BLEU", "loss", "source words/s", "×", "core-s/M words", "disk MB")
+    known = {(row["system"], decoding(row), *(row[name].rstrip("¹") for name in numbers)) for row in rows}
+    quoted = [tuple(cells(line)) for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    quoted = [row for row in quoted if len(row) == 2 + len(numbers) and set(row[2]) <= set("0123456789.")]
+    assert len(quoted) == 6 and set(quoted) <= known
+
+
+def cells(line):
+    return [cell.strip().strip("*") for cell in line.strip().strip("|").split("|")]
+
+
+def decoding(row):
+    """As the README says it: ``CTranslate2, int8, greedy, map``."""
+    search = "greedy" if row["beam"] == "1" else f"beam {row['beam']}"
+    return ", ".join([row["engine"], row["type"], search, *(["map"] if row["map"] == "yes" else [])])
+
+
+# The glossary
+
+
+def test_the_glossary_has_every_term_once():
+    terms = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    terms = [term for term in terms if term != "term"]
+    assert len(terms) > 70 and len(set(terms)) == len(terms)

@@ -1,0 +1,87 @@
+"""A kept run holds exactly as long as the code that made it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from models import folders, sentences
+
+from formats import records
+from measure import executed
+
+CORE = min(os.sched_getaffinity(0))
+PROGRAM = "import json; from measure import executed; import used; print(json.dumps(executed.checksums()))"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A small project: the module under test, a module that the program imports, a script, and an idle module."""
+    package = Path(executed.__file__).parent
+    for name in ("measure/executed.py", "measure/usage.py", "measure/__init__.py", "common/files.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(package.parent / name, tmp_path / name)
+    (tmp_path / "common/__init__.py").touch()
+    (tmp_path / "used.py").write_text("import tokenize\n")
+    (tmp_path / "worker.py").write_text("input()\n")
+    (tmp_path / "idle.py").touch()
+    monkeypatch.setattr(executed, "SOURCES", tmp_path)
+    return tmp_path
+
+
+def run(project, program=PROGRAM):
+    environment = {**os.environ, "PYTHONPATH": str(project)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_what_is_imported_is_executed_and_nothing_else(project):
+    names = {"common/__init__.py", "common/files.py", "measure/__init__.py", "measure/executed.py", "measure/usage.py"}
+    assert set(run(project)) == names | {"used.py"}
+
+
+def test_the_script_of_a_living_child_is_executed(project):
+    start = "subprocess.Popen([sys.executable, 'worker.py'], stdin=-1, cwd={!r})"
+    for script, expected in (("worker.py", False), (f"{project}/worker.py", True)):
+        child = start.replace("worker.py", script).format(str(project))
+        found = run(project, f"import subprocess, sys; child = {child}; {PROGRAM}; child.kill()")
+        assert ("worker.py" in found) == expected
+
+
+def test_a_result_holds_until_a_file_that_it_executed_changes(project):
+    found = run(project)
+    assert executed.unchanged(found)
+    (project / "idle.py").write_text("1\n")
+    os.utime(project / "used.py")
+    assert executed.unchanged(found)
+    (project / "used.py").write_text("import tokenize  # edited\n")
+    assert not executed.unchanged(found)
+    (project / "used.py").unlink()
+    assert not executed.unchanged(found)
+    assert not executed.unchanged({})
+
+
+def test_a_file_that_is_edited_while_it_runs_holds_for_nothing(project):
+    edited = f"import used, os, time; os.utime({str(project / 'used.py')!r}, (time.time() + 9, time.time() + 9)); "
+    found = run(project, edited + PROGRAM)
+    assert found["used.py"] is None and found["measure/usage.py"] and not executed.unchanged(found)
+
+
+@pytest.mark.parametrize(("kind", "engine"), [("int8", "ctranslate2"), ("opennmt-tf", "opennmt_tf")])
+@pytest.mark.slow
+def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
+    lines = sentences(3)
+    records.write(tmp_path / "t.tsv.zst", zip(lines, lines, strict=True))
+    call = [sys.executable, "-m", "measure.run", "--model", folders()[kind], "--cores", CORE]
+    call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", tmp_path / "run.json"]
+    subprocess.run(list(map(str, call)), check=True)
+    code = json.loads((tmp_path / "run.json").read_text())["code"]
+    needed = {"measure/run.py", "decode/pipeline.py", "decode/tokenizer.py", "formats/loading.py", "measure/usage.py"}
+    assert needed <= set(code) and f"decode/engines/{engine}.py" in code
+    others = {"ctranslate2", "marian", "opennmt_tf"} - {engine}
+    assert not {f"decode/engines/{other}.py" for other in others} & set(code)
+    assert not {name for name in code if name.startswith(("report/", "experiments/"))}
+    assert executed.unchanged(code)

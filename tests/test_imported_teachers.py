@@ -1,0 +1,122 @@
+"""Teachers from elsewhere: their tokenization, their conversion, and what is wrong with them."""
+
+import shutil
+
+import ctranslate2
+import pytest
+from models import folders
+from teacher_texts import PAIRS, SOURCES
+
+from common.errors import UserError
+from distill.teacher import Teacher
+from distill.tokenization import MosesBPE, tokenizers
+from export.import_teacher import import_teacher
+from train.vocabulary import train
+
+IMPORT = {"checkpoint": None, "ctranslate2": None, "converted": None}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vocabulary") / "sentencepiece.model"
+    path.write_bytes(train([side for pair in PAIRS for side in pair], "unigram", 100, 1.0, 1))
+    return path
+
+
+def test_a_folder_without_a_model_is_said_plainly(tmp_path):
+    with pytest.raises(UserError, match="cannot load this model"):
+        Teacher(tmp_path, tokenizers(None, folders()["float32"] / "sentencepiece.model", ["en", "de"]))
+
+
+@pytest.mark.parametrize("codes", ["#version: 0.2\nl o\nlo w</w>\n", "l o 90\nlo w</w> 80\n"])
+def test_bpe_over_moses_as_in_fairseq(codes, tmp_path):
+    (tmp_path / "codes").write_text(codes)
+    tokenizer = MosesBPE(tmp_path / "codes", "en")
+    pieces = tokenizer.encode("It's low, very-low.")
+    assert "low" in pieces and "v@@" in pieces and ("lo" if "</w>" not in codes else "low") in pieces
+    words = " ".join(pieces).replace("@@ ", "")
+    assert words == "It &apos;s low , very @-@ low ."
+    assert tokenizer.decode(tokenizer.encode("It's low, very-low.")) == "It's low, very-low."
+
+
+@pytest.mark.parametrize("content", [b"a b c d\n", b"\xff\n"])
+def test_files_that_are_no_bpe_codes(content, tmp_path):
+    (tmp_path / "codes").write_bytes(content)
+    with pytest.raises(UserError, match="codes"):
+        MosesBPE(tmp_path / "codes", "en")
+
+
+def test_two_sentencepiece_models_one_for_each_side(model, tmp_path):
+    other = folders()["float32"] / "sentencepiece.model"
+    source, target = tokenizers({"sentencepiece": [str(model), str(other)]}, tmp_path, ["en", "de"])
+    assert source.encode("a dog") != target.encode("a dog")
+    with pytest.raises(UserError, match="no SentencePiece model"):
+        tokenizers({"sentencepiece": str(tmp_path / "none")}, model, ["en", "de"])
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "ctranslate2"])
+@pytest.mark.slow
+def test_a_teacher_is_imported(kind, tmp_path):
+    folder = folders()["opennmt-tf" if kind == "checkpoint" else "float32"]
+    import_teacher(IMPORT | {kind: str(folder)}, tmp_path / "vocabulary", tmp_path / "int8")
+    assert ctranslate2.contains_model(str(tmp_path / "int8"))
+    side = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
+    expected = next(Teacher(folders()["float32"], side).translate(SOURCES, 1, 1))[0].text
+    assert next(Teacher(tmp_path / "int8", side).translate(SOURCES, 1, 1))[0].text == expected
+
+
+@pytest.mark.slow
+def test_a_teacher_of_another_toolkit_is_converted(tmp_path):
+    """Through CTranslate2's own command, here that of OpenNMT-tf."""
+    folder = folders()["opennmt-tf"]
+    vocabulary = str(folder / "vocabulary.txt")
+    options = {"model_path": str(folder), "src_vocab": vocabulary, "tgt_vocab": vocabulary}
+    asked = {
+        "from": "opennmt-tf",
+        "environment": None,
+        "options": options | {"model_type": str(folder / "model_description.py"), "force": True},
+    }
+    import_teacher(IMPORT | {"converted": asked}, tmp_path / "vocabulary", tmp_path / "int8")
+    assert ctranslate2.contains_model(str(tmp_path / "int8"))
+
+
+@pytest.mark.parametrize(
+    "entry, message",
+    [
+        ({"checkpoint": "."}, "no model_description.py here"),
+        ({"ctranslate2": "."}, "no CTranslate2 model here"),
+        ({"converted": {"from": "marian", "environment": None,
+                        "options": {"model_path": "x.npz", "vocab_paths": ["a", "b"]}}},
+         r"ct2-marian-converter .*--model_path x.npz --vocab_paths a b: .*x.npz"),
+        ({"converted": {"from": "fairseq", "environment": None, "options": {"model_path": "x", "data_dir": "y"}}},
+         r"does not import on Python 3.11, make it an environment with `python3.10 -m venv .*fairseq==0.12.2.*`"),
+        ({"converted": {"from": "fairseq", "environment": "none", "options": {}}},
+         "none/bin/ct2-fairseq-converter: no converter here; the environment needs the package ctranslate2"),
+    ],
+)  # fmt: skip
+def test_teachers_that_are_not_there(entry, message, tmp_path):
+    with pytest.raises(UserError, match=message):
+        import_teacher(IMPORT | entry, tmp_path / "vocabulary", tmp_path / "int8")
+    assert not (tmp_path / "int8").exists()
+
+
+def test_the_converter_of_another_environment_is_called(tmp_path):
+    program = tmp_path / "environment/bin/ct2-fairseq-converter"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\nmkdir -p "$2"; echo "$@" > "$2/asked"\n')
+    program.chmod(0o755)
+    asked = {"from": "fairseq", "environment": str(tmp_path / "environment"), "options": {"model_path": "m.pt"}}
+    import_teacher(IMPORT | {"converted": asked}, None, tmp_path / "float16")
+    assert (tmp_path / "float16/asked").read_text().endswith("--quantization float16 --model_path m.pt\n")
+
+
+def test_a_run_with_its_own_tokenization_brings_its_vocabulary(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(folders()["opennmt-tf"], run, ignore=shutil.ignore_patterns("vocabulary.txt"))
+    with pytest.raises(UserError, match="no vocabulary"):
+        import_teacher(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "int8")
+
+
+def test_a_model_without_any_tokenization_is_told():
+    with pytest.raises(UserError, match="needs the SentencePiece model of the study"):
+        tokenizers(None, None, ["en", "de"])

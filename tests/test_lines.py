@@ -1,0 +1,172 @@
+"""Plain lines and TSV: line ends, encodings, long lines, columns; and everything that can be wrong with them."""
+
+import hashlib
+import json
+import resource
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from mirrored_texts import COMPRESS, ENGLISH, GERMAN, PAIRS, fails, fetched, saved, zipped
+from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
+
+from corpora.archives import Part
+from corpora.readers import Lines
+from corpora.readers.reader import MAX_LINE_BYTES, Input, Selection
+from corpora.sources.stored_text import HashedFiles
+from formats import records
+from study import config
+
+LINES = Lines(Selection(["en"], []))
+
+# Lines
+
+
+def test_line_ends(tmp_path):
+    """Only \\n ends a line; every other break, and a tab, is a space inside it."""
+    source = saved(tmp_path, "a\r\nb\rc\n\u2028d\x85\te\x0b\n\r\nf", "1\n2\n3\n4\n5")
+    assert fetched(tmp_path, **source)[0] == [("a", "1"), ("b c", "2"), ("d  e", "3"), ("", "4"), ("f", "5")]
+
+
+def test_no_line_end_at_the_end_of_a_part(tmp_path):
+    zipped(tmp_path / "x.zip", {"a": b"one\ntwo", "b": b"three\n"})
+    files = HashedFiles([Part(tmp_path / "x.zip", "a"), Part(tmp_path / "x.zip", "b")])
+    blocks = list(files.blocks(LINES, drop_invalid=False))
+    assert [line for block in blocks for line in block.columns[0]] == ["one", "two", "three"]
+    assert files.sha256() == hashlib.sha256(b"one\ntwothree\n").hexdigest()
+
+
+def test_a_byte_order_mark_is_not_text(tmp_path):
+    source = saved(tmp_path, b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", b"eins\nzwei\n")
+    assert fetched(tmp_path, **source)[0] == [("one", "eins"), ("\ufefftwo", "zwei")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16(tmp_path, encoding):
+    message = fails(tmp_path, **saved(tmp_path, ENGLISH.encode(encoding)))
+    assert message.endswith("x.en: looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
+
+
+def test_a_nul_is_kept_for_the_cleaning(tmp_path):
+    assert fetched(tmp_path, **saved(tmp_path, "a\0b\n" + ENGLISH, "c\n" + GERMAN))[0][0] == ("a\0b", "c")
+
+
+BAD = GERMAN.encode().splitlines(keepends=True)
+BAD[1234] = b"Ein H\xfcndchen\n"
+
+
+def test_invalid_utf8_is_an_error(tmp_path):
+    message = fails(tmp_path, **saved(tmp_path, german=b"".join(BAD)))
+    assert "x.de: line 1,235, byte 6: not UTF-8 (0xfc); convert the file, or drop such lines (invalid: drop)" in message
+
+
+def test_invalid_utf8_may_be_dropped(tmp_path):
+    english = ENGLISH.encode().splitlines(keepends=True)
+    english[7] = b"\xff\n"
+    pairs, about = fetched(tmp_path, **saved(tmp_path, b"".join(english), b"".join(BAD)), invalid="drop")
+    assert pairs == [pair for row, pair in enumerate(PAIRS) if row not in (7, 1234)]
+    assert about.dropped == {"invalid_utf8": 2}
+
+
+OVERLONG = 50_000_000
+
+
+@pytest.mark.parametrize("invalid", ["error", "drop"])
+@pytest.mark.parametrize("at", [0, 1500, 3000])
+def test_a_line_of_50_mb(tmp_path, at, invalid):
+    rows = ENGLISH.encode().splitlines(keepends=True)
+    rows.insert(at, b"x" * OVERLONG + b"\n")
+    source = saved(tmp_path, b"".join(rows), GERMAN + "Eins mehr.\n", pack=COMPRESS["gz"])
+    del rows
+    tracemalloc.start()
+    if invalid == "error":
+        assert f"x.en: line {at + 1:,}: longer than 1,000,000 bytes; cut it up" in fails(tmp_path, **source)
+    else:
+        pairs, about = fetched(tmp_path, **source, invalid="drop")
+        assert about.dropped == {"overlong": 1}
+        german = [*GERMAN.splitlines(), "Eins mehr."]
+        del german[at]
+        assert pairs == list(zip(ENGLISH.splitlines(), german, strict=True))
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
+
+
+def test_the_longest_line_that_is_taken(tmp_path):
+    longest = "x" * MAX_LINE_BYTES
+    assert fetched(tmp_path, **saved(tmp_path, f"a\n{longest}\nb\n", "c\nd\ne\n"))[0][1] == (longest, "d")
+    fails(tmp_path, **saved(tmp_path, f"a\nx{longest}\nb\n", "c\nd\ne\n"))
+
+
+@given(st.lists(st.binary(max_size=12)), st.integers(1, 9))
+def test_however_chunks_are_cut(rows, size):
+    rows = [row.replace(b"\n", b"") for row in rows]
+    data = b"".join(row + b"\n" for row in rows)
+    assume(data[:2] not in (b"\xff\xfe", b"\xfe\xff") and data.count(0) < 5 and data[:1] != b"\xef")
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    blocks = list(LINES.blocks(chunks, Input("x", drop_invalid=True)))
+    found = [line for block in blocks for line in block.columns[0]]
+    assert len(found) == len(rows)
+    valid = [row.decode("utf-8", "ignore").encode() == row for row in rows]
+    expected = [records.sentence(row.decode()) if good else "" for row, good in zip(rows, valid, strict=True)]
+    assert found == expected
+    assert sum(len(block.dropped) for block in blocks) == valid.count(False)
+
+
+def test_a_disk_that_fills_up_leaves_nothing(tmp_path):
+    source = saved(tmp_path)
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); sys.argv[0] = 'fetch';"
+        "from corpora.fetch import command, main; command(main)"
+    )
+    spec = json.dumps(config.corpus({"role": "train", "file": f"{tmp_path}/{source['file']}"}))
+    arguments = ["--name", "x", "--languages", "en", "de", "--spec", spec, "--output", "out/x.tsv.zst"]
+    done = subprocess.run([sys.executable, "-c", limited, *arguments], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "error: File too large"
+    assert list((tmp_path / "out").iterdir()) == []
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 4096
+
+
+# TSV
+
+
+def test_tsv(tmp_path):
+    (tmp_path / "x.tsv").write_text("0.9\tone\teins\n0.8\t two \tzw\u2028ei\trest\r\n")
+    columns = {"en": 1, "de": 2}
+    assert fetched(tmp_path, file="x.tsv", columns=columns)[0] == [("one", "eins"), ("two", "zw ei")]
+    assert fetched(tmp_path, file="x.tsv", columns=columns, role="monolingual")[0] == [("one",), ("two",)]
+    assert fetched(tmp_path, file="x.tsv", columns={"en": 2, "de": 1})[0] == [("eins", "one"), ("zw ei", "two")]
+    assert fetched(tmp_path, file="x.tsv")[0] == [("0.9", "one"), ("0.8", "two")]
+
+
+def test_a_missing_column(tmp_path):
+    (tmp_path / "x.tsv").write_text("one\teins\ntwo\n\nthree\tdrei\n")
+    assert "x.tsv: line 2: has 1 columns, column 1 (from 0) is missing; mend it" in fails(tmp_path, file="x.tsv")
+    pairs, about = fetched(tmp_path, file="x.tsv", invalid="drop")
+    assert pairs == [("one", "eins"), ("three", "drei")]
+    assert about.dropped == {"missing_column": 2}
+
+
+def test_monolingual_tsv_of_a_language(tmp_path):
+    (tmp_path / "news.en.tsv").write_text("1\tone\n")
+    found = fetched(tmp_path, file="news.{lang}.tsv", columns={"en": 1}, role="monolingual")
+    assert found[0] == [("one",)]
+
+
+def test_a_checksum_of_one_file(tmp_path):
+    (tmp_path / "x.tsv").write_text("one\teins\n")
+    found = hashlib.sha256(b"one\teins\n").hexdigest()
+    assert fetched(tmp_path, file="x.tsv", sha256=found)[1].checksums == {"text": found}
+    assert f"sha256 of the text is {found}, expected 0000" in fails(tmp_path, file="x.tsv", sha256="0" * 64)
+    (tmp_path / "x.tsv").write_text("no columns\n")  # the wrong file is the better explanation
+    assert "expected 0000" in fails(tmp_path, file="x.tsv", sha256="0" * 64)
+
+
+def test_max_lines_does_not_spare_the_checksum(tmp_path):
+    pairs, about = fetched(tmp_path, **saved(tmp_path), max_lines=5)
+    assert pairs == PAIRS[:5]
+    assert about.checksums["de"] == hashlib.sha256(GERMAN.encode()).hexdigest()

@@ -1,0 +1,136 @@
+"""The type of measurements: what is made from it is up to date, and files are checked against it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measured import measured
+
+from common.errors import UserError
+from common.files import read_json, write_json
+from formats import described, disturbance, measurement, wording
+
+ROOT = Path(__file__).parents[1]
+FIXTURE = ROOT / "tests/data/measurements.json"
+OPTIONAL = st.one_of(st.none(), st.floats(0, 10))
+
+
+def test_the_page_and_the_schema_are_up_to_date(tmp_path):
+    call = [sys.executable, "-m", "formats.measurement", "--docs", tmp_path]
+    subprocess.run(call, check=True, capture_output=True)
+    for name in ("measurements.md", "measurement.schema.json"):
+        assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text(), "python -m formats.measurement"
+
+
+def test_every_field_is_on_the_page_once():
+    lines = measurement.page().splitlines()
+    names = measurement.schema()["items"]["properties"]
+    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == list(names)
+    rung = next(line for line in lines if line.startswith("| `rung`"))
+    assert "records of the speed tables only" in rung and "string or null" in rung
+
+
+def test_the_schema_is_one_and_the_fixture_fits():
+    schema = json.loads((ROOT / "docs/measurement.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(read_json(FIXTURE), schema)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results/reference").glob("*/measurements.json")), ids=str)
+def test_what_is_read_is_written_again_byte_by_byte(path, tmp_path):
+    measurement.write(tmp_path / "m.json", measurement.read(path))
+    assert (tmp_path / "m.json").read_bytes() == path.read_bytes()
+
+
+@settings(max_examples=25, deadline=None)
+@given(noise=OPTIONAL, others=OPTIONAL, rung=st.one_of(st.none(), st.text()), runs=st.lists(st.floats(0, 9)))
+def test_any_record_survives_a_file(tmp_path_factory, **values):
+    path = tmp_path_factory.mktemp("records") / "m.json"
+    record = measured(text_seconds_runs=values.pop("runs"), tried={"512": 1.5}, **values)
+    measurement.write(path, [record])
+    assert measurement.read(path) == [record]
+    assert ("rung" in read_json(path)[0]) == (record.rung is not None)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"bleus": 1.0}, "record 2: Additional properties are not allowed ('bleus' was unexpected)"),
+        ({"runs": "3"}, "record 2: runs: '3' is not of type 'integer'"),
+        ({"runs": True}, "record 2: runs: True is not of type 'integer'"),
+        ({"bleu": "high"}, "record 2: bleu: 'high' is not of type 'number', 'null'"),
+        ({"role": "pupil"}, "record 2: role: 'pupil' is not one of ['teacher', 'student', 'control', 'untrained']"),
+        ({"cores": [0, "1"]}, "record 2: cores: 1: '1' is not of type 'integer'"),
+        ({"study": None}, "record 2: study: None is not of type 'string'"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_record(tmp_path, values, message):
+    good = measured().as_json()
+    write_json(tmp_path / "m.json", [good, good | values])
+    with pytest.raises(UserError) as error:
+        measurement.read(tmp_path / "m.json")
+    assert str(error.value) == f"{tmp_path / 'm.json'}: {message}"
+
+
+def test_something_that_is_no_record(tmp_path):
+    write_json(tmp_path / "m.json", [measured().as_json(), 5])
+    with pytest.raises(UserError, match="record 2: 5 is not of type 'object'"):
+        measurement.read(tmp_path / "m.json")
+
+
+def test_records_of_older_versions_have_defaults():
+    record, *_ = measurement.read(FIXTURE)
+    assert (record.threads, record.sorting, record.noise, record.others) == (1, True, None, 0.0)
+    assert record.spread("load_seconds").low == record.load_seconds_min
+
+
+def test_the_header_of_the_csv_has_no_fields_of_the_speed_tables():
+    names = list(measurement.schema()["items"]["properties"])
+    assert [name for name in names if name not in measurement.header()] == ["rung", "tried"]
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema", "words"),
+    [
+        (int, {"type": "integer"}, "integer"),
+        (float | None, {"type": ["number", "null"]}, "number or null"),
+        (Literal["a", "b"], {"enum": ["a", "b"]}, '`"a"` or `"b"`'),
+        (Literal["a"] | None, {"enum": ["a", None]}, '`"a"` or null'),
+        (
+            tuple[str, ...] | None,
+            {"type": ["array", "null"], "items": {"type": "string"}},
+            "list of string or null",
+        ),
+        (
+            Mapping[str, float],
+            {"type": "object", "additionalProperties": {"type": "number"}},
+            "object of number",
+        ),
+    ],
+)
+def test_types(hint, schema, words):
+    assert described.json_type(hint) == schema and described.type_name(schema) == words
+
+
+# Marks
+
+
+@pytest.mark.parametrize(
+    ("others", "noise", "mark"), [(0.0, 0.1, ""), (0.1, 0.1, ""), (0.2, 0.1, "~"), (None, 0.1, "?"), (0.2, None, "")]
+)
+def test_marks(others, noise, mark):
+    assert wording.mark(measured(others=others, noise=noise)) == mark
+
+
+def test_the_worst_mark_counts_and_the_legend_has_each_once():
+    assert disturbance.worst(["", "?", "~"]) == "~" and disturbance.worst(["", "?"]) == "?"
+    assert disturbance.worst([]) == disturbance.legend(["", ""]) == ""
+    assert disturbance.legend(["?", "~", "?"]).startswith("~: other processes")
+    assert disturbance.legend(["?", "~", "?"]).count("too short") == 1

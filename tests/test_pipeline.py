@@ -1,0 +1,181 @@
+"""Lines in, as many lines out, in order, whatever the window, the batches and the bytes."""
+
+import contextlib
+import threading
+import time
+from collections import Counter
+from concurrent.futures import CancelledError
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from decode.pipeline import (
+    MAXIMUM_CHARACTERS,
+    MAXIMUM_INPUT,
+    WINDOW_BATCHES,
+    Line,
+    Pipeline,
+    batches,
+    chunks,
+    split,
+    windows,
+)
+from decode.translate import decoded, replaced
+
+SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)
+
+TOKENS = st.integers(1, 40)
+
+
+class Words:
+    """Whitespace tokens in place of SentencePiece."""
+
+    encode = staticmethod(str.split)
+    decode = staticmethod(" ".join)
+
+
+def backwards(batch):
+    assert batch and all(batch)  # an engine never sees an empty batch or sentence
+    return [sentence[::-1] for sentence in batch]
+
+
+@given(SENTENCES, TOKENS, st.sampled_from([1, 3]), st.booleans())
+def test_each_line_has_its_own_translation(corpus, tokens, workers, overlap):
+    pipeline = Pipeline(Words, backwards, tokens, workers, overlap=overlap)
+    outputs = [line for window in pipeline.windows(" ".join(sentence) for sentence in corpus) for line in window]
+    assert outputs == [" ".join(sentence[::-1]) for sentence in corpus]
+    assert pipeline.counts["source_tokens"] == pipeline.counts["target_tokens"] == sum(map(len, corpus))
+    assert all(seconds >= 0 for seconds in pipeline.seconds.values())
+
+
+@given(SENTENCES, TOKENS)
+def test_batches_hold_each_sentence_once_and_are_no_larger_than_asked(window, tokens):
+    cut = [*batches(window, tokens)]
+    assert sorted(place for batch in cut for place in batch) == [n for n, sentence in enumerate(window) if sentence]
+    for batch in cut:
+        assert len(batch) == 1 or len(batch) * max(len(window[place]) for place in batch) <= tokens
+    lengths = [len(window[place]) for batch in cut for place in batch]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+@given(SENTENCES, TOKENS)
+def test_windows_are_the_text_in_pieces(corpus, tokens):
+    cut = [*windows((Line([sentence]) for sentence in corpus), tokens)]
+    assert [sentence for window in cut for sentence in window.parts] == corpus
+    for window in cut:
+        assert sum(max(len(sentence), 1) for sentence in window.parts[:-1]) < tokens
+        assert window.sizes == [1] * len(window.parts)
+
+
+@pytest.mark.parametrize("line", ["a b c", ""])
+@pytest.mark.parametrize("overlap", [True, False])
+def test_no_more_than_a_window_is_read_ahead(line, overlap):
+    lines_read = Counter()
+
+    def endless():
+        while True:
+            lines_read["lines"] += 1
+            yield line
+
+    first = next(Pipeline(Words, backwards, batch_tokens=10, overlap=overlap).windows(endless()))
+    assert lines_read["lines"] == len(first) * (2 if overlap else 1) and len(first) <= WINDOW_BATCHES * 10
+
+
+def test_a_line_that_never_ends_is_cut():
+    pipeline = Pipeline(Words, backwards)
+    (outputs,) = pipeline.windows(["a " * (MAXIMUM_INPUT + 5), "b", "c " * MAXIMUM_INPUT])
+    assert [len(output.split()) for output in outputs] == [MAXIMUM_INPUT, 1, MAXIMUM_INPUT]
+    assert pipeline.counts["lines_cut"] == 1
+
+
+def test_while_a_window_is_decoded_the_next_one_is_read():
+    """The engine waits until a line of the second window was asked for; without overlap it would wait in vain."""
+    asked = threading.Event()
+
+    def lines():
+        yield from ["a b"] * 40
+        asked.set()
+        yield from ["c"] * 40
+
+    def translate(batch):
+        assert asked.wait(10)
+        return batch
+
+    pipeline = Pipeline(Words, translate, batch_tokens=10)
+    assert [line for window in pipeline.windows(lines()) for line in window] == ["a b"] * 40 + ["c"] * 40
+
+
+@given(st.lists(st.sampled_from(["a", "b.", "c"]), max_size=60), st.integers(2, 9))
+def test_a_split_sentence_is_whole_and_its_parts_are_short(pieces, limit):
+    parts = [*split(pieces, limit)]
+    assert [piece for part in parts for piece in part] == pieces
+    assert all(0 < len(part) <= limit for part in parts)
+    for part in parts[:-1]:
+        assert part[-1] == "b." or (len(part) == limit and "b." not in part[limit // 2 :])
+
+
+@given(st.text("ab ", max_size=60), st.integers(4, 20))
+def test_a_line_in_chunks_of_text_is_the_line(line, limit):
+    with mock.patch("decode.pipeline.MAXIMUM_CHARACTERS", limit):
+        parts = [*chunks(line)]
+    assert "".join(parts) == line and all(len(part) <= limit for part in parts)
+
+
+def test_a_line_that_never_ends_can_be_split():
+    pipeline = Pipeline(Words, lambda batch: batch, long_lines="split")
+    lines = ["a " * (MAXIMUM_INPUT + 5), "b", "", "c " * 10 * MAXIMUM_CHARACTERS]
+    (outputs,) = pipeline.windows(lines)
+    assert [output.split() for output in outputs] == [line.split() for line in lines]
+    assert pipeline.counts["lines_split"] == 2 and not pipeline.counts["lines_cut"]
+
+
+def test_what_is_cut_is_what_comes_after_the_limit():
+    pipeline = Pipeline(Words, lambda batch: batch)
+    lines = [" " * MAXIMUM_CHARACTERS + "a b", ("c" * 40 + " ") * 500]  # longer than a chunk, but few pieces
+    (outputs,) = pipeline.windows(lines)
+    assert [output.split() for output in outputs] == [line.split() for line in lines]
+    assert not pipeline.counts["lines_cut"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("bad alloc"), MemoryError()])
+def test_an_error_in_a_worker_is_one_clear_line(error):
+    def translate(batch):
+        raise error
+
+    with pytest.raises(UserError, match=r"failed at a batch of 1 sentences, the longest of 2 pieces: (bad|no).*; with"):
+        list(Pipeline(Words, translate).windows(["a b"]))
+
+
+def test_a_closed_pipeline_does_not_decode_what_waits():
+    decoded, go = [], threading.Event()
+
+    def translate(batch):
+        decoded.append(batch)
+        go.wait(10)
+        return batch
+
+    pipeline = Pipeline(Words, translate, batch_tokens=1)
+
+    def read():
+        # What waits is cancelled; what is not yet handed over is refused by the closed workers.
+        with contextlib.suppress(CancelledError, RuntimeError):
+            next(pipeline.windows(["a"] * 40))
+
+    threading.Thread(target=read, daemon=True).start()
+    while not decoded:
+        time.sleep(0.01)
+    pipeline.close()
+    go.set()
+    pipeline._workers.shutdown(wait=True)
+    assert len(decoded) == 1
+
+
+@given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b""))))
+def test_bytes_become_text_line_by_line(lines):
+    texts = [decoded(line + b"\n") for line in lines]
+    assert texts == [line.decode(errors="replace").rstrip("\r") for line in lines]
+    valid = sum(line.count("\ufffd".encode()) for line in lines)
+    assert sum(map(replaced, lines)) == "".join(texts).count("\ufffd") - valid

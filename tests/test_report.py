@@ -1,0 +1,99 @@
+"""The command that makes every table and picture, and what the package may know."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import report
+from common.files import write_json
+from report import figure
+from report.registry import SUBJECTS
+
+FOLDER = Path(report.__file__).parent
+FIXTURE = Path(__file__).parent / "data" / "measurements.json"
+LEARNING = {
+    "system": "a|b",
+    "shape": "1:1",
+    "parameters": 1000,
+    "training": [{"step": 50, "loss": 6.0, "tokens_per_second": 1234.5}],
+    "validation": [{"step": 50, "bleu": 5.0}],
+    "phases": [{"end": 50, "accumulate": 2}, {"end": 80, "accumulate": 1}],
+    "seconds": 90,
+    "seen": {"pairs": 2000, "passes": 1.5},
+    "left_out": {"pairs": 3, "of": 1000},
+    "averages": [{"checkpoints": 4, "bleu": 5.25}],
+}
+
+
+def run(*arguments):
+    call = [sys.executable, "-m", "report", *map(str, arguments)]
+    return subprocess.run(call, capture_output=True, text=True, check=False)
+
+
+def imported(path):
+    """The first parts of the names of all modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        yield from (name.partition(".")[0] for name in names)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_a_report_knows_only_what_is_on_disk(path):
+    ours = {folder.name for folder in FOLDER.parent.iterdir() if folder.is_dir()}
+    assert ours & set(imported(path)) <= {"common", "formats", "report"}
+
+
+def test_every_module_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():
+    names = {path.stem for path in FOLDER.glob("*.py")} - {"__main__", "markdown"}
+    modules = {importlib.import_module(f"report.{name}") for name in names}
+    making = {module for module in modules if hasattr(module, "table") or hasattr(module, "draw")}
+    assert {module.__name__ for module in making} == {subject.module for subject in SUBJECTS.values()}
+
+
+def test_one_call_makes_the_table_and_the_picture(tmp_path):
+    systems = [LEARNING, LEARNING | {"system": "other", "averages": []}]
+    for number, system in enumerate(systems):
+        write_json(tmp_path / f"{number}.json", system)
+    outputs = [tmp_path / name for name in ("x.md", "x.svg", "x.png")]
+    done = run("training", "--input", tmp_path / "0.json", tmp_path / "1.json", "--output", *outputs)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in outputs[0].read_text().splitlines()]
+    assert rows[0][-1] == "average of 4" and rows[3][0] == "other" and rows[3][-1] == ""
+    assert "50 x2 + 30" in rows[2] and "3 of 1,000" in rows[2] and rows[2][-1] == "5.25"
+    assert outputs[1].read_text().startswith("<?xml") and outputs[2].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["front_speed", "--output", "x.md"], "x.md: front_speed is a picture only"),
+        (["quantization", "--output", "x.svg"], "x.svg: quantization is a table only"),
+        (["front_speed", "--output", "x.pdf"], "x.pdf: tables are written as .md, pictures as .svg or .png"),
+        (["maps", "--output", "x.md"], "--input: 1 files; needed: alignment/coverage/{dev}.json, "),
+        (["published", "--output", "x.svg", "--remark", "y"], "published has no --remark"),
+        (["other", "--output", "x.svg"], "invalid choice: 'other'"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(tmp_path, arguments, message):
+    source = tmp_path / "quantization.json"
+    write_json(source, {"system": "x", "errors": {"int8": {"all": 0.1}}})
+    inputs = ["--input", source if arguments[0] == "quantization" else FIXTURE]
+    done = subprocess.run(
+        [sys.executable, "-m", "report", *map(str, [*arguments, *inputs])], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode and message in done.stderr and "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["quantization.json"]
+
+
+def test_help_names_every_subject():
+    text = run("--help").stdout
+    assert all(f"  {name} " in text and ", ".join(subject.files) in text for name, subject in SUBJECTS.items())
+
+
+def test_pictures_have_no_more_formats_than_the_rules_ask_for():
+    assert list(figure.FORMATS) == [".svg", ".png"]

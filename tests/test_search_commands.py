@@ -1,0 +1,146 @@
+"""The programs that time search, and the pages made of their JSON."""
+
+import importlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from models import folders
+from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
+
+from common.errors import UserError
+from experiments import (
+    components,
+    pipeline_cost,
+)
+from formats import measurement, records
+from measure import in_process
+from report import __main__ as report
+from report import beam_batch as beam_batch_report
+from report import components as components_report
+from report.registry import SUBJECTS
+
+pytestmark = pytest.mark.slow
+
+
+def run(module, *arguments):
+    call = [sys.executable, "-m", f"experiments.{module}", *map(str, arguments)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def timing(module, test_set, output, *more):
+    """Run a measurement on one core; its JSON. Whatever else runs on this machine, no run is repeated."""
+    run(module, "--test-set", test_set, "--runs", 2, "--noise", 1, "--core", CORE, "--output", output, *more)
+    return json.loads(output.read_text())
+
+
+def page(question, tmp_path, *found):
+    """Make the page of a question; its table."""
+    written = tmp_path / f"{question}.md", tmp_path / f"{question}.svg", tmp_path / f"{question}.png"
+    sys.argv = ["report", f"search-{question}", "--input", *map(str, found), "--output", *map(str, written)]
+    report.main()
+    assert all(path.stat().st_size > 1000 for path in written[1:])
+    return written[0].read_text()
+
+
+def footnote(question, found):
+    return " ".join(importlib.import_module(SUBJECTS[f"search-{question}"].module).draw(found).get_supxlabel().split())
+
+
+def test_grid(test_set, tmp_path):
+    options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, 2, "--batch-sentences", 1, 4, "--core", CORE]
+    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
+    models = ["--model", folders()["int8"], "--exact", folders()["float32"]]
+    run("beam_batch", *models, *options, "--output", tmp_path / "grid.json")
+    found = measurement.read(tmp_path / "grid.json")
+    places = [*itertools.product((1, 2), (1, 4)), (1, None), (4, None)]  # the last two in float32
+    assert [(r.beam_size, r.batch_sentences) for r in found] == places
+    for record in found:
+        said = (tmp_path / record.output).read_text(encoding="utf-8").splitlines()
+        bleu = sacrebleu.corpus_bleu(said, [SOURCES])
+        assert record.bleu == pytest.approx(bleu.score) and record.bleu_signature and record.cpu_seconds > 0
+    assert len({record.bleu for record in found}) > 1  # the beam of 2 says other things
+    text = page("grid", tmp_path, tmp_path / "grid.json")
+    shown = ("## BLEU", "## Source words", "beam 2", f"{found[0].cpu_seconds:.2f}")
+    assert all(part in text for part in shown)
+    best = found[-1].bleu + 1
+    found[-2] = replace(found[-2], bleu=best)
+    text = beam_batch_report.table(found)
+    assert f"without a map, tiny float32 greedy ({best:.2f})" in text
+    lost = text.split("## Loss of BLEU")[1].split("##")[0]
+    assert f" {best - found[0].bleu:z.2f} |" in lost and "beam 4" not in lost
+    assert footnote("grid", found).startswith("tiny (1:1 d16 ff32 h2); first, 12 sentences; a single run, ")
+
+
+def test_components_of_both_engines(test_set, tmp_path):
+    models = [folders()["float32"], folders()["int8"]]
+    found = timing("components", test_set, tmp_path / "a.json", "--models", *models, "--beam-sizes", 1, 2)
+    ways = [(row["compute_type"], row["beam_size"], row["vocabulary_map"]) for row in found["rows"]]
+    plain = itertools.product(("float32", "int8"), (1, 2), (False,))
+    assert ways == [*plain, ("int8", 1, True), ("int8", 2, True)]
+    options = ["--model", folders()["opennmt-tf"], "--beam-sizes", 2]
+    base = timing("components_tf", test_set, tmp_path / "b.json", *options)
+    shares = {name: value["share"] for name, value in base["rows"][0]["shares"].items()}
+    assert all(shares[name] > 0 for name in components.COMPONENTS)
+    for found_rows in (found["rows"], base["rows"]):
+        for row in found_rows:
+            assert set(row["shares"]) == set(components.COMPONENTS) and row["cpu_seconds"] > 0
+    text = page("components", tmp_path, tmp_path / "b.json", tmp_path / "a.json")
+    assert "OpenNMT-tf, float32, beam 2" in text and "CTranslate2, int8, beam 2, map" in text
+    assert text.count(" profiler |") == 1 and text.count(" differences |") == len(ways)
+    below = footnote("components", components_report.together([base, found]))
+    assert "12 sentences of first" in text and "first, 12 sentences; medians of 2 runs" in below
+    assert "Parts below zero are not drawn; the others fill the bar." in below
+
+
+def test_pipelines(test_set, tmp_path):
+    found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--model", folders()["int8"], "--lines", 30)
+    expected = pipeline_cost.settings(sorted(os.sched_getaffinity(0)))
+    assert [(len(row["cores"]), row["workers"]) for row in found["rows"][::3]] == [(len(c), w) for c, w in expected]
+    assert [row["way"] for row in found["rows"][:3]] == ["engine", "synchronous", "asynchronous"]
+    assert all(row["times_engine"] == 1 for row in found["rows"] if row["way"] == "engine")
+    assert "1 worker, 1 core" in page("pipeline", tmp_path, tmp_path / "p.json")
+    assert footnote("pipeline", found).startswith("tiny (1:1 d16 ff32 h2); first, 30 lines; medians of 2 runs, ")
+
+
+def test_ngrams(test_set, tmp_path):
+    options = ["--model", folders()["int8"], "--beam-sizes", 1, 2, "--lengths", 8, 16]
+    found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
+    assert len(found["algorithms"]) == 2 * 2 * 3 and len(found["engine"]) == 2 * 2
+    assert all(row["times_scan"] == 1 for row in found["algorithms"] if row["way"] == "scan")
+    text = page("ngrams", tmp_path, tmp_path / "n.json")
+    assert "extra ms a step" in text and "not comparable" in text
+    assert "drawn at random, of 40 so that trigrams come again, from a vocabulary of 8,000" in text
+    assert "batches of 32 sentences; medians of 2 runs" in footnote("ngrams", found)
+    assert "Extra milliseconds of zero or less are not drawn." in footnote("ngrams", found)
+
+
+def test_cache(test_set, tmp_path):
+    options = ["--model", folders()["int8"], "--beam-sizes", 1, 4, "--pieces", 20, "--lengths", 8]
+    found = timing("encoder_cache", test_set, tmp_path / "c.json", *options)
+    assert [row["copies_bytes"] for row in found["engine"]] == [0, 3 * 2 * 64 * 20 * 16 * 4]
+    assert len(found["reckoning"]) == 2 * 3
+    text = page("cache", tmp_path, tmp_path / "c.json")
+    assert "copies alone" in text and "estimates for 1,024 pieces in and 50 out" in text
+    assert "64 sources of 20 pieces; medians of 2 runs" in footnote("cache", found)
+
+
+def test_what_cannot_be_measured_says_so(test_set, tmp_path):
+    with pytest.raises(UserError, match="is for opennmt-tf"):
+        in_process.of_ctranslate2(folders()["opennmt-tf"])
+    records.write(empty := tmp_path / "empty.tsv.zst", [("", "")])
+    conditions = in_process.Conditions(runs=1, noise=1.0, test_set=Path(empty), sentences=None, core=CORE)
+    with pytest.raises(UserError, match="no sentence with a piece"):
+        in_process.pieces(folders()["int8"], conditions)
+    sys.argv = ["components", "--models", str(folders()["int8"]), "--beam-sizes", "99", "--test-set", str(test_set)]
+    sys.argv += ["--output", str(tmp_path / "x.json")]
+    with pytest.raises(UserError, match="at most 32"):
+        components.main()

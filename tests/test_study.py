@@ -1,0 +1,257 @@
+"""The plan of a study, made from its configuration alone."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from study import config
+from study.plan import Study
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = sorted(ROOT.glob("configs/*.yaml"))
+OFFLINE = config.load(ROOT / "configs/offline.yaml")
+MULTI30K = config.load(ROOT / "configs/multi30k.yaml")
+RECURRENT = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8}
+
+
+def plan(base=OFFLINE, change=lambda study: None):
+    study = copy.deepcopy(base)
+    change(study)
+    return Study(study)
+
+
+def with_reverse(study):
+    study["reverse_teacher"] = foreign_teacher(tokenization={"bpe": "codes", "sentencepiece": None})
+
+
+def foreign_teacher(**keys):
+    entry = copy.deepcopy(OFFLINE["teachers"]["teacher"])
+    return entry | {"shape": None, "training": None, "seed": None, "checkpoint": "run"} | keys
+
+
+# Corpora
+
+
+def test_corpora_are_held_out_or_learned_from():
+    study = plan(MULTI30K)
+    assert study.dev in study.held_out and study.timed_corpus in study.held_out
+    assert sorted(study.held_out + study.training_corpora) == sorted(MULTI30K["corpora"])
+
+
+def test_another_weight_is_no_reason_to_read_a_corpus_again():
+    name = plan().training_corpora[0]
+    for key, value in {"weight": 7, "sample": 3}.items():
+        changed = plan(change=lambda study, key=key, value=value: study["corpora"][name].update({key: value}))
+        assert changed.reading(name) == plan().reading(name)
+    assert plan(change=lambda study: study["corpora"][name].update(max_lines=3)).reading(name) != plan().reading(name)
+
+
+def test_a_random_subset_is_cleaned_where_one_is_taken():
+    name = plan().training_corpora[0]
+    assert plan().uncleaned(name) + ".tsv.zst" == plan().raw(name)
+    sampled = plan(change=lambda study: study["corpora"][name].update(sample=3))
+    assert sampled.uncleaned(name) == f"results/offline/corpora/subset/{name}"
+
+
+def test_monolingual_text_is_in_the_source_language():
+    (name,) = plan().corpora["monolingual"]
+    assert plan().languages(name) == ["en"] and plan().languages(plan().dev) == ["en", "de"]
+
+
+def test_the_note_warns_of_the_builtin_corpus():
+    assert plan().note.startswith("en-de: ") and "Synthetic text" in plan().note
+    assert "Synthetic" not in plan(MULTI30K).note
+
+
+# Systems
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_system_has_one_part_in_every_study(path):
+    study = Study(config.load(path))
+    assert [*study.teachers, *study.students, *study.untrained] == list(study.systems)
+    assert set(study.measured) <= set(study.trained) and not set(study.trained) & set(study.imported)
+    assert set(study.teachers) <= {*study.trained, *study.imported}
+    assert set(study.transformers) <= set(study.measured)
+    assert (study.imitated is None) == (study.imitable == [])
+    assert not set(study.foreign) & set(study.trained) and set(study.foreign) <= set(study.imitable)
+    assert study.reference is None or study.reference in study.measured
+
+
+def test_of_several_seeds_the_first_is_measured():
+    study = plan(MULTI30K)
+    assert "deep-seed1" in study.measured and "deep-seed2" in study.trained
+    assert not any(name.endswith("seed2") for name in study.measured)
+    for name in study.trained:
+        of_kind = [other for other in study.measured if study.systems[other].student == study.systems[name].student
+                   and study.systems[other].mixture == study.systems[name].mixture]  # fmt: skip
+        assert len(of_kind) == 1
+
+
+def test_a_student_that_is_named_as_a_teacher_is_measured_too():
+    def change(study):
+        study["students"] = {"teacher": study["students"]["tiny"] | {"mixtures": ["original"], "seeds": None}}
+
+    assert plan(change=change).measured == ["teacher", "teacher-original"]
+
+
+def test_several_teachers_are_an_ensemble():
+    study = plan(MULTI30K)
+    assert study.teachers == ["wide", "narrow"] and study.ensemble == "ensemble"
+    assert study.imitated == "narrow" and study.foreign == ["ensemble"] and study.reference == "narrow"
+    together = plan(MULTI30K, lambda study: study["mixtures"]["distilled"].update(teacher=None))
+    assert together.imitated == "ensemble" and together.reference == "wide"  # which is timed
+    names = [about["system"] for about in together.compared]
+    assert names == ["wide", "narrow", "ensemble", *together.students]
+    one = plan()
+    assert one.ensemble == one.imitated == "teacher" and one.foreign == []
+
+
+def test_a_study_without_teachers_imitates_none():
+    def change(study):
+        study["teachers"], study["mixtures"] = {}, {"original": study["mixtures"]["original"]}
+        study["students"]["tiny"]["mixtures"] = study["students"]["deep"]["mixtures"] = None
+
+    study = plan(change=change)
+    assert study.ensemble is study.imitated is study.reference is None
+    assert study.imitable == study.foreign == study.compared[2:] == [] and study.aligned_mixture == "original"
+
+
+def test_a_teacher_from_elsewhere_translates_and_is_not_measured():
+    study = plan(change=lambda study: study["teachers"].update(given=foreign_teacher()))
+    assert list(study.imported) == ["given"] and "given" not in study.trained
+    assert study.teacher_model("given") == "results/offline/systems/given/imported/int8"
+    assert study.teacher_model("teacher") == "results/offline/systems/teacher/converted/int8"
+    assert study.foreign == ["given", "ensemble"] and study.reference == "teacher"
+
+
+def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():
+    own = {"bpe": "codes", "sentencepiece": None}
+    study = plan(
+        change=lambda study: study["teachers"].update(a=foreign_teacher(), b=foreign_teacher(tokenization=own))
+    )
+    assert study.pieces_for("a") == study.pieces_for("b", "a") == [study.sentencepiece]
+    assert study.vocabulary_for("a") == [study.vocabulary]
+    assert study.pieces_for("b") == study.vocabulary_for("b") == []
+
+
+def test_the_reverse_teacher_is_imported_and_no_teacher():
+    study = plan(change=with_reverse)
+    assert list(study.imported) == ["reverse"] and "reverse" not in study.systems
+    assert study.teacher_model("reverse") == "results/offline/systems/reverse/imported/int8"
+
+
+# What a system is made of
+
+
+def test_a_student_knows_its_teachers_corpora_and_parent():
+    study = plan(MULTI30K)
+    assert study.teachers_of("deep-seed1") == ["narrow"] and study.teachers_of("wide") == []
+    assert [corpus["name"] for corpus in study.corpora_of("wide")] == list(study.weights("original"))
+    assert all(set(corpus) == {"name", "role", "licence", "url"} for corpus in study.corpora_of("deep-seed1"))
+    twin = plan(change=lambda study: study["students"]["tiny"].update(start_from="teacher"))
+    assert twin.parent("tiny") == twin.averaged("teacher") and twin.parent("deep") is None
+
+
+def test_a_mixture_draws_from_originals_translations_or_the_best_of_them():
+    def change(study):
+        mixtures = study["mixtures"]
+        mixtures["clean"] = mixtures["distilled"] | {"drop_worst": 5, "drop_by": "teacher"}
+        mixtures["backward"] = mixtures["distilled"] | {"drop_worst": 5, "drop_by": "reverse"}
+
+    study = plan(change=change)
+    assert study.mixed_corpus("original", "x") == study.clean("x") == "results/offline/corpora/clean/x.tsv.zst"
+    best = "results/offline/distilled/teacher/best"
+    assert study.mixed_corpus("distilled", "x") == study.scored_corpus("distilled", "x") == f"{best}/x.tsv.zst"
+    for name, scored in {"clean": best, "backward": f"{best}-reverse"}.items():
+        assert study.mixed_corpus(name, "x") == f"results/offline/training/{name}/x.tsv.zst"
+        assert study.scored_corpus(name, "x") == f"{scored}/x.tsv.zst"
+    assert study.aligned_mixture == "distilled"
+
+
+def test_the_mixture_of_the_teachers_needs_no_entry():
+    study = plan(change=lambda study: study["mixtures"].pop("original"))
+    assert "original" in study.mixtures and list(study.weights("original")) == study.corpora["train"]
+
+
+# Engines
+
+
+def test_recurrent_systems_stay_in_their_toolkit():
+    study = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
+    assert study.formats("tiny") == ["opennmt-tf"] and "tiny" in study.measured and "tiny" not in study.transformers
+    assert study.formats("deep") == ["opennmt-tf", *study.types]
+    assert study.map_system == study.searched == "deep"
+
+
+def test_maps_are_fitted_to_a_student_that_ctranslate2_has():
+    assert plan().map_system == next(iter(OFFLINE["students"]))
+
+    def recurrent(study):
+        for entry in study["students"].values():
+            entry["shape"] = RECURRENT
+
+    study = plan(change=recurrent)
+    assert study.map_system is None and study.search_problem == (
+        "search.system: None is no Transformer that is trained and timed in this study"
+    )
+    assert study.transformers == ["teacher"]
+
+
+def test_maps_are_fitted_in_int8_where_the_study_has_it():
+    assert plan().map_type == "int8"
+    without = plan(change=lambda study: study["decoding"].update(compute_types=["float32", "int16"]))
+    assert without.map_type == "float32" and without.converted_types == ["float32", "int16", "int8"]  # the teacher's
+
+
+# Targets
+
+
+def test_speed_is_of_the_named_systems_or_of_all():
+    everything = plan(change=lambda study: study["speed"].update(systems=[], untrained=[]))
+    assert everything.speed_systems == everything.transformers and everything.speed_systems[-1] == "teacher"
+    named = plan(change=lambda study: study["speed"].update(systems=["tiny"], untrained=["wngt2020-base"]))
+    assert named.speed_systems == ["tiny", "wngt2020-base-untrained"] and named.speed_problem is None
+    alone = plan(change=lambda study: study["speed"].update(systems=[], untrained=["wngt2020-base"]))
+    assert alone.speed_systems == ["wngt2020-base-untrained"]
+
+
+def test_a_target_that_cannot_be_made_says_why():
+    types = plan(change=lambda study: study["decoding"].update(compute_types=["int16"]))
+    assert types.speed_problem == "decoding.compute_types: speed needs float32 and int8, too"
+    assert plan(change=lambda study: study["search"].update(system="tiny")).search_problem is None
+    assert "big is no Transformer" in plan(change=lambda study: study["search"].update(system="big")).search_problem
+    assert plan(change=lambda study: study["vocabulary_map"].update(grid={})).maps_problem is None
+    no_grid = plan(change=lambda study: study["vocabulary_map"].update(grid=None))
+    assert no_grid.maps_problem == "the study offline tries no maps: give it a vocabulary_map.grid"
+
+
+# Files
+
+
+@given(st.from_regex(r"[a-z][a-z0-9-]{0,9}", fullmatch=True), st.sampled_from(["int8", "opennmt-tf"]))
+def test_a_path_may_have_wildcards_for_names(system, format):
+    study = plan()
+    assert study.model("{system}", "{format}").format(system=system, format=format) == study.model(system, format)
+    assert study.epoch("{mixture}", "{epoch}", "source").format(mixture="m", epoch=3) == study.epoch("m", 3, "source")
+
+
+def test_no_rule_uses_a_name_before_it_is_defined():
+    """Snakemake runs the files of rules from the first to the last, as the Snakefile includes them."""
+    included = re.findall(r'^include: "(.*?)"', (ROOT / "Snakefile").read_text(), flags=re.MULTILINE)
+    files = {name: (ROOT / name).read_text() for name in included}
+    assert len(files) > 10
+    defined = {
+        name: set(re.findall(r"^(?:use rule \w+ as |rule |def )?(\w+)(?: with)?(?::| =|\()", text, flags=re.MULTILINE))
+        for name, text in files.items()
+    }
+    for position, name in enumerate(included):
+        text = re.sub(r'""".*?"""|^\s*#.*$', "", files[name], flags=re.MULTILINE | re.DOTALL)
+        used = set(re.findall(r"\b[A-Z][A-Z_0-9]{2,}\b", text)) | set(re.findall(r"\brules\.(\w+)", text))
+        later = set().union(*(defined[other] for other in included[position + 1 :]))
+        earlier = set().union(*(defined[other] for other in included[: position + 1]))
+        assert used & (later - earlier) == set(), name

@@ -1,0 +1,225 @@
+"""Trainings as a user starts them: killed, continued, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import tensorflow as tf
+from training_settings import TOKENS, TRAINING, VALUES, entry
+
+from common.files import read_json
+from formats import records
+from train import sample
+from train.learning import left_out
+
+pytestmark = pytest.mark.slow
+
+STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
+    "batch_tokens": 40,
+    "dropout": 0.2,
+    "checkpoint_steps": 6,
+    "validation_steps": 12,
+    "patience": None,
+    "average_last": 2,
+    "averages": [1, 2, 10],
+    "device": "cpu",
+    "threads": 1,
+}  # fmt: skip
+
+SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3} | {
+    "averages": [1, 2, 3, 4],
+    "average_last": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Two epochs of 60 pairs, in pieces."""
+
+    folder = tmp_path_factory.mktemp("data")
+    words = "ein kleiner hund sieht den grossen ball und eine katze schläft auf dem alten sofa im haus"
+    words = words.split()
+    sides = [(words[i % 7 : i % 7 + 3 + i % 5], words[i % 5 : i % 5 + 2 + i % 6]) for i in range(120)]
+    pairs = [(" ".join(source), " ".join(target)) for source, target in sides]
+    records.write(folder / "train.tsv.zst", pairs)
+    records.write(folder / "dev.tsv.zst", pairs[:8])
+    command = [sys.executable, "-m", "train.vocabulary", "--corpora", folder / "train.tsv.zst", "--languages"]
+    command += ["de", "en", "--pieces", "110", "--sentences", "1000"]
+    command += ["--model", folder / "model", "--vocabulary", folder / "vocabulary"]
+    subprocess.run(command, check=True, capture_output=True)
+    for epoch in (1, 2):
+        path = folder / f"epoch.{epoch}.tsv.zst"
+        sample.draw([folder / "train.tsv.zst"], [1], 60, 1, epoch, path)
+        encoded(path, folder / "model", folder / f"{epoch}.source", folder / f"{epoch}.target")
+    encoded(folder / "dev.tsv.zst", folder / "model", folder / "dev.source", folder / "dev.target")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """A finished training of one phase, with the checkpoints 1, 3, 6 and 8."""
+    folder = tmp_path_factory.mktemp("trained")
+    subprocess.run(training(data, folder, None, SHORT), check=True, capture_output=True)
+    return folder
+
+
+def encoded(path, model, *outputs):
+    command = [sys.executable, "-m", "train.encode", "--inputs", path, "--model", model, "--outputs", *outputs]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def training(data, folder, values=None, settings=STUDY, *options):
+    sides = {side: [data / f"{epoch}.{side}" for epoch in (1, 2)] for side in ("source", "target")}
+    return [sys.executable, "-m", "train.train", "--system", "x", "--role", "student",
+            "--shape", json.dumps(values or VALUES), "--training", json.dumps(settings), "--source", *sides["source"],
+            "--target", *sides["target"], "--epochs", *(data / f"epoch.{epoch}.json" for epoch in (1, 2)),
+            "--dev", data / "dev.tsv.zst", "--dev-source", data / "dev.source", "--vocabulary", data / "vocabulary",
+            "--sentencepiece", data / "model", "--threads", "1", "--runs", folder, "--averaged", folder / "averaged",
+            "--learning", folder / "learning.json", *options]  # fmt: skip
+
+
+def weights(folder):
+    """Those of the averaged model, by name."""
+    from opennmt.utils.checkpoint import get_checkpoint_variables
+    from tensorflow.train import latest_checkpoint
+
+    return {k: v for k, v in get_checkpoint_variables(latest_checkpoint(str(folder))).items() if k.startswith("model")}
+
+
+def kill(command, folder, step):
+    """Run a training until it has the checkpoint of this step."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 600
+    while not list(folder.glob(f"run-*/ckpt-{step}.index")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
+    """Killed in each phase: same batches, same dropout, same schedule."""
+    subprocess.run(training(data, tmp_path / "finished"), check=True, capture_output=True)
+    for step in (12, 24):
+        kill(training(data, tmp_path / "killed"), tmp_path / "killed", step)
+        assert not (tmp_path / "killed/averaged").exists()
+    subprocess.run(training(data, tmp_path / "killed"), check=True, capture_output=True)
+
+    finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
+    assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
+    finished, killed = (read_json(tmp_path / name / "learning.json") for name in ("finished", "killed"))
+    for key in ("validation", "phases", "steps", "averages", "seen"):
+        assert finished[key] == killed[key]
+    assert {row["step"]: row["loss"] for row in finished["training"]} == {
+        row["step"]: row["loss"] for row in killed["training"]
+    }
+    assert finished["phases"] == [{"end": 24, "accumulate": 1}, {"end": 28, "accumulate": 3}]
+    assert finished["steps"] == 28 and finished["seen"]["passes"] > 2
+    assert [row["checkpoints"] for row in finished["averages"]] == [1, 2]
+
+
+def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
+    """With a rate of next to nothing they stay as they are, whatever the seed; killed or not, a training ends alike."""
+    still = SHORT | {"steps": 2, "optimizer": "sgd", "learning_rate": 1e-30}
+    start = ["--start-from", trained / "averaged", "--seed", "7"]
+    subprocess.run(training(data, tmp_path / "still", None, still, *start), check=True, capture_output=True)
+    parent, child = weights(trained / "averaged"), weights(tmp_path / "still/averaged")
+    assert parent.keys() == child.keys() and all((parent[key] == child[key]).all() for key in parent)
+
+    longer = SHORT | {"steps": 12, "checkpoint_steps": 6}
+    kill(training(data, tmp_path / "killed", None, longer, *start), tmp_path / "killed", 6)
+    for name in ("finished", "killed"):
+        subprocess.run(training(data, tmp_path / name, None, longer, *start), check=True, capture_output=True)
+    finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
+    assert all((finished[key] == killed[key]).all() for key in finished)
+    assert not all((finished[key] == parent[key]).all() for key in finished)
+    learning = read_json(tmp_path / "finished/learning.json")
+    assert learning["steps"] == 12 and learning["start_from"] == str(trained / "averaged")  # its own schedule
+
+
+def test_an_average_of_one_is_the_last_checkpoint(trained):
+    from opennmt.utils.checkpoint import get_checkpoint_variables
+
+    (run,) = trained.glob("run-*")
+    last, averaged = get_checkpoint_variables(str(run / "ckpt-8")), weights(trained / "averaged")
+    assert all((value == last[key]).all() for key, value in averaged.items())
+
+
+def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
+    """CTranslate2 has no GRU: OpenNMT-tf decodes the dev set. And each phase ends as dev BLEU stalls."""
+    values = {"cell": "gru", "encoder_layers": 2, "decoder_layers": 1, "units": 16, "embedding_units": 8}
+    settings = STUDY | {
+        "batch_tokens": None,
+        "batch_sentences": 16,
+        "max_length": 6,
+        "label_smoothing": 0,
+        "patience": 1,
+        "validation_steps": 2,
+        "optimizer": "sgd",
+        "learning_rate": 1e-9,
+        "decay": "constant",
+    }
+    subprocess.run(training(data, tmp_path, values, settings), check=True, capture_output=True)
+    learning = read_json(tmp_path / "learning.json")
+    assert learning["shape"] == "GRU 2:1 d16 e8"
+    assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8] and [
+        phase["end"] for phase in learning["phases"]
+    ] == [4, 8]
+    epochs = [(data / f"{epoch}.source", data / f"{epoch}.target") for epoch in (1, 2)]
+    missed = [left_out(*sides, 6) for sides in epochs]
+    assert 0 < sum(missed) < 100 and learning["left_out"] == {"pairs": sum(missed), "of": 120}
+    assert learning["seen"]["pairs"] == pytest.approx(learning["seen"]["passes"] * (120 - sum(missed)) / 2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (
+            "TransformerTinny",
+            "shape TransformerTinny: The model 'TransformerTinny' does not exist in the model catalog",
+        ),
+        ("none.py", "none.py: No such file or directory"),
+    ],
+)
+def test_models_that_are_not_there(model, message, data, tmp_path):
+    done = subprocess.run(training(data, tmp_path, {"model": model}), capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == f"error: {message}"
+
+
+def test_divergence_is_told(data, tmp_path):
+    settings = STUDY | {"learning_rate": 1e9, "optimizer": "sgd", "decay": "constant", "steps": 400}
+    done = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "diverged" in done.stderr.splitlines()[-1] and "a lower learning_rate" in done.stderr.splitlines()[-1]
+    again = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
+    assert again.returncode == 1 and "diverged" in again.stderr and "in an earlier start" in again.stderr
+    assert not (tmp_path / "averaged").exists()
+
+
+def test_a_gpu_that_is_not_there_is_told(data, tmp_path):
+    if tf.config.list_physical_devices("GPU"):
+        pytest.skip("TensorFlow finds a GPU here")
+    done = subprocess.run(training(data, tmp_path, None, STUDY | {"device": "cuda"}), capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu" in done.stderr.splitlines()[-1]
+
+
+def test_fewer_steps_than_were_made_are_told(data, trained):
+    done = subprocess.run(training(data, trained, None, SHORT | {"steps": 4}), capture_output=True, text=True)
+    assert done.returncode == 1 and "has 8 steps, more than asked for; delete the folder" in done.stderr
+
+
+def test_averages_leave_out_the_first_step(trained):
+    """OpenNMT-tf saves it always; it is hardly better than random weights."""
+    assert list(trained.glob("run-*/ckpt-1.index"))
+    assert [row["checkpoints"] for row in read_json(trained / "learning.json")["averages"]] == [1, 2, 3]
+
+
+def test_a_catalogue_model_that_ctranslate2_lacks_is_told_before_training(data, tmp_path):
+    done = subprocess.run(training(data, tmp_path, {"model": "NMTSmallV1"}), capture_output=True, text=True)
+    assert done.returncode == 1 and "CTranslate2 has no such model" in done.stderr.splitlines()[-1]

@@ -1,0 +1,75 @@
+"""Settings that were measured on this machine are kept and used."""
+
+import json
+import os
+import shutil
+import sys
+
+import pytest
+from models import folders, sentences
+from translation import run
+
+from common import cpu
+from common.errors import UserError
+from decode import tuned
+from decode.pipeline import (
+    GPU,
+)
+from decode.translator import best_batch
+from measure import tune
+from measure.interleave import Repeats
+
+
+@pytest.fixture(scope="module")
+def model():
+    return folders()["float32"]
+
+
+def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
+    folder = shutil.copytree(model, tmp_path / "model")
+    sets = (None, "AVX512", "AVX2")
+    speeds = {(isa, tokens): 12.0 if isa == "AVX2" else 10.0 for isa in sets for tokens in (256, 512)}
+    speeds |= {(isa, tokens): 5.0 for isa in sets for tokens in (64, 128, 2048)} | {(isa, 1024): 20.0 for isa in sets}
+    monkeypatch.setattr(cpu, "flags", lambda: cpu.AVX512)
+
+    def decode(folder, text, cores, settings, beam_size, number):
+        words = speeds[settings["isa"], settings["batch_tokens"]]
+        return {"test_sets": {"text": {"source_words": words, "text_seconds": 1.0, "others": None}}}
+
+    monkeypatch.setattr(tune, "decode", decode)
+    monkeypatch.setattr(tuned.machine, "describe", lambda: {"cpu": "x", "isa": "avx512-vnni"})
+    assert tuned.settings(folder) == {}
+    found = tune.tune(folder, ["a b"] * 300)
+    assert found == {"isa": "AVX2", "batch_tokens": 1024, "source_words_per_second": 20}
+    assert tuned.settings(folder) == found and tuned.settings(folder, beam_size=4) == {}
+    monkeypatch.delenv(cpu.ISA, raising=False)
+    assert (tuned.isa(folder), tuned.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
+    monkeypatch.setenv(cpu.ISA, "AVX512")  # so that it is put back
+    here = len(os.sched_getaffinity(0))
+    assert best_batch(folder, 1, here, "cpu") == 1024
+    assert best_batch(folder, 4, 2, "cpu") == 256 and best_batch(folder, 1, here, "cuda") == GPU
+    monkeypatch.setattr(tuned.machine, "describe", lambda: {"cpu": "y", "isa": "avx2"})
+    monkeypatch.setattr(cpu, "flags", lambda: {"avx2"})
+    assert tuned.settings(folder) == {}
+    assert tune.tune(folder, ["a b"] * 300)["isa"] is None
+    assert len(json.loads((folder / "tuned.json").read_text())) == 2
+    with pytest.raises(UserError, match="10 lines are too few"):
+        tune.tune(folder, ["a"] * 10)
+    (folder / "tuned.json").write_text("[")
+    with pytest.raises(UserError, match=r"tuned[.]json: damaged"):
+        tuned.settings(folder)
+
+
+@pytest.mark.slow
+def test_tuning_measures_for_real(model, tmp_path, monkeypatch, capsys):
+    folder = shutil.copytree(model, tmp_path / "model")
+    monkeypatch.setattr(tune, "BATCHES", (64,))
+    monkeypatch.setattr(tune, "REPEATS", Repeats(runs=1, noise=1.0))
+    (text := tmp_path / "text").write_text("".join(f"{line}\twith a tab\n" for line in sentences(250)))
+    monkeypatch.setattr(sys, "argv", ["tune", "--model", str(folder), "--text", str(text)])
+    tune.main()
+    found = json.loads(capsys.readouterr().out)
+    assert found["source_words_per_second"] > 0 and found["batch_tokens"] == 64
+    assert tuned.settings(folder) == found
+    done = run("--model", folder, text=b"abc\n")
+    assert done.returncode == 0 and done.stdout.count(b"\n") == 1
