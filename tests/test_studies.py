@@ -117,7 +117,9 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
     scaling = json.loads((study / "report/scaling.wngt2020-4-3-untrained.json").read_text())
     assert (scaling[0]["workers"], scaling[0]["threads"]) == (1, 1)
     untrained = [r for r in ends if r["speed_only"]]
-    assert all(0.95 < r["target_tokens"] / r["reference_tokens"] < 1.05 for r in untrained)
+    for record in untrained:  # where 8-bit products are cut off, the scores that end sentences are
+        allowed = 0.3 if record["int8_saturates"] else 0.05
+        assert abs(record["target_tokens"] / record["reference_tokens"] - 1) < allowed
     assert (study / "models/wngt2020-4-3-untrained/int8/README.md").read_text().count("means nothing") == 1
 
 
