@@ -10,10 +10,11 @@ CORES ?= all
 
 install: $(INSTALLED)
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python engine/build.py
 	touch $@
 
 # Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus.
@@ -49,3 +50,4 @@ UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --n
 lock:
 	$(UV_COMPILE) --override requirements.override requirements.in -o requirements.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock
+	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock

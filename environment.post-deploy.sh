@@ -3,3 +3,4 @@
 set -euo pipefail
 pip install --no-deps --require-hashes -r requirements.lock
 pip install --no-deps --no-build-isolation --editable .
+python engine/build.py

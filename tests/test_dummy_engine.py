@@ -200,11 +200,12 @@ import sys
 import export.model_folder, measure.run
 from decode import engines
 from decode.engines import ENGINES
-print(engines.folders({"cell": None}, ["float16", "int8"]), engines.folders({"cell": "lstm"}, ["int8"]))
+print(engines.folders({"units": 32}, ["float16", "int8"], ENGINES))
+print(engines.folders({"cell": "lstm"}, ["int8"], ENGINES))
 for engine in ENGINES.values():
     assert engine.label and engine.types and engine.files and engine.packages and engine.weights
     assert {engine.map_file} - {None} <= {*engine.files}
 print([name for name in ("ctranslate2", "tensorflow", "opennmt", "_pymarian") if name in sys.modules])
 """
     told = subprocess.check_output([sys.executable, "-c", program], text=True).splitlines()
-    assert told == ["['opennmt-tf', 'float16', 'int8'] ['opennmt-tf']", "[]"]
+    assert told == ["['opennmt-tf', 'float16', 'int8', 'native-int8']", "['opennmt-tf']", "[]"]

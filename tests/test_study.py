@@ -192,7 +192,8 @@ def test_the_mixture_of_the_teachers_needs_no_entry():
 def test_recurrent_systems_stay_in_their_toolkit():
     study = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
     assert study.formats("tiny") == ["opennmt-tf"] and "tiny" in study.measured and "tiny" not in study.transformers
-    assert study.formats("deep") == ["opennmt-tf", *study.types]
+    native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
+    assert study.formats("deep") == ["opennmt-tf", *study.types, *native]
     assert study.map_system == study.searched == "deep"
 
 

@@ -41,6 +41,10 @@ class Paths:
         """The bare CTranslate2 model of a system in one type."""
         return f"{self.folder}/systems/{system}/converted/{type}"
 
+    def converted_native(self, system: str, type: str) -> str:
+        """The bare model of a system for the native engine in one type."""
+        return f"{self.folder}/systems/{system}/native/native-{type}"
+
     def imported_model(self, teacher: str, type: str) -> str:
         """The bare CTranslate2 model of a teacher from elsewhere."""
         return f"{self.folder}/systems/{teacher}/imported/{type}"

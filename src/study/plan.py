@@ -5,6 +5,8 @@ from functools import cached_property
 from corpora.sources.source import languages
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
+from formats.selection import BASELINE
 from study.identity import config_hash, results
 from study.mixtures import ORIGINAL, learned_from, mixture, weights
 from study.paths import Paths
@@ -265,12 +267,24 @@ class Study(Paths):
 
     def formats(self, system: str) -> list[str]:
         """The model folders that a system is exported to, one for each engine and type of weights."""
-        return engines.folders(self.systems[system].shape, self.types)
+        return engines.folders(self.systems[system].shape, self.types, self.engines)
+
+    @cached_property
+    def engines(self) -> list[str]:
+        """The engines that systems are exported to."""
+        wanted = self.config["decoding"]["engines"]
+        return [BASELINE, CTranslate2.name, *(name for name in wanted if name not in self.absent_engines)]
+
+    @cached_property
+    def absent_engines(self) -> list[str]:
+        """Engines that the configuration names and that are not installed."""
+        return [name for name in self.config["decoding"]["engines"] if not engines.ENGINES[name].supported()]
 
     @property
     def converted_types(self) -> list[str]:
-        """The types that weights are converted to, for decoding and for teachers."""
-        return sorted({*self.types, self.teacher_type})
+        """The types that weights are converted to, for decoding, for teachers and for the native engine."""
+        native = {"float32"} if Native.name in self.engines else {}
+        return sorted({*self.types, self.teacher_type, *native})
 
     @cached_property
     def transformers(self) -> list[str]:

@@ -78,6 +78,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"could not be checked: {line}", file=sys.stderr)
     for line in absent_teachers(config):
         print(f"teacher is not there: {line}", file=sys.stderr)
+    for engine in study.absent_engines:
+        print(f"decoding.engines: {engine} is not installed; CTranslate2 decodes in its place", file=sys.stderr)
     for line in warnings(config):
         print(line, file=sys.stderr)
     if line := read_unchecked(config):

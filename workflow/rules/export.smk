@@ -1,5 +1,8 @@
 # CTranslate2 models in every type of the study, and model folders that need nothing else. The commands replace a folder
 # by a complete one only. Snakemake removes the outputs of a job before it starts and after it fails.
+from decode.engines.native import Native
+
+NATIVE_TYPES = [type for type in Native.types if type in study.types] or ["float32"]
 
 
 rule convert:
@@ -44,6 +47,54 @@ rule model_folder:
     shell:
         "python -m export.model_folder --engine ctranslate2 --weights {input.weights} --map {input.map}"
         " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization {wildcards.type}"
+        " --description {params.description:q} --output {output.model} 2> {log}"
+
+
+rule convert_native:
+    """Of CTranslate2's float32 weights, so that both engines decode the same."""
+    input:
+        model=study.converted("{system}", "float32"),
+    output:
+        folders=[directory(study.converted_native("{system}", type)) for type in NATIVE_TYPES],
+    log:
+        f"{study.folder}/logs/convert_native_{{system}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/convert_native_{{system}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "python -m export.native --model {input.model} --outputs {output.folders} 2> {log}"
+
+
+rule model_folder_native:
+    input:
+        weights=study.converted_native("{system}", "{native}"),
+        sentencepiece=rules.vocabulary.output.model,
+        map=rules.vocabulary_map.output.map,
+        learning=study.learning("{system}"),
+    output:
+        model=directory(study.model("{system}", "native-{native}")),
+    log:
+        f"{study.folder}/logs/model_folder_{{system}}_native-{{native}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/model_folder_{{system}}_native-{{native}}.tsv"
+    wildcard_constraints:
+        native=one_of(NATIVE_TYPES),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        description=lambda w: json.dumps(study.description(w.system)),
+    shell:
+        "python -m export.model_folder --engine native --weights {input.weights} --map {input.map}"
+        " --sentencepiece {input.sentencepiece} --learning {input.learning} --quantization {wildcards.native}"
         " --description {params.description:q} --output {output.model} 2> {log}"
 
 

@@ -3,7 +3,7 @@
 To add an engine, write one module with one class (decode.engines.interface) and add the class to ENGINES.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ from common.errors import UserError
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.interface import Batch, Engine, Search, version
 from decode.engines.marian import Marian
+from decode.engines.native import Native
 from decode.engines.opennmt_tf import OpenNMTTF
 from formats import model_folder
 from formats.model_folder import Description
 
 __all__ = ["ENGINES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "version"]
 
-ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (OpenNMTTF, CTranslate2, Marian)}
+ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (OpenNMTTF, CTranslate2, Native, Marian)}
 
 
 def describe(folder: Path) -> Description:
@@ -34,9 +35,9 @@ def of(folder: Path) -> type[Engine]:
     return ENGINES[describe(folder)["engine"]]
 
 
-def folders(shape: Mapping[str, Any], types: Sequence[str]) -> list[str]:
-    """Names of the model folders of a system of this shape, in a study that asks for these types of weights."""
-    engines = [engine for engine in ENGINES.values() if engine.runs(shape)]
+def folders(shape: Mapping[str, Any], types: Sequence[str], names: Collection[str]) -> list[str]:
+    """Names of the model folders of a system of this shape, in a study that asks for these types and engines."""
+    engines = [engine for engine in ENGINES.values() if engine.name in names and engine.runs(shape)]
     return [engine.folder(name) for engine in engines for name in engine.exported(types)]
 
 

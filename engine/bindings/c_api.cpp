@@ -1,0 +1,237 @@
+#include "bindings/c_api.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "model/error.h"
+#include "search/search.h"
+
+using namespace nmt;
+
+struct nmt_model {
+  Model model;
+  std::unique_ptr<VocabularyMap> map;
+};
+
+struct nmt_worker {
+  std::vector<std::unique_ptr<Search>> searches;  // one for each thread
+  std::atomic<bool> stop{false};
+  // What nmt_results points to
+  std::vector<int32_t> counts, lengths, pieces, attention_lengths;
+  std::vector<float> scores, attention;
+};
+
+namespace {
+
+// Runs a function and turns what it throws into one line.
+template <class F>
+int guarded(char* error, size_t error_size, F function) {
+  try {
+    function();
+    return 0;
+  } catch (const std::bad_alloc&) {
+    std::snprintf(error, error_size, "not enough memory");
+  } catch (const std::exception& exception) {
+    std::snprintf(error, error_size, "%s", exception.what());
+  }
+  return 1;
+}
+
+// A call that ends has heeded a stop; the next one is not stopped by it.
+struct Heeded {
+  std::atomic<bool>& stop;
+  ~Heeded() { stop.store(false); }
+};
+
+std::vector<std::vector<int32_t>> split(const int32_t* lengths, const int32_t* pieces, int count) {
+  std::vector<std::vector<int32_t>> sentences((size_t)count);
+  for (int s = 0; s < count; ++s) {
+    if (lengths[s] < 0) throw Error("a sentence has a negative length");
+    sentences[s].assign(pieces, pieces + lengths[s]);
+    pieces += lengths[s];
+  }
+  return sentences;
+}
+
+Batch read(const nmt_batch& batch) {
+  if (batch.sentences < 0) throw Error("a batch has a negative number of sentences");
+  Batch result;
+  result.sources = split(batch.source_lengths, batch.sources, batch.sentences);
+  if (batch.prefix_lengths) result.prefixes = split(batch.prefix_lengths, batch.prefixes, batch.sentences);
+  return result;
+}
+
+// Sentences first to last of a batch.
+Batch part(const Batch& batch, size_t first, size_t last) {
+  Batch result;
+  result.sources.assign(batch.sources.begin() + first, batch.sources.begin() + last);
+  if (!batch.prefixes.empty()) result.prefixes.assign(batch.prefixes.begin() + first, batch.prefixes.begin() + last);
+  return result;
+}
+
+// Where each thread's sentences end, with about equally many pieces for each.
+std::vector<size_t> shares(const Batch& batch, size_t threads) {
+  size_t total = 0, pieces = 0;
+  for (const auto& source : batch.sources) total += source.size();
+  std::vector<size_t> ends;
+  for (size_t s = 0; s < batch.sources.size(); ++s) {
+    pieces += batch.sources[s].size();
+    if (ends.size() + 1 < threads && pieces * threads >= total * (ends.size() + 1)) ends.push_back(s + 1);
+  }
+  ends.push_back(batch.sources.size());
+  return ends;
+}
+
+// Calls work(search, sentences) for the share of each thread, this one included; the results in the order of sentences.
+template <class F>
+auto shared_out(nmt_worker& worker, const Batch& batch, F work) {
+  using Result = decltype(work(*worker.searches[0], batch));
+  if (worker.searches.size() == 1 || batch.sources.size() < 2) return work(*worker.searches[0], batch);
+  const std::vector<size_t> ends = shares(batch, worker.searches.size());
+  std::vector<std::future<Result>> others;
+  for (size_t t = 1; t < ends.size(); ++t)
+    others.push_back(std::async(std::launch::async, [&, t] {
+      return work(*worker.searches[t], part(batch, ends[t - 1], ends[t]));
+    }));
+  Result result = work(*worker.searches[0], part(batch, 0, ends[0]));
+  for (auto& other : others)
+    for (auto& entry : other.get()) result.push_back(std::move(entry));
+  return result;
+}
+
+}  // namespace
+
+const char* nmt_isa() {
+  try {
+    return kernels().name;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+const char* nmt_available_sets() { return available_sets(); }
+
+int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size) {
+  return guarded(error, error_size, [&] {
+    kernels();
+    std::unique_ptr<nmt_model> opened(new nmt_model{Model(weights), nullptr});
+    const Shape& shape = opened->model.shape;
+    if (map) opened->map = std::make_unique<VocabularyMap>(map, shape.source_pieces, shape.target_pieces);
+    *model = opened.release();
+  });
+}
+
+void nmt_close(nmt_model* model) { delete model; }
+
+int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
+  return guarded(error, error_size, [&] {
+    if (threads < 1) throw Error("a worker has at least one thread");
+    auto opened = std::make_unique<nmt_worker>();
+    for (int t = 0; t < threads; ++t)
+      opened->searches.push_back(std::make_unique<Search>(model->model, model->map.get()));
+    *worker = opened.release();
+  });
+}
+
+void nmt_close_worker(nmt_worker* worker) { delete worker; }
+
+int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options* wanted, nmt_results* results,
+                  char* error, size_t error_size) {
+  return guarded(error, error_size, [&] {
+    Options options;
+    options.beam_size = wanted->beam_size;
+    options.n_best = wanted->n_best;
+    options.length_penalty = wanted->length_penalty;
+    options.wu = wanted->wu;
+    options.shortest = wanted->shortest;
+    options.longest = wanted->longest;
+    options.blocked_ngram = wanted->blocked_ngram;
+    if (wanted->candidates < 0 || wanted->candidates > 2) throw Error("candidates must be 0, 1 or 2");
+    options.candidates = (Candidates)wanted->candidates;
+    options.scores = wanted->scores;
+    options.attention_layer = wanted->attention_layer;
+    options.attention_head = wanted->attention_head;
+    options.keep_finished = wanted->keep_finished;
+    nmt_worker& w = *worker;
+    const Heeded heeded{w.stop};
+    const Results found = shared_out(w, read(*batch), [&](Search& search, const Batch& share) {
+      return search.translate(share, options, w.stop);
+    });
+    w.counts.clear(), w.lengths.clear(), w.pieces.clear(), w.scores.clear();
+    w.attention_lengths.clear(), w.attention.clear();
+    for (const auto& hypotheses : found) {
+      w.counts.push_back((int32_t)hypotheses.size());
+      for (const Hypothesis& hypothesis : hypotheses) {
+        w.lengths.push_back((int32_t)hypothesis.pieces.size());
+        w.pieces.insert(w.pieces.end(), hypothesis.pieces.begin(), hypothesis.pieces.end());
+        w.scores.push_back(hypothesis.score);
+        w.attention_lengths.push_back((int32_t)hypothesis.attention.size());
+        w.attention.insert(w.attention.end(), hypothesis.attention.begin(), hypothesis.attention.end());
+      }
+    }
+    *results = {w.counts.data(),    w.lengths.data(),         w.pieces.data(),
+                w.scores.data(),    w.attention_lengths.data(), w.attention.data(),
+                (int64_t)w.lengths.size(), (int64_t)w.pieces.size(), (int64_t)w.attention.size()};
+  });
+}
+
+int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nmt_results* results, char* error,
+              size_t error_size) {
+  return guarded(error, error_size, [&] {
+    if (candidates < 0 || candidates > 2) throw Error("candidates must be 0, 1 or 2");
+    nmt_worker& w = *worker;
+    const Heeded heeded{w.stop};
+    const auto found = shared_out(w, read(*batch), [&](Search& search, const Batch& share) {
+      return search.score(share, (Candidates)candidates, w.stop);
+    });
+    w.scores.clear();
+    for (const auto& target : found) w.scores.insert(w.scores.end(), target.begin(), target.end());
+    *results = {};
+    results->scores = w.scores.data();
+    results->total_pieces = (int64_t)w.scores.size();
+  });
+}
+
+void nmt_stop(nmt_worker* worker) { worker->stop.store(true); }
+
+int nmt_components() { return kComponents; }
+
+const char* nmt_component_name(int component) {
+  return component >= 0 && component < kComponents ? kComponentNames[component] : nullptr;
+}
+
+void nmt_ticks(const nmt_worker* worker, uint64_t* to) {
+  for (int c = 0; c < kComponents; ++c) {
+    to[c] = 0;
+    for (const auto& search : worker->searches) to[c] += search->clock().ticks[(size_t)c];
+  }
+}
+
+int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
+                const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
+                const float* input_scale, int32_t shifted, float* to, int32_t repeat, char* error,
+                size_t error_size) {
+  return guarded(error, error_size, [&] {
+    if (type < 0 || type > 2 || inputs < 16 || inputs % 16 || outputs < 16 || outputs % 16 || rows < 1)
+      throw Error("a product needs rows, and inputs and outputs that are multiples of 16");
+    if ((uintptr_t)panels % 64) throw Error("weights must be aligned to 64 bytes");
+    const Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias};
+    for (int32_t r = 0; r < repeat; ++r)
+      kernels().product(weights, {input_rows, input_scale, shifted != 0}, rows, 0, outputs / kPanel,
+                        {to, outputs, Into::store, nullptr});
+  });
+}
+
+int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
+                 int32_t is_signed, char* error, size_t error_size) {
+  return guarded(error, error_size, [&] {
+    std::vector<float> maxima((size_t)rows);
+    for (int32_t r = 0; r < rows; ++r) maxima[r] = *std::max_element(from + (size_t)r * units, from + (size_t)(r + 1) * units);
+    kernels().quantise(from, rows, units, units, (Type)type, {to, scale}, is_signed ? nullptr : maxima.data());
+  });
+}

@@ -1,0 +1,63 @@
+// The C interface, as Python's ctypes calls it. No exception leaves it: a function returns 0, or 1 with one line in
+// `error`. Numbers are int32 and float, so that NumPy arrays can be passed as they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#define NMT_EXPORT extern "C" __attribute__((visibility("default")))
+
+struct nmt_model;   // weights and map; may be used by any number of workers at once
+struct nmt_worker;  // what one thread needs to decode
+
+struct nmt_options {
+  int32_t beam_size, n_best;
+  float length_penalty;
+  int32_t wu, shortest, longest, blocked_ngram;
+  int32_t candidates;  // 0 all, 1 of the sentence, 2 of the batch
+  int32_t scores, attention_layer, attention_head, keep_finished;
+};
+
+struct nmt_batch {
+  int32_t sentences;
+  const int32_t* source_lengths;
+  const int32_t* sources;         // one after the other
+  const int32_t* prefix_lengths;  // or null
+  const int32_t* prefixes;
+};
+
+// Belongs to the worker, until its next call.
+struct nmt_results {
+  const int32_t* counts;   // of hypotheses, of each sentence
+  const int32_t* lengths;  // of each hypothesis
+  const int32_t* pieces;   // of all, one after the other
+  const float* scores;     // of each hypothesis; of nmt_score, of each piece and end
+  const int32_t* attention_lengths;  // of each hypothesis
+  const float* attention;
+  int64_t total_hypotheses, total_pieces, total_attention;
+};
+
+NMT_EXPORT const char* nmt_isa();             // the instruction set in use; null if NMT_ISA names none of this CPU
+NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
+NMT_EXPORT int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size);
+NMT_EXPORT void nmt_close(nmt_model* model);
+// threads: that share the sentences of a batch.
+NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
+                               size_t error_size);
+NMT_EXPORT void nmt_close_worker(nmt_worker* worker);
+NMT_EXPORT int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options,
+                             nmt_results* results, char* error, size_t error_size);
+NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nmt_results* results,
+                         char* error, size_t error_size);
+NMT_EXPORT void nmt_stop(nmt_worker* worker);  // from any thread: the call that runs, or the next one, ends early
+NMT_EXPORT int nmt_components();
+NMT_EXPORT const char* nmt_component_name(int component);
+NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of each component since the worker was opened
+
+// One product, for tests and for measuring the kernel alone: [rows][inputs] times weights as they are stored.
+NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
+                           const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
+                           const float* input_scale, int32_t shifted, float* to, int32_t repeat, char* error,
+                           size_t error_size);
+NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
+                            int32_t is_signed, char* error, size_t error_size);

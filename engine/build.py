@@ -1,0 +1,60 @@
+"""Build the native engine and install it into this Python's environment.
+
+It takes the system's C++ compiler (CXX, or c++, g++ or clang++), and otherwise installs the ziglang wheel of
+requirements-zig.lock, a compiler that needs nothing else. Without either, nothing is installed and it says so:
+everything runs with CTranslate2 then. With --required that is an error.
+"""
+
+import argparse
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ENGINE = Path(__file__).resolve().parent
+LOCK = ENGINE.parent / "requirements-zig.lock"
+PIP = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+
+
+def system_compiler() -> str | None:
+    """The C++ compiler that the environment names, or the first on the PATH."""
+    names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def zig(folder: Path) -> str:
+    """A compiler of the ziglang wheel, which is installed; CMake wants one command without arguments."""
+    subprocess.run([*PIP, "--require-hashes", "-r", str(LOCK)], check=True)
+    script = folder / "c++"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return str(script)
+
+
+def install(compiler: str) -> None:
+    programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
+    environment = {**os.environ, "CXX": compiler, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run([*PIP, "--no-build-isolation", "--force-reinstall", str(ENGINE)], check=True, env=environment)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--zig", action="store_true", help="compile with the ziglang wheel, whatever else there is")
+    parser.add_argument("--required", action="store_true", help="fail if the engine cannot be built")
+    args = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            compiler = None if args.zig else system_compiler()
+            install(compiler or zig(Path(scratch)))
+        except (subprocess.CalledProcessError, OSError) as error:
+            print(f"The native engine could not be built ({error}); CTranslate2 decodes in its place.", file=sys.stderr)
+            return int(args.required)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+// Attention of queries over pages of keys and values.
+//
+// Keys lie transposed, 16 positions beside each other, so that scores need no sums over lanes; values lie row by row.
+// The order of sums is the same for one query and for several.
+#pragma once
+
+#include "kernels/kernels.h"
+#include "kernels/products.h"
+#include "kernels/vector.h"
+
+namespace nmt {
+namespace {
+
+template <class Element>
+void remembered(const Heads& heads, const float* keys, const float* values, int place, char* page) {
+  const int width = heads.count * heads.channels;
+  Element* const key_page = (Element*)page;
+  Element* const value_page = key_page + (size_t)width * kPagePositions;
+  for (int i = 0; i < width; i += kLanes) {
+    Element column[kLanes];
+    store(column, load(keys + i));
+    for (int c = 0; c < kLanes; ++c) std::memcpy(key_page + (size_t)(i + c) * kPagePositions + place, column + c, sizeof(Element));
+  }
+  for (int h = 0; h < heads.count; ++h)
+    for (int c = 0; c < heads.channels; c += kLanes)
+      store(value_page + ((size_t)h * kPagePositions + place) * heads.channels + c,
+            load(values + h * heads.channels + c));
+}
+
+void remember(const Heads& heads, const float* keys, const float* values, int place, char* page) {
+  if (heads.half)
+    remembered<_Float16>(heads, keys, values, place, page);
+  else
+    remembered<float>(heads, keys, values, place, page);
+}
+
+// Scores of kQueries queries against the 16 keys of a page, of one head.
+template <class Element, int kQueries>
+NMT_INLINE void scored(const Element* keys, const float* queries, int stride, int channels, Floats scale,
+                       Floats* scores) {
+  Floats even[kQueries], odd[kQueries];  // two chains of sums, or each addition would wait for the one before
+  unrolled<kQueries>([&](auto q) NMT_LAMBDA { even[q] = odd[q] = all(0.f); });
+  for (int c = 0; c < channels; c += 2) {
+    const Floats first = load(keys + c * kPagePositions), second = load(keys + (c + 1) * kPagePositions);
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+      even[q] = fma(all(queries[q * stride + c]), first, even[q]);
+      odd[q] = fma(all(queries[q * stride + c + 1]), second, odd[q]);
+    });
+  }
+  unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = (even[q] + odd[q]) * scale; });
+}
+
+// The weighted sum of values, for kVectors x 16 channels of a head.
+template <class Element, int kVectors>
+NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int channel, const float* weights,
+                       Floats scale, float* context) {
+  Floats total[kVectors];
+  unrolled<kVectors>([&](auto v) NMT_LAMBDA { total[v] = all(0.f); });
+  for (int start = 0; start < cache.length; start += kPagePositions) {
+    const Element* values = (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset + channel;
+    const int count = cache.length - start < kPagePositions ? cache.length - start : kPagePositions;
+    for (int t = 0; t < count; ++t, values += channels) {
+      const Floats weight = all(weights[start + t]);
+      unrolled<kVectors>([&](auto v) NMT_LAMBDA { total[v] = fma(weight, load(values + v * kLanes), total[v]); });
+    }
+  }
+  unrolled<kVectors>([&](auto v) NMT_LAMBDA { store(context + v * kLanes, total[v] * scale); });
+}
+
+template <class Element, int kQueries>
+void attended(const Heads& heads, const float* queries, int stride, const Cache& cache, float* contexts,
+              int context_stride, float* weights, float* scratch) {
+  const int pages = (cache.length + kPagePositions - 1) / kPagePositions, padded = pages * kPagePositions;
+  const Floats scale = all(heads.scale), lowest = all(-1e30f);
+  const size_t width = (size_t)heads.count * heads.channels;
+  for (int h = 0; h < heads.count; ++h) {
+    Floats most[kQueries];
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA { most[q] = lowest; });
+    for (int page = 0; page < pages; ++page) {
+      const Element* keys = (const Element*)(cache.pages[page] + cache.offset) + (size_t)h * heads.channels * kPagePositions;
+      Floats scores[kQueries];
+      scored<Element, kQueries>(keys, queries + h * heads.channels, stride, heads.channels, scale, scores);
+      const int left = cache.length - page * kPagePositions;
+      unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+        if (left < kPagePositions) scores[q] = choose(below(left), scores[q], lowest);
+        most[q] = max(most[q], scores[q]);
+        store(scratch + q * padded + page * kPagePositions, scores[q]);
+      });
+    }
+    for (int q = 0; q < kQueries; ++q) {
+      float* const row = scratch + q * padded;
+      const Floats top = all(largest(most[q]));
+      Floats total = all(0.f);
+      for (int t = 0; t < padded; t += kLanes) {
+        Floats power = exponential(load(row + t) - top);
+        if (cache.length - t < kLanes) power = choose(below(cache.length - t), power, all(0.f));
+        store(row + t, power);
+        total = total + power;
+      }
+      const Floats inverse = all(1.0f / sum(total));
+      if (weights)
+        for (int t = 0; t < padded; t += kLanes)
+          store(weights + ((size_t)q * heads.count + h) * padded + t, load(row + t) * inverse);
+      const size_t values = (width + (size_t)h * heads.channels) * kPagePositions;
+      float* const context = contexts + (size_t)q * context_stride + h * heads.channels;
+      int c = 0;
+      for (; c + 4 * kLanes <= heads.channels; c += 4 * kLanes)
+        summed<Element, 4>(cache, values, heads.channels, c, row, inverse, context + c);
+      for (; c + 2 * kLanes <= heads.channels; c += 2 * kLanes)
+        summed<Element, 2>(cache, values, heads.channels, c, row, inverse, context + c);
+      for (; c < heads.channels; c += kLanes)
+        summed<Element, 1>(cache, values, heads.channels, c, row, inverse, context + c);
+    }
+  }
+}
+
+template <class Element>
+void attended_all(const Heads& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
+                  int context_stride, float* weights, float* scratch) {
+  const size_t row_weights = (size_t)heads.count * ((cache.length + kPagePositions - 1) / kPagePositions * kPagePositions);
+  int q = 0;
+  for (; q + 2 <= count; q += 2)
+    attended<Element, 2>(heads, queries + (size_t)q * stride, stride, cache, contexts + (size_t)q * context_stride,
+                         context_stride, weights ? weights + q * row_weights : nullptr, scratch);
+  if (q < count)
+    attended<Element, 1>(heads, queries + (size_t)q * stride, stride, cache, contexts + (size_t)q * context_stride,
+                         context_stride, weights ? weights + q * row_weights : nullptr, scratch);
+}
+
+void attend(const Heads& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
+            int context_stride, float* weights, float* scratch) {
+  if (heads.half)
+    attended_all<_Float16>(heads, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+  else
+    attended_all<float>(heads, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+}
+
+}  // namespace
+}  // namespace nmt

@@ -1,0 +1,82 @@
+// The instruction set is chosen when the library is first used, by what the CPU and the operating system say.
+//
+// Not by the compiler's __builtin_cpu_supports, which always says no in a library linked by zig.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "model/error.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace nmt {
+
+namespace portable {
+extern const Kernels table;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Kernels table;
+}
+namespace avx512 {
+extern const Kernels table;
+}
+namespace avx512vnni {
+extern const Kernels table;
+}
+#endif
+
+namespace {
+
+// The tables that this CPU can run, narrowest first.
+std::vector<const Kernels*> runnable() {
+  std::vector<const Kernels*> tables = {&portable::table};
+#if defined(__x86_64__)
+  unsigned a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return tables;
+  const bool saves = c >> 27 & 1, fma = c >> 12 & 1, half = c >> 29 & 1;
+  if (!saves || !fma || !half) return tables;
+  unsigned state, high;
+  __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
+  if ((state & 0x6) != 0x6) return tables;  // the operating system keeps the registers of AVX
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b >> 5 & 1)) return tables;
+  tables.push_back(&avx2::table);
+  const bool wide = (state & 0xE6) == 0xE6, foundation = b >> 16 & 1, bytes = b >> 30 & 1, lengths = b >> 31 & 1,
+             quads = b >> 17 & 1;
+  if (!wide || !foundation || !bytes || !lengths || !quads) return tables;
+  tables.push_back(&avx512::table);
+  if (c >> 11 & 1) tables.push_back(&avx512vnni::table);
+#endif
+  return tables;
+}
+
+const Kernels& chosen() {
+  const auto tables = runnable();
+  const char* const wanted = std::getenv("NMT_ISA");
+  if (!wanted || !*wanted) return *tables.back();
+  for (const Kernels* table : tables)
+    if (!std::strcmp(table->name, wanted)) return *table;
+  throw Error(std::string("NMT_ISA=") + wanted + ": this CPU has " + available_sets());
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+  static const Kernels& table = chosen();
+  return table;
+}
+
+const char* available_sets() {
+  static const std::string names = [] {
+    std::string text;
+    for (const Kernels* table : runnable()) text += (text.empty() ? "" : " ") + std::string(table->name);
+    return text;
+  }();
+  return names.c_str();
+}
+
+}  // namespace nmt

@@ -1,0 +1,109 @@
+// What an instruction set offers: one table of functions, compiled once for each set and chosen at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nmt {
+
+enum class Type : int32_t { float32, int16, int8 };
+
+constexpr int kPanel = 16;           // channels of a panel of weights
+constexpr int kPagePositions = 16;   // positions of a page of keys and values
+constexpr int kMostUnits = 8192;     // of a model
+constexpr float kNever = -1e30f;     // the score of a column that may not be chosen; e^kNever is 0
+
+// A matrix product's weights. panels: [outputs / 16][inputs / g][16][g], where g elements have 4 bytes (kernels/dots.h).
+struct Linear {
+  Type type = Type::float32;
+  int inputs = 0;   // a multiple of 16
+  int outputs = 0;  // a multiple of 16
+  const char* panels = nullptr;     // aligned to 64 bytes
+  const float* scale = nullptr;     // of the weights of each channel; 1 in float32
+  const int32_t* offset = nullptr;  // -128 x the sum of the channel's weights, for inputs with 128 added; int8 only
+  const float* bias = nullptr;
+};
+
+// The inputs of a product: rows of the type of its weights.
+struct Inputs {
+  const char* rows = nullptr;      // [rows][inputs]
+  const float* scale = nullptr;    // of each row; unused in float32
+  bool shifted = false;            // int8: 128 was added to signed values; else they are unsigned
+};
+
+enum class Into { store, relu, add };
+
+// Where a product goes. maxima: with relu, the largest value of each row, 0 at least.
+struct Outputs {
+  float* rows = nullptr;
+  int stride = 0;  // floats from row to row
+  Into into = Into::store;
+  float* maxima = nullptr;
+};
+
+struct Norm {
+  const float* scale = nullptr;
+  const float* bias = nullptr;
+  float epsilon = 0;
+};
+
+// Where rows of activations are written in the type of the next product.
+struct Quantized {
+  char* rows = nullptr;
+  float* scale = nullptr;
+};
+
+// Keys and values of one sentence or hypothesis in one layer. A page holds 16 positions: keys [head][channel][16], then
+// values [head][16][channel], in half precision if the model's type is an integer.
+struct Cache {
+  const char* const* pages = nullptr;
+  size_t offset = 0;  // of the layer inside a page, in bytes
+  int length = 0;     // positions
+};
+
+struct Heads {
+  int count = 0;
+  int channels = 0;  // of a head, a multiple of 16
+  float scale = 0;   // of scores
+  bool half = false;  // keys and values in half precision
+};
+
+struct Kernels {
+  const char* name;
+
+  // rows x inputs times the weights, plus bias; columns: outputs to compute, from panel first.
+  void (*product)(const Linear&, const Inputs&, int rows, int first_panel, int last_panel, const Outputs&);
+
+  // Layer normalisation of rows of `units`, then the type of the next product. normalised: where the normalised rows
+  // are kept in float32, too, or null.
+  void (*normalise)(const float* rows, int count, int units, const Norm&, Type, const Quantized&, float* normalised);
+  // The type of the next product. stride: floats from row to row. maxima: of rows that relu made, or null.
+  void (*quantise)(const float* rows, int count, int units, int stride, Type, const Quantized&, const float* maxima);
+
+  // to = factor * (scale * row) + position, for a row of an embedding of this type.
+  void (*embed)(Type, const char* row, float scale, float factor, const float* position, int units, float* to);
+
+  // Write one position of keys and values, [2][head][channel], into its page.
+  void (*remember)(const Heads&, const float* keys, const float* values, int place, char* page);
+  // Attention of `queries` rows over the same keys and values. stride: floats between queries, and between contexts.
+  // weights: [queries][head][16 * pages] or null. scratch: floats for 2 x 16 x pages.
+  void (*attend)(const Heads&, const float* queries, int count, int stride, const Cache&, float* contexts,
+                 int context_stride, float* weights, float* scratch);
+
+  // The scores of some columns, in `to`, padded with kNever to a multiple of 16.
+  void (*pick)(const float* scores, const int32_t* columns, int count, float* to);
+  // The column of the highest score, the first of equals. columns, here and below: a multiple of 16.
+  int (*best)(const float* scores, int columns);
+  // log of the sum of e^score.
+  float (*log_sum)(const float* scores, int columns);
+  // The `most` best columns, best first, the first of equals before others; returns how many are above kNever.
+  int (*top)(const float* scores, int columns, int most, float* values, int32_t* places);
+};
+
+// The table for the widest set that this CPU has, or for the one that NMT_ISA names: portable, avx2, avx512 or
+// avx512vnni. Throws Error for a name that is unknown, and for a set that the CPU lacks.
+const Kernels& kernels();
+// The names of the sets that this CPU has, narrowest first, separated by spaces.
+const char* available_sets();
+
+}  // namespace nmt

@@ -1,0 +1,89 @@
+// Rows of activations: layer normalisation, the step from float32 to integers, embeddings.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/kernels.h"
+#include "kernels/vector.h"
+
+namespace nmt {
+namespace {
+
+constexpr float kTiny = 1e-9f;         // in place of the maximum of a row of zeros
+constexpr float kShortLimit = 4095.f;  // largest int16 input (kernels/dots.h)
+
+// One row of floats to integers, given its largest magnitude. int8: signed values get 128 added and use -127..127;
+// unsigned ones, behind relu, use 0..255.
+NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed, float most, char* to, float* scale) {
+  most = most < kTiny ? kTiny : most;
+  const float limit = type == Type::int16 ? kShortLimit : is_signed ? 127.f : 255.f;
+  const Floats factor = all(limit / most);
+  *scale = most / limit;
+  if (type == Type::int16) {
+    for (int i = 0; i < units; i += kLanes) store((int16_t*)to + i, rounded(load(row + i) * factor));
+  } else {
+    const Ints shift = all_int(is_signed ? 128 : 0);
+    for (int i = 0; i < units; i += kLanes) store((uint8_t*)to + i, rounded(load(row + i) * factor) + shift);
+  }
+}
+
+void quantise(const float* rows, int count, int units, int stride, Type type, const Quantized& to,
+              const float* maxima) {
+  const size_t bytes = (size_t)units * (type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1);
+  for (int r = 0; r < count; ++r, rows += stride) {
+    if (type == Type::float32) {
+      std::memcpy(to.rows + r * bytes, rows, bytes);
+      continue;
+    }
+    float most;
+    if (maxima) {
+      most = maxima[r];
+    } else {
+      Floats largest_yet = all(0.f);
+      for (int i = 0; i < units; i += kLanes) largest_yet = max(largest_yet, magnitude(load(rows + i)));
+      most = largest(largest_yet);
+    }
+    quantised(rows, units, type, maxima == nullptr, most, to.rows + r * bytes, to.scale + r);
+  }
+}
+
+void normalise(const float* rows, int count, int units, const Norm& norm, Type type, const Quantized& to,
+               float* normalised) {
+  const size_t bytes = (size_t)units * (type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1);
+  alignas(64) float scratch[kMostUnits];
+  for (int r = 0; r < count; ++r, rows += units) {
+    Floats total = all(0.f), squares = all(0.f), most = all(0.f);
+    for (int i = 0; i < units; i += kLanes) total = total + load(rows + i);
+    const Floats mean = all(sum(total) / units);
+    for (int i = 0; i < units; i += kLanes) {
+      const Floats deviation = load(rows + i) - mean;
+      squares = fma(deviation, deviation, squares);
+    }
+    const Floats inverse = all(1.0f / std::sqrt(sum(squares) / units + norm.epsilon));
+    float* out = normalised ? normalised + (size_t)r * units : type == Type::float32 && to.rows
+                     ? (float*)(to.rows + r * bytes) : scratch;
+    for (int i = 0; i < units; i += kLanes) {
+      const Floats value = fma((load(rows + i) - mean) * inverse, load(norm.scale + i), load(norm.bias + i));
+      most = max(most, magnitude(value));
+      store(out + i, value);
+    }
+    if (!to.rows) continue;
+    if (type != Type::float32)
+      quantised(out, units, type, true, largest(most), to.rows + r * bytes, to.scale + r);
+    else if (normalised)
+      std::memcpy(to.rows + r * bytes, out, bytes);
+  }
+}
+
+void embed(Type type, const char* row, float scale, float factor, const float* position, int units, float* to) {
+  const Floats by = all(scale * factor);
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats values = type == Type::float32 ? load((const float*)row + i)
+                          : type == Type::int16 ? converted(load((const int16_t*)row + i))
+                                                : converted(load((const int8_t*)row + i));
+    store(to + i, fma(values, by, load(position + i)));
+  }
+}
+
+}  // namespace
+}  // namespace nmt

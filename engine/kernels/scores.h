@@ -1,0 +1,62 @@
+// The scores of the output layer: the best column, the sum for the softmax, the best few columns.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/kernels.h"
+#include "kernels/vector.h"
+
+namespace nmt {
+namespace {
+
+// The scores of some columns beside each other, padded with kNever to a multiple of 16.
+void pick(const float* scores, const int32_t* columns, int count, float* to) {
+  int i = 0;
+  for (; i < count; ++i) to[i] = scores[columns[i]];
+  for (; i % kLanes; ++i) to[i] = kNever;
+}
+
+int best(const float* scores, int columns) {
+  Floats most = all(kNever);
+  for (int i = 0; i < columns; i += kLanes) most = max(most, load(scores + i));
+  const float wanted = largest(most);
+  for (int i = 0; i < columns; i += kLanes) {
+    const Floats block = load(scores + i);
+    if (largest(block) < wanted) continue;
+    for (int lane = 0; lane < kLanes; ++lane)
+      if (scores[i + lane] == wanted) return i + lane;
+  }
+  return 0;
+}
+
+float log_sum(const float* scores, int columns) {
+  Floats most = all(kNever), total = all(0.f);
+  for (int i = 0; i < columns; i += kLanes) most = max(most, load(scores + i));
+  const float largest_score = largest(most);
+  for (int i = 0; i < columns; i += kLanes) total = total + exponential(load(scores + i) - all(largest_score));
+  return largest_score + std::log(sum(total));
+}
+
+int top(const float* scores, int columns, int most, float* values, int32_t* places) {
+  int found = 0;
+  float threshold = kNever;  // what a column must exceed
+  for (int i = 0; i < columns; i += kLanes) {
+    if (!(largest(load(scores + i)) > threshold)) continue;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float value = scores[i + lane];
+      if (!(value > threshold)) continue;
+      int place = found < most ? found++ : most - 1;
+      for (; place > 0 && values[place - 1] < value; --place) {
+        values[place] = values[place - 1];
+        places[place] = places[place - 1];
+      }
+      values[place] = value;
+      places[place] = i + lane;
+      if (found == most) threshold = values[most - 1];
+    }
+  }
+  return found;
+}
+
+}  // namespace
+}  // namespace nmt

@@ -1,0 +1,42 @@
+// Memory that grows and stays, so that decoding allocates nothing once it has seen its largest batch.
+#pragma once
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace nmt {
+
+// An array aligned to 64 bytes. Growing loses what it held.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~Buffer() { std::free(data_); }
+
+  // At least `size` elements. Throws std::bad_alloc.
+  T* get(size_t size) {
+    if (size > size_) {
+      if (size > (size_t)-1 / sizeof(T) - 64) throw std::bad_alloc();
+      std::free(data_);
+      data_ = nullptr, size_ = 0;
+      data_ = static_cast<T*>(std::aligned_alloc(64, (size * sizeof(T) + 63) / 64 * 64));
+      if (!data_) throw std::bad_alloc();
+      size_ = size;
+    }
+    return data_;
+  }
+  T* data() { return data_; }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace nmt

@@ -1,0 +1,56 @@
+// Where the time goes, by component, in ticks of the CPU's clock: true times of the engine's own work.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#else
+#include <chrono>
+#endif
+
+namespace nmt {
+
+enum class Component {
+  embeddings,
+  encoder_products,
+  encoder_attention,
+  encoder_rows,      // layer normalisation and the step to integers
+  memory,            // keys and values of the encoder's output
+  decoder_products,
+  self_attention,
+  encoder_decoder_attention,
+  decoder_rows,
+  candidates,        // the vocabulary map, and the output layer's rows for a batch
+  output_layer,
+  search,
+  count,
+};
+constexpr int kComponents = (int)Component::count;
+extern const char* const kComponentNames[kComponents];
+
+inline uint64_t ticks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return (uint64_t)std::chrono::steady_clock::now().time_since_epoch().count();
+#endif
+}
+
+struct Clock {
+  std::array<uint64_t, kComponents> ticks{};
+};
+
+// Adds the time from here to the end of the scope to a component.
+class Timed {
+ public:
+  Timed(Clock& clock, Component component) : to_(clock.ticks[(int)component]), start_(ticks()) {}
+  ~Timed() { to_ += ticks() - start_; }
+
+ private:
+  uint64_t& to_;
+  uint64_t start_;
+};
+
+}  // namespace nmt

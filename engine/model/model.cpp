@@ -1,0 +1,184 @@
+#include "model/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "model/error.h"
+
+namespace nmt {
+namespace {
+
+const char* const kFormat = "nmt-frontier-native-1";
+
+int padded(int count) { return (count + kPanel - 1) / kPanel * kPanel; }
+
+const char* stored(Type type) { return type == Type::float32 ? "F32" : type == Type::int16 ? "I16" : "I8"; }
+
+}  // namespace
+
+Model::Model(const std::string& path) : file_(path) {
+  read_shape();
+  const Shape& s = shape;
+  source_embeddings = rows("source", s.source_pieces);
+  target_embeddings = rows("target", s.target_pieces);
+  output_rows = rows("output", s.target_pieces);
+  const size_t entries = (size_t)output_rows.entries;
+  output_bias_ = (const float*)file_.data("output.bias", "F32", {entries});
+  if (s.type == Type::int8) output_offset_ = (const int32_t*)file_.data("output.offset", "I32", {entries});
+  const int encoder_width = s.encoder_heads * s.encoder_head_units;
+  const int decoder_width = s.decoder_heads * s.decoder_head_units;
+  for (int l = 0; l < s.encoder_layers; ++l) {
+    const std::string name = "encoder." + std::to_string(l) + ".";
+    encoder.push_back({attention(name + "self", encoder_width, false), feed_forward(name + "feed_forward")});
+  }
+  for (int l = 0; l < s.decoder_layers; ++l) {
+    const std::string name = "decoder." + std::to_string(l) + ".";
+    decoder.push_back({attention(name + "self", decoder_width, false), attention(name + "source", decoder_width, true),
+                       feed_forward(name + "feed_forward")});
+  }
+  if (s.pre_norm) {
+    encoder_norm = norm("encoder.norm");
+    decoder_norm = norm("decoder.norm");
+  }
+  fill_positions();
+}
+
+void Model::read_shape() {
+  Shape& s = shape;
+  if (file_.metadata("format") != kFormat) file_.fail("its format is not " + std::string(kFormat));
+  if (file_.metadata("architecture") != "transformer")
+    file_.fail("its architecture '" + file_.metadata("architecture") + "' is unknown to this version of the engine");
+  const std::string& type = file_.metadata("type");
+  if (type != "float32" && type != "int16" && type != "int8") file_.fail("its type '" + type + "' is unknown");
+  s.type = type == "float32" ? Type::float32 : type == "int16" ? Type::int16 : Type::int8;
+  const auto count = [&](const char* key, int64_t least, int64_t most) { return (int)file_.integer(key, least, most); };
+  s.units = count("units", 16, kMostUnits);
+  s.feed_forward_units = count("feed_forward_units", 16, 4 * kMostUnits);
+  if (s.units % kPanel || s.feed_forward_units % kPanel) file_.fail("its units are no multiple of 16");
+  s.encoder_layers = count("encoder_layers", 1, 1000);
+  s.decoder_layers = count("decoder_layers", 1, 1000);
+  s.encoder_heads = count("encoder_heads", 1, kMostUnits);
+  s.decoder_heads = count("decoder_heads", 1, kMostUnits);
+  s.encoder_head_units = count("encoder_head_units", 1, kMostUnits);
+  s.decoder_head_units = count("decoder_head_units", 1, kMostUnits);
+  s.encoder_scale = 1.0f / std::sqrt((float)s.encoder_head_units);
+  s.decoder_scale = 1.0f / std::sqrt((float)s.decoder_head_units);
+  s.encoder_head_units = padded(s.encoder_head_units);
+  s.decoder_head_units = padded(s.decoder_head_units);
+  s.source_pieces = count("source_pieces", 1, 1 << 24);
+  s.target_pieces = count("target_pieces", 1, 1 << 24);
+  s.start = count("start", 0, s.target_pieces - 1);
+  s.end = count("end", 0, s.target_pieces - 1);
+  s.pre_norm = file_.flag("pre_norm");
+  s.start_from_zero = file_.flag("start_from_zero");
+  s.source_factor = (float)file_.real("source_factor");
+  s.target_factor = (float)file_.real("target_factor");
+  s.epsilon = (float)file_.real("epsilon");
+  if (!(s.epsilon >= 0)) file_.fail("its epsilon is negative");
+}
+
+Linear Model::linear(const std::string& name, int outputs, int inputs) const {
+  const Type type = shape.type;
+  const size_t group = type == Type::float32 ? 1 : type == Type::int16 ? 2 : 4;
+  const size_t n = (size_t)outputs, k = (size_t)inputs;
+  Linear result;
+  result.type = type;
+  result.inputs = inputs;
+  result.outputs = outputs;
+  result.panels = file_.data(name + ".weight", stored(type), {n / kPanel, k / group, kPanel, group});
+  result.bias = (const float*)file_.data(name + ".bias", "F32", {n});
+  if (type != Type::float32) result.scale = (const float*)file_.data(name + ".scale", "F32", {n});
+  if (type == Type::int8) result.offset = (const int32_t*)file_.data(name + ".offset", "I32", {n});
+  return result;
+}
+
+Norm Model::norm(const std::string& name) const {
+  const std::vector<size_t> units = {(size_t)shape.units};
+  return {(const float*)file_.data(name + ".scale", "F32", units),
+          (const float*)file_.data(name + ".bias", "F32", units), shape.epsilon};
+}
+
+Attention Model::attention(const std::string& name, int width, bool of_source) const {
+  Attention result;
+  result.queries = linear(name + ".queries", of_source ? width : 3 * width, shape.units);
+  if (of_source) result.memory = linear(name + ".memory", 2 * width, shape.units);
+  result.output = linear(name + ".output", shape.units, width);
+  result.norm = norm(name + ".norm");
+  return result;
+}
+
+FeedForward Model::feed_forward(const std::string& name) const {
+  return {linear(name + ".inner", shape.feed_forward_units, shape.units),
+          linear(name + ".outer", shape.units, shape.feed_forward_units), norm(name + ".norm")};
+}
+
+Rows Model::rows(const std::string& name, int pieces) const {
+  const std::string& at = file_.metadata("rows." + name);  // tied matrices are stored once
+  Rows result;
+  result.entries = padded(pieces);
+  const size_t entries = (size_t)result.entries;
+  result.rows = file_.data(at + ".rows", stored(shape.type), {entries, (size_t)shape.units});
+  if (shape.type != Type::float32) result.scale = (const float*)file_.data(at + ".scale", "F32", {entries});
+  return result;
+}
+
+// Sines, then cosines, of the positions from 1; wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps.
+void Model::fill_positions() {
+  const int half = shape.units / 2;
+  positions.resize((size_t)kPositions * shape.units);
+  const float step = std::log(10000.f) / (half - 1);
+  const int first = (int)file_.integer("first_position", 0, 1);
+  for (int p = 0; p < kPositions; ++p)
+    for (int i = 0; i < half; ++i) {
+      const float angle = (float)(p + first) * std::exp(-step * (float)i);
+      positions[(size_t)p * shape.units + i] = std::sin(angle);
+      positions[(size_t)p * shape.units + half + i] = std::cos(angle);
+    }
+}
+
+const Linear& Model::whole_output() const {
+  std::call_once(packed_, [this] {
+    std::vector<int32_t> pieces((size_t)shape.target_pieces);
+    std::iota(pieces.begin(), pieces.end(), 0);
+    gather_output(pieces.data(), shape.target_pieces, whole_panels_, whole_numbers_, whole_);
+  });
+  return whole_;
+}
+
+void Model::gather_output(const int32_t* pieces, int count, Buffer<char>& panels, Buffer<float>& numbers,
+                          Linear& gathered) const {
+  const size_t row = output_rows.row_bytes(shape.type, shape.units), groups = row / 4;
+  const int columns = padded(count);
+  auto* const to = (int32_t*)panels.get((size_t)columns * row + 4096);
+  float* const bias = numbers.get((size_t)3 * columns);
+  float* const scale = bias + columns;
+  auto* const offset = (int32_t*)(scale + columns);
+  for (int c = 0; c < columns; c += kPanel) {
+    const int32_t* from[kPanel];
+    for (int i = 0; i < kPanel; ++i) {
+      const int piece = pieces[std::min(c + i, count - 1)];
+      from[i] = (const int32_t*)(output_rows.rows + (size_t)piece * row);
+      bias[c + i] = c + i < count ? output_bias_[piece] : kNever;
+      if (shape.type != Type::float32) scale[c + i] = c + i < count ? output_rows.scale[piece] : 0;
+      if (shape.type == Type::int8) offset[c + i] = output_offset_[piece];
+    }
+    int32_t* panel = to + (size_t)c * groups;
+    for (size_t g = 0; g < groups; g += 4, panel += 4 * kPanel)  // four groups of a row are one load
+      for (int i = 0; i < kPanel; ++i)
+        for (int e = 0; e < 4; ++e) panel[e * kPanel + i] = from[i][g + e];
+    if (c + kPanel > count && shape.type == Type::float32)  // padding may not score: 0 x row + kNever
+      for (int i = count - c; i < kPanel; ++i)
+        for (size_t g = 0; g < groups; ++g) to[(size_t)c * groups + g * kPanel + i] = 0;
+  }
+  gathered.type = shape.type;
+  gathered.inputs = shape.units;
+  gathered.outputs = columns;
+  gathered.panels = (const char*)to;
+  gathered.scale = scale;
+  gathered.offset = offset;
+  gathered.bias = bias;
+}
+
+}  // namespace nmt

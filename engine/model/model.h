@@ -1,0 +1,99 @@
+// A loaded model: weights in place, read by any number of workers at once.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "model/buffer.h"
+#include "model/safetensors.h"
+
+namespace nmt {
+
+// A matrix whose rows are looked up or gathered: [entries][units], of the model's type.
+struct Rows {
+  int entries = 0;  // a multiple of 16, padded with zeros
+  const char* rows = nullptr;
+  const float* scale = nullptr;  // of each row
+
+  size_t row_bytes(Type type, int units) const {
+    return (size_t)units * (type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1);
+  }
+};
+
+struct Attention {
+  Linear queries;             // in self-attention of queries, keys and values together
+  Linear memory;              // keys and values of the encoder's output; of encoder-decoder attention
+  Linear output;
+  Norm norm;
+};
+
+struct FeedForward {
+  Linear inner, outer;
+  Norm norm;
+};
+
+struct EncoderLayer {
+  Attention self;
+  FeedForward feed_forward;
+};
+
+struct DecoderLayer {
+  Attention self, source;
+  FeedForward feed_forward;
+};
+
+// The shape of a model, from the metadata of its file.
+struct Shape {
+  Type type = Type::float32;
+  int units = 0, feed_forward_units = 0, encoder_layers = 0, decoder_layers = 0;
+  int encoder_heads = 0, decoder_heads = 0;
+  int encoder_head_units = 0, decoder_head_units = 0;  // padded with zeros to multiples of 16
+  float encoder_scale = 0, decoder_scale = 0;          // of scores
+  int source_pieces = 0, target_pieces = 0;
+  int start = 0, end = 0;  // pieces
+  bool pre_norm = true, start_from_zero = false;
+  float source_factor = 1, target_factor = 1;  // of embeddings
+  float epsilon = 0;
+};
+
+class Model {
+ public:
+  explicit Model(const std::string& path);
+
+  // The output layer for all target pieces, packed when it is first needed.
+  const Linear& whole_output() const;
+  // The output layer for some target pieces, in `panels` and the others.
+  void gather_output(const int32_t* pieces, int count, Buffer<char>& panels, Buffer<float>& numbers,
+                     Linear& gathered) const;
+
+  Shape shape;
+  Rows source_embeddings, target_embeddings, output_rows;
+  std::vector<EncoderLayer> encoder;
+  std::vector<DecoderLayer> decoder;
+  Norm encoder_norm, decoder_norm;  // behind the last layers, with pre_norm
+  std::vector<float> positions;     // [kPositions][units]
+
+  static constexpr int kPositions = 4096;
+
+ private:
+  void read_shape();
+  Linear linear(const std::string& name, int outputs, int inputs) const;
+  Norm norm(const std::string& name) const;
+  Attention attention(const std::string& name, int heads_units, bool of_source) const;
+  FeedForward feed_forward(const std::string& name) const;
+  Rows rows(const std::string& name, int pieces) const;
+  void fill_positions();
+
+  SafeTensors file_;
+  const float* output_bias_ = nullptr;
+  const int32_t* output_offset_ = nullptr;
+  mutable std::once_flag packed_;
+  mutable Buffer<char> whole_panels_;
+  mutable Buffer<float> whole_numbers_;
+  mutable Linear whole_;
+};
+
+}  // namespace nmt

@@ -1,0 +1,89 @@
+// Pages of keys and values: 16 positions of one hypothesis (or sentence) in all layers, shared until one of its owners
+// writes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/buffer.h"
+
+namespace nmt {
+
+class Pages {
+ public:
+  explicit Pages(size_t page_bytes) : page_bytes_(page_bytes) {}
+
+  char* take() {
+    if (free_.empty()) grow();
+    const int page = free_.back();
+    free_.pop_back();
+    owners_[page] = 1;
+    return at(page);
+  }
+  void share(char* page) { ++owners_[number(page)]; }
+  void release(char* page) {
+    const int index = number(page);
+    if (--owners_[index] == 0) free_.push_back(index);
+  }
+  bool shared(const char* page) const { return owners_[number(page)] > 1; }
+  // Every page is free again.
+  void forget() {
+    free_.clear();
+    for (int page = (int)owners_.size() - 1; page >= 0; --page) free_.push_back(page), owners_[page] = 0;
+  }
+  size_t page_bytes() const { return page_bytes_; }
+
+ private:
+  static constexpr int kSlab = 32;  // pages allocated at once
+
+  void grow() {
+    slabs_.emplace_back();
+    slabs_.back().get(kSlab * (page_bytes_ + kHeader));
+    const int first = (int)owners_.size();
+    for (int page = first + kSlab - 1; page >= first; --page) free_.push_back(page);
+    owners_.resize(first + kSlab);
+    for (int page = first; page < first + kSlab; ++page) *reinterpret_cast<int*>(at(page) - kHeader) = page;
+  }
+  char* at(int page) {
+    return slabs_[page / kSlab].data() + (size_t)(page % kSlab) * (page_bytes_ + kHeader) + kHeader;
+  }
+  static int number(const char* page) { return *reinterpret_cast<const int*>(page - kHeader); }
+
+  static constexpr size_t kHeader = 64;  // in front of a page: its number
+  size_t page_bytes_;
+  std::vector<Buffer<char>> slabs_;
+  std::vector<int> owners_, free_;
+};
+
+// The pages of one hypothesis or sentence, in order. `own` makes the last one its own before it is written.
+class PageTable {
+ public:
+  void clear(Pages& pages) {
+    for (char* page : table_) pages.release(page);
+    table_.clear();
+  }
+  void copy(Pages& pages, const PageTable& other) {
+    for (char* page : other.table_) pages.share(page);
+    clear(pages);
+    table_ = other.table_;
+  }
+  // The page that holds a position, at most one behind the last.
+  char* own(Pages& pages, int position) {
+    const size_t index = (size_t)position / 16;
+    if (index == table_.size()) {
+      table_.push_back(pages.take());
+    } else if (pages.shared(table_[index])) {
+      char* const copied = pages.take();
+      __builtin_memcpy(copied, table_[index], pages.page_bytes());
+      pages.release(table_[index]);
+      table_[index] = copied;
+    }
+    return table_[index];
+  }
+  const char* const* data() const { return table_.data(); }
+
+ private:
+  std::vector<char*> table_;
+};
+
+}  // namespace nmt

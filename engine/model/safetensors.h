@@ -1,0 +1,49 @@
+// A safetensors file, memory-mapped: https://github.com/huggingface/safetensors#format
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace nmt {
+
+// Where a tensor lies in the file, checked to be inside.
+struct Tensor {
+  std::string type;  // F32, I32, I16, I8, ...
+  std::vector<size_t> shape;
+  const char* data = nullptr;
+  size_t bytes = 0;
+};
+
+// An open file. Workers and processes share its memory. Every fault of the file is an Error that names it.
+class SafeTensors {
+ public:
+  explicit SafeTensors(const std::string& path);
+  ~SafeTensors();
+  SafeTensors(const SafeTensors&) = delete;
+  SafeTensors& operator=(const SafeTensors&) = delete;
+
+  bool has(const std::string& name) const { return tensors_.count(name); }
+  // A tensor of this type and shape, aligned to so many bytes. Throws Error if it is missing or differs.
+  const char* data(const std::string& name, const char* type, const std::vector<size_t>& shape,
+                   size_t alignment = 64) const;
+  const Tensor& tensor(const std::string& name) const;
+  const std::string& metadata(const std::string& key) const;
+  // Metadata as an integer between two limits. Throws Error if it is none.
+  int64_t integer(const std::string& key, int64_t least, int64_t most) const;
+  double real(const std::string& key) const;
+  bool flag(const std::string& key) const { return integer(key, 0, 1); }
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  void parse();
+
+  std::string path_;
+  const char* map_ = nullptr;
+  size_t size_ = 0;
+  std::unordered_map<std::string, Tensor> tensors_;
+  std::unordered_map<std::string, std::string> metadata_;
+};
+
+}  // namespace nmt

@@ -1,0 +1,221 @@
+"""The native engine from Python: a loaded model, and workers that decode with it.
+
+The library is called through its C interface (engine/bindings/c_api.h). A call takes a whole batch and releases
+Python's lock, so that workers are threads that share the weights.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+__version__ = "0.8.0"
+ERROR_BYTES = 1000
+
+Pieces = Sequence[int]
+
+
+class EngineError(RuntimeError):
+    """What the engine cannot do, in one line."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a batch is decoded; the defaults are greedy search among all pieces.
+
+    A hypothesis is scored by its log probability / length^length_penalty, or / ((5 + length) / 6)^length_penalty with
+    ``wu`` (Wu et al. 2016), where the length counts the end piece. shortest, longest: pieces without the end, behind a
+    prefix. blocked_ngram: no n-gram of this size is said twice; 0 allows all. candidates: target pieces that the output
+    layer computes: ``all``, ``sentence`` (those that the vocabulary map allows for a sentence) or ``batch`` (for any
+    sentence of the batch). attention_layer: of the decoder, whose attention is returned; attention_head: -1 averages.
+    keep_finished: decode finished sentences until the batch ends, to measure what removing them is worth.
+    """
+
+    beam_size: int = 1
+    n_best: int = 1
+    length_penalty: float = 1.0
+    wu: bool = False
+    shortest: int = 0
+    longest: int = 150
+    blocked_ngram: int = 0
+    candidates: str = "all"
+    scores: bool = False
+    attention_layer: int = -1
+    attention_head: int = -1
+    keep_finished: bool = False
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """pieces: without the end. attention: float32 [pieces, and the end if it was said; source pieces], if asked for."""
+
+    pieces: list[int]
+    score: float
+    attention: np.ndarray | None = field(default=None, compare=False)
+
+
+CANDIDATES = ("all", "sentence", "batch")
+_INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
+_BYTES = ctypes.POINTER(ctypes.c_char)
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [
+        ("beam_size", ctypes.c_int32), ("n_best", ctypes.c_int32), ("length_penalty", ctypes.c_float),
+        ("wu", ctypes.c_int32), ("shortest", ctypes.c_int32), ("longest", ctypes.c_int32),
+        ("blocked_ngram", ctypes.c_int32), ("candidates", ctypes.c_int32), ("scores", ctypes.c_int32),
+        ("attention_layer", ctypes.c_int32), ("attention_head", ctypes.c_int32), ("keep_finished", ctypes.c_int32),
+    ]  # fmt: skip
+
+
+class _Batch(ctypes.Structure):
+    _fields_ = [
+        ("sentences", ctypes.c_int32), ("source_lengths", _INTS), ("sources", _INTS), ("prefix_lengths", _INTS),
+        ("prefixes", _INTS),
+    ]  # fmt: skip
+
+
+class _Results(ctypes.Structure):
+    _fields_ = [
+        ("counts", _INTS), ("lengths", _INTS), ("pieces", _INTS), ("scores", _FLOATS), ("attention_lengths", _INTS),
+        ("attention", _FLOATS), ("total_hypotheses", ctypes.c_int64), ("total_pieces", ctypes.c_int64),
+        ("total_attention", ctypes.c_int64),
+    ]  # fmt: skip
+
+
+def _load() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(Path(__file__).with_name("nmt_frontier_engine.so")))
+    library.nmt_isa.restype = library.nmt_available_sets.restype = ctypes.c_char_p
+    library.nmt_component_name.restype = ctypes.c_char_p
+    for name in ("nmt_close", "nmt_close_worker", "nmt_stop", "nmt_ticks"):
+        getattr(library, name).restype = None
+    return library
+
+
+_library = _load()
+
+
+def _call(function: str, *arguments: object) -> None:
+    """Call a function of the library. Raises EngineError with its message."""
+    message = ctypes.create_string_buffer(ERROR_BYTES)
+    if getattr(_library, function)(*arguments, message, ctypes.c_size_t(ERROR_BYTES)):
+        raise EngineError(message.value.decode(errors="replace"))
+
+
+def isa() -> str | None:
+    """The instruction set in use: the widest of this CPU, or that of NMT_ISA; None if NMT_ISA names none it has."""
+    name = _library.nmt_isa()
+    return name and name.decode()
+
+
+def available_sets() -> list[str]:
+    """The instruction sets that this CPU has, narrowest first."""
+    return _library.nmt_available_sets().decode().split()
+
+
+def components() -> list[str]:
+    """The names of the components whose time a worker measures."""
+    return [_library.nmt_component_name(number).decode() for number in range(_library.nmt_components())]
+
+
+class Model:
+    """Weights and map, memory-mapped, for any number of workers. Raises EngineError for a damaged file."""
+
+    def __init__(self, weights: str | Path, vocabulary_map: str | Path | None = None):
+        self._handle = ctypes.c_void_p()
+        path = None if vocabulary_map is None else str(vocabulary_map).encode()
+        _call("nmt_open", str(weights).encode(), path, ctypes.byref(self._handle))
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            _library.nmt_close(self._handle)
+
+
+class Worker:
+    """What one thread needs to decode: at most one call at a time. threads: that share the sentences of a batch."""
+
+    def __init__(self, model: Model, threads: int = 1):
+        self._model, self._handle = model, ctypes.c_void_p()
+        _call("nmt_open_worker", model._handle, threads, ctypes.byref(self._handle))
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            _library.nmt_close_worker(self._handle)
+
+    def translate(
+        self, sources: Sequence[Pieces], options: Options, prefixes: Sequence[Pieces] | None = None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence, best first. prefixes: how each translation must start.
+
+        Raises EngineError for options or pieces that make no sense, and when ``stop`` was called.
+        """
+        values = {name: getattr(options, name) for name, _ in _Options._fields_}
+        values["candidates"] = CANDIDATES.index(options.candidates)
+        results = _Results()
+        batch, kept = _batch(sources, prefixes)
+        _call("nmt_translate", self._handle, ctypes.byref(batch), ctypes.byref(_Options(**values)),
+              ctypes.byref(results))  # fmt: skip
+        del kept
+        return _hypotheses(results, sources, options.attention_layer >= 0)
+
+    def score(self, sources: Sequence[Pieces], targets: Sequence[Pieces], candidates: str = "all") -> list[np.ndarray]:
+        """The log probabilities of the pieces of each target and of its end, float32 [pieces + 1]."""
+        results = _Results()
+        batch, kept = _batch(sources, targets)
+        _call("nmt_score", self._handle, ctypes.byref(batch), CANDIDATES.index(candidates), ctypes.byref(results))
+        del kept
+        scores = _array(results.scores, results.total_pieces)
+        return np.split(scores, np.cumsum([len(target) + 1 for target in targets])[:-1]) if targets else []
+
+    def stop(self) -> None:
+        """End the call that runs in another thread, or the next one, with an EngineError."""
+        _library.nmt_stop(self._handle)
+
+    def ticks(self) -> dict[str, int]:
+        """Ticks of the CPU's clock spent in each component since the worker was made, in all of its threads."""
+        names = components()
+        counts = (ctypes.c_uint64 * len(names))()
+        _library.nmt_ticks(self._handle, counts)
+        return dict(zip(names, counts, strict=True))
+
+
+def _batch(sources: Sequence[Pieces], prefixes: Sequence[Pieces] | None) -> tuple[_Batch, list[np.ndarray]]:
+    """A batch for the library, and the arrays it points to."""
+    if prefixes is not None and len(prefixes) != len(sources):
+        raise EngineError("there must be one prefix for each sentence")
+    arrays = [*_flat(sources), *(_flat(prefixes) if prefixes is not None else [])]
+    pointers = [array.ctypes.data_as(_INTS) for array in arrays]
+    return _Batch(len(sources), *pointers, *[None] * (4 - len(pointers))), arrays
+
+
+def _flat(sentences: Sequence[Pieces]) -> list[np.ndarray]:
+    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+    return [lengths, np.array([piece for sentence in sentences for piece in sentence], np.int32)]
+
+
+def _array(pointer: object, size: int) -> np.ndarray:
+    return np.ctypeslib.as_array(pointer, (size,)).copy() if size else np.zeros(0, np.float32)
+
+
+def _hypotheses(results: _Results, sources: Sequence[Pieces], attention: bool) -> list[list[Hypothesis]]:
+    pieces = _array(results.pieces, results.total_pieces).tolist()
+    weights = _array(results.attention, results.total_attention)
+    found: list[list[Hypothesis]] = []
+    number = piece = weight = 0
+    for sentence, source in enumerate(sources):
+        found.append([])
+        for _ in range(results.counts[sentence]):
+            length, matrix = results.lengths[number], None
+            if attention:
+                size = results.attention_lengths[number]
+                matrix = weights[weight : weight + size].reshape(-1, len(source))
+                weight += size
+            found[-1].append(
+                Hypothesis([int(p) for p in pieces[piece : piece + length]], results.scores[number], matrix)
+            )
+            number, piece = number + 1, piece + length
+    return found

@@ -1,0 +1,45 @@
+"""Single kernels of the engine, for tests and to measure what the instructions of a CPU can reach."""
+
+import numpy as np
+
+from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, _call
+
+TYPES = {"float32": 0, "int16": 1, "int8": 2}
+ALIGNMENT = 64
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy that starts at a multiple of 64 bytes, as kernels want weights."""
+    buffer = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    start = -buffer.ctypes.data % ALIGNMENT
+    copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def quantise(rows: np.ndarray, kind: str, signed: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of activations as a product of this type takes them, and the scale of each; int8 signed has 128 added."""
+    count, units = rows.shape
+    to = np.zeros((count, units), {"float32": np.float32, "int16": np.int16, "int8": np.uint8}[kind])
+    scale = np.ones(count, np.float32)
+    rows = np.ascontiguousarray(rows, np.float32)
+    _call("nmt_quantise", TYPES[kind], count, units, rows.ctypes.data_as(_FLOATS), to.ctypes.data_as(_BYTES),
+          scale.ctypes.data_as(_FLOATS), int(signed))  # fmt: skip
+    return to, scale
+
+
+def product(
+    weights: dict[str, np.ndarray], kind: str, rows: np.ndarray, scale: np.ndarray, shifted: bool, repeat: int = 1
+) -> np.ndarray:
+    """rows times weights, float32 [rows, outputs]. weights: tensors ``weight``, ``bias``, ``scale`` and ``offset``."""
+    panels, bias = aligned(weights["weight"]), weights["bias"]
+    outputs, inputs = len(bias), rows.shape[1]
+    channel_scale = weights.get("scale", bias)
+    offset = weights.get("offset", np.zeros(outputs, np.int32))
+    to = np.zeros((len(rows), outputs), np.float32)
+    rows = np.ascontiguousarray(rows)
+    _call("nmt_product", TYPES[kind], inputs, outputs, panels.ctypes.data_as(_BYTES),
+          channel_scale.ctypes.data_as(_FLOATS), offset.ctypes.data_as(_INTS), bias.ctypes.data_as(_FLOATS),
+          len(rows), rows.ctypes.data_as(_BYTES), scale.ctypes.data_as(_FLOATS), int(shifted),
+          to.ctypes.data_as(_FLOATS), repeat)  # fmt: skip
+    return to

@@ -1,0 +1,138 @@
+// Beam search, as CTranslate2 does it, so that equal weights give equal translations.
+//
+// A step takes the 2 x beam best continuations of a sentence's hypotheses. Of the best `beam`, those that end are
+// finished, and the next ones that do not end take their places. A sentence is finished with `beam` finished hypotheses.
+#include <algorithm>
+#include <cmath>
+
+#include "model/error.h"
+#include "search/search.h"
+
+namespace nmt {
+namespace {
+
+struct Alive {
+  State state;
+  std::vector<int32_t> said;
+  std::vector<float> attention;
+  float score = 0;
+};
+
+struct Continuation {
+  float score;
+  int beam, column;
+};
+
+struct Sentence {
+  std::vector<Alive> beams;
+  std::vector<Hypothesis> finished;
+  bool done = false;
+};
+
+}  // namespace
+
+Results Search::beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
+  const Kernels& kernel = kernels();
+  Pages& pages = decoder_.pages();
+  const int count = (int)batch.sources.size(), most = 2 * options.beam_size;
+  std::vector<Sentence> sentences((size_t)count);
+  for (int s = 0; s < count; ++s) {
+    sentences[s].beams.resize(1);
+    sentences[s].beams[0].state.sentence = s;
+  }
+  std::vector<Step> steps;
+  std::vector<Continuation> best;
+  std::vector<float> values((size_t)most);
+  std::vector<int32_t> places((size_t)most);
+  std::vector<Alive> next;
+  for (int position = 0;; ++position) {
+    steps.clear();
+    for (Sentence& sentence : sentences)
+      if (!sentence.done)
+        for (Alive& beam : sentence.beams)
+          steps.push_back({&beam.state, beam.said.empty() ? model_.shape.start : beam.said.back(), position});
+    if (steps.empty()) break;
+    if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
+    output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.clock);
+    Timed timed(decoder_.clock, Component::search);
+    int row = 0;
+    for (int s = 0; s < count; ++s) {
+      Sentence& sentence = sentences[s];
+      if (sentence.done) continue;
+      const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[s].size();
+      const int columns = output_.columns(s), end = output_.column(s, model_.shape.end);
+      const bool last = position + 1 == prefix + options.longest;
+      best.clear();
+      const int first_row = row;
+      for (int beam = 0; beam < (int)sentence.beams.size(); ++beam, ++row) {
+        Alive& alive = sentence.beams[beam];
+        float* const scores = output_.scores(row, s);
+        if (position < prefix) {  // the only continuation, with its own probability
+          const int column = output_.column(s, batch.prefixes[s][position]);
+          best.push_back({alive.score + scores[column] - kernel.log_sum(scores, columns), beam, column});
+          continue;
+        }
+        if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
+        block_ngrams(alive.said, options.blocked_ngram, output_, s, scores);
+        const float total = alive.score - kernel.log_sum(scores, columns);
+        const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
+        for (int i = 0; i < found; ++i) best.push_back({total + values[i], beam, places[i]});
+      }
+      std::stable_sort(best.begin(), best.end(),
+                       [](const Continuation& a, const Continuation& b) { return a.score > b.score; });
+      if ((int)best.size() > most) best.resize((size_t)most);
+
+      next.clear();
+      const auto goes_on = [&](const Continuation& c) {
+        const Alive& from = sentence.beams[c.beam];
+        next.emplace_back();
+        Alive& alive = next.back();
+        alive.state.sentence = s;
+        alive.state.pages.copy(pages, from.state.pages);
+        alive.said.reserve(from.said.size() + 16);
+        alive.said = from.said;
+        alive.said.push_back(output_.piece(s, c.column));
+        alive.score = c.score;
+        if (options.attention_layer >= 0) {
+          const float* const weights = decoder_.attention(first_row + c.beam);
+          alive.attention = from.attention;
+          alive.attention.insert(alive.attention.end(), weights, weights + decoder_.source_length(s));
+        }
+      };
+      size_t reserve = (size_t)options.beam_size;  // the next continuation that may take a place
+      for (size_t k = 0; k < best.size() && k < (size_t)options.beam_size; ++k) {
+        const bool ends = best[k].column == end && position >= prefix;
+        if (!ends && !last) {
+          goes_on(best[k]);
+          continue;
+        }
+        const Alive& from = sentence.beams[best[k].beam];
+        Hypothesis done{from.said, best[k].score / normalisation(options, position + 1), from.attention};
+        if (!ends) done.pieces.push_back(output_.piece(s, best[k].column));
+        if (options.attention_layer >= 0) {
+          const float* const weights = decoder_.attention(first_row + best[k].beam);
+          done.attention.insert(done.attention.end(), weights, weights + decoder_.source_length(s));
+        }
+        sentence.finished.push_back(std::move(done));
+        while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
+        if (!last && reserve < best.size()) goes_on(best[reserve++]);
+      }
+      for (Alive& alive : sentence.beams) alive.state.pages.clear(pages);
+      std::swap(sentence.beams, next);
+      sentence.done = last || sentence.beams.empty() || (int)sentence.finished.size() >= options.beam_size;
+      if (sentence.done)
+        for (Alive& alive : sentence.beams) alive.state.pages.clear(pages);
+    }
+  }
+  Results results((size_t)count);
+  for (int s = 0; s < count; ++s) {
+    auto& finished = sentences[s].finished;
+    std::stable_sort(finished.begin(), finished.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    if ((int)finished.size() > options.n_best) finished.resize((size_t)options.n_best);
+    results[s] = std::move(finished);
+  }
+  return results;
+}
+
+}  // namespace nmt

@@ -1,0 +1,66 @@
+// Greedy search: the best piece at each step. The softmax is computed only for scores.
+#include "model/error.h"
+#include "search/search.h"
+
+namespace nmt {
+
+Results Search::greedy(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
+  const Kernels& kernel = kernels();
+  const int count = (int)batch.sources.size();
+  Results results((size_t)count, std::vector<Hypothesis>(1));
+  std::vector<State> states((size_t)count);
+  std::vector<Step> steps((size_t)count);
+  std::vector<bool> finished((size_t)count);
+  for (int s = 0; s < count; ++s) {
+    states[s].sentence = s;
+    steps[s] = {&states[s], model_.shape.start, 0};
+    results[s][0].pieces.reserve((size_t)options.longest);
+  }
+  int alive = count, unfinished = count;
+  while (unfinished) {
+    if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
+    output_.compute(decoder_.step(steps.data(), alive), alive, decoder_.clock);
+    Timed timed(decoder_.clock, Component::search);
+    int kept = 0;
+    for (int row = 0; row < alive; ++row) {
+      const int sentence = steps[row].state->sentence, position = steps[row].position;
+      Hypothesis& said = results[sentence][0];
+      float* const scores = output_.scores(row, sentence);
+      const int columns = output_.columns(sentence);
+      const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
+      const bool last = position + 1 == prefix + options.longest;
+      if (position < prefix + options.shortest) {
+        const int end = output_.column(sentence, model_.shape.end);
+        if (end >= 0) scores[end] = kNever;
+      }
+      block_ngrams(said.pieces, options.blocked_ngram, output_, sentence, scores);
+      const int column = position < prefix ? output_.column(sentence, batch.prefixes[sentence][position])
+                                           : kernel.best(scores, columns);
+      const int piece = output_.piece(sentence, column);
+      const bool ends = piece == model_.shape.end && position >= prefix;
+      if (!finished[sentence]) {
+        if (options.scores) said.score += scores[column] - kernel.log_sum(scores, columns);
+        if (options.attention_layer >= 0) {
+          const float* const weights = decoder_.attention(row);
+          said.attention.insert(said.attention.end(), weights, weights + decoder_.source_length(sentence));
+        }
+        if (!ends) said.pieces.push_back(piece);
+        if (ends || last) {
+          said.score /= normalisation(options, position + 1);
+          finished[sentence] = true;
+          --unfinished;
+        }
+      }
+      if (finished[sentence] && (!options.keep_finished || last)) {
+        states[sentence].pages.clear(decoder_.pages());
+        continue;
+      }
+      steps[kept++] = {&states[sentence], piece, position + 1};
+    }
+    alive = kept;
+  }
+  for (State& state : states) state.pages.clear(decoder_.pages());
+  return results;
+}
+
+}  // namespace nmt

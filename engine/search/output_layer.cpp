@@ -1,0 +1,86 @@
+#include "search/output_layer.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+
+namespace nmt {
+
+void OutputLayer::prepare(const Batch& batch, Candidates which, const VocabularyMap* map, Clock& clock) {
+  Timed timed(clock, Component::candidates);
+  every_piece_ = which == Candidates::all;
+  if (every_piece_) {
+    own_columns_ = false;
+    weights_ = &model_.whole_output();
+    return;
+  }
+  if (!map) throw Error("the model has no vocabulary map");
+  choose(batch, which, map);
+  model_.gather_output(pieces_.data(), (int)pieces_.size(), panels_, numbers_, gathered_);
+  weights_ = &gathered_;
+}
+
+// The pieces of each sentence and of the batch, each once and in order.
+void OutputLayer::choose(const Batch& batch, Candidates which, const VocabularyMap* map) {
+  const size_t sentences = batch.sources.size();
+  allowed_.resize(sentences);
+  places_.resize(sentences);
+  place_of_.resize((size_t)model_.shape.target_pieces);
+  marked_.assign((size_t)model_.shape.target_pieces / 64 + 1, 0);
+  for (size_t s = 0; s < sentences; ++s) {
+    auto& pieces = allowed_[s];
+    pieces.clear();
+    map->allow(batch.sources[s], pieces);
+    pieces.push_back(model_.shape.end);
+    if (!batch.prefixes.empty()) pieces.insert(pieces.end(), batch.prefixes[s].begin(), batch.prefixes[s].end());
+    std::sort(pieces.begin(), pieces.end());
+    pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+    for (const int32_t piece : pieces) marked_[(size_t)piece / 64] |= 1ull << piece % 64;
+  }
+  pieces_.clear();
+  for (size_t word = 0; word < marked_.size(); ++word)
+    for (uint64_t left = marked_[word]; left; left &= left - 1) {
+      const int32_t piece = (int32_t)(word * 64 + (size_t)__builtin_ctzll(left));
+      place_of_[(size_t)piece] = (int32_t)pieces_.size();
+      pieces_.push_back(piece);
+    }
+  own_columns_ = which == Candidates::per_sentence && sentences > 1;
+  if (!own_columns_) return;
+  for (size_t s = 0; s < sentences; ++s) {
+    places_[s].resize(allowed_[s].size());
+    for (size_t p = 0; p < allowed_[s].size(); ++p) places_[s][p] = place_of_[(size_t)allowed_[s][p]];
+  }
+}
+
+void OutputLayer::compute(const Inputs& hidden, int rows, Clock& clock) {
+  Timed timed(clock, Component::output_layer);
+  const int columns = weights_->outputs;
+  float* const to = scores_.get((size_t)rows * columns);
+  if (own_columns_) picked_.get((size_t)rows * columns);
+  kernels_.product(*weights_, hidden, rows, 0, columns / kPanel, {to, columns, Into::store, nullptr});
+}
+
+float* OutputLayer::scores(int row, int sentence) {
+  float* const all = scores_.data() + (size_t)row * weights_->outputs;
+  if (!own_columns_) return all;
+  float* const own = picked_.data() + (size_t)row * weights_->outputs;
+  kernels_.pick(all, places_[sentence].data(), (int)places_[sentence].size(), own);
+  return own;
+}
+
+int OutputLayer::columns(int sentence) const {
+  return own_columns_ ? ((int)allowed_[sentence].size() + kPanel - 1) / kPanel * kPanel : weights_->outputs;
+}
+
+int OutputLayer::piece(int sentence, int column) const {
+  return every_piece_ ? column : own_columns_ ? allowed_[sentence][column] : pieces_[column];
+}
+
+int OutputLayer::column(int sentence, int piece) const {
+  if (every_piece_) return piece;
+  const auto& pieces = own_columns_ ? allowed_[sentence] : pieces_;
+  const auto found = std::lower_bound(pieces.begin(), pieces.end(), piece);
+  return found != pieces.end() && *found == piece ? (int)(found - pieces.begin()) : -1;
+}
+
+}  // namespace nmt

@@ -1,0 +1,79 @@
+#include "search/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/error.h"
+
+namespace nmt {
+
+float normalisation(const Options& options, int length) {
+  const float base = options.wu ? (5.f + (float)length) / 6.f : (float)length;
+  return std::pow(base, options.length_penalty);
+}
+
+void block_ngrams(const std::vector<int32_t>& said, int n, const OutputLayer& output, int sentence, float* scores) {
+  const int length = (int)said.size();
+  if (n < 1 || length < n) return;
+  const auto last = said.end() - (n - 1);  // the start of the n-gram that the next piece would end
+  for (int start = 0; start + n <= length; ++start)
+    if (std::equal(last, said.end(), said.begin() + start)) {
+      const int column = output.column(sentence, said[(size_t)(start + n - 1)]);
+      if (column >= 0) scores[column] = kNever;
+    }
+}
+
+void Search::check(const Batch& batch, const Options& options) const {
+  const Shape& shape = model_.shape;
+  if (options.beam_size < 1 || options.beam_size > 256)
+    throw Error("the beam size must be from 1 to 256, not " + std::to_string(options.beam_size));
+  if (options.n_best < 1 || options.n_best > options.beam_size)
+    throw Error("n-best must be from 1 to the beam size, not " + std::to_string(options.n_best));
+  if (options.longest < 1 || options.shortest < 0 || options.shortest > options.longest)
+    throw Error("a translation must have from 0 to at least 1 pieces");
+  if (options.attention_layer >= shape.decoder_layers || options.attention_head >= shape.decoder_heads)
+    throw Error("the decoder has " + std::to_string(shape.decoder_layers) + " layers of " +
+                std::to_string(shape.decoder_heads) + " heads");
+  const auto checked = [](const std::vector<int32_t>& pieces, int vocabulary, const char* side) {
+    for (const int32_t piece : pieces)
+      if (piece < 0 || piece >= vocabulary)
+        throw Error("there is no " + std::string(side) + " piece " + std::to_string(piece));
+  };
+  for (const auto& source : batch.sources) {
+    if (source.empty()) throw Error("a sentence has no pieces");
+    if (source.size() > (size_t)Model::kPositions)
+      throw Error("a sentence has " + std::to_string(source.size()) + " pieces, the engine takes " +
+                  std::to_string(Model::kPositions));
+    checked(source, shape.source_pieces, "source");
+  }
+  if (!batch.prefixes.empty() && batch.prefixes.size() != batch.sources.size())
+    throw Error("there must be one prefix for each sentence");
+  size_t prefix = 0;
+  for (const auto& forced : batch.prefixes) {
+    checked(forced, shape.target_pieces, "target");
+    prefix = std::max(prefix, forced.size());
+  }
+  if (prefix + (size_t)options.longest > (size_t)Model::kPositions)
+    throw Error("a translation may have at most " + std::to_string(Model::kPositions) + " pieces with its prefix");
+}
+
+Results Search::translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
+  check(batch, options);
+  if (batch.sources.empty()) return {};
+  try {
+    return searched(batch, options, stop);
+  } catch (...) {
+    decoder_.forget();
+    throw;
+  }
+}
+
+Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
+  decoder_.watch(options.attention_layer, options.attention_head);
+  decoder_.encode(batch.sources);
+  output_.prepare(batch, options.candidates, map_, decoder_.clock);
+  return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);
+}
+
+}  // namespace nmt

@@ -1,0 +1,43 @@
+// Greedy and beam search over the steps of a decoder, for one worker.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "model/model.h"
+#include "model/transformer.h"
+#include "search/output_layer.h"
+#include "search/request.h"
+#include "search/vocabulary_map.h"
+
+namespace nmt {
+
+class Search {
+ public:
+  Search(const Model& model, const VocabularyMap* map) : model_(model), map_(map), decoder_(model), output_(model) {}
+
+  // Translates a batch. stop: set by another thread to end early, with an Error. Throws Error for a batch or options
+  // that make no sense.
+  Results translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
+  // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a target at once.
+  std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
+  const Clock& clock() const { return decoder_.clock; }
+
+ private:
+  Results searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
+  Results greedy(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
+  Results beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
+  void check(const Batch& batch, const Options& options) const;
+
+  const Model& model_;
+  const VocabularyMap* map_;
+  Transformer decoder_;
+  OutputLayer output_;
+};
+
+// The divisor of a hypothesis of this many pieces, its end included.
+float normalisation(const Options& options, int length);
+// Forbids every piece that would end an n-gram for the second time.
+void block_ngrams(const std::vector<int32_t>& said, int n, const OutputLayer& output, int sentence, float* scores);
+
+}  // namespace nmt

@@ -1,0 +1,97 @@
+"""The engine of this project (engine/): workers that share memory-mapped weights, on the CPU."""
+
+import contextlib
+import os
+import queue
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import util
+from pathlib import Path
+from typing import Any, ClassVar
+
+from common.errors import UserError
+from decode.engines.interface import Batch, Engine, Search
+from formats import decoding, native_map, native_model
+from formats.model_folder import Description
+from formats.shape import recurrent
+from formats.vocabulary_map import VocabularyMap
+
+ISA = "NMT_ISA"  # the environment's word for the instruction set
+
+
+class Native(Engine):
+    """Decodes Transformers. A sentence gets the same translation alone, in any batch and on any number of workers."""
+
+    name = "native"
+    label = "native"
+    packages = ("nmt_frontier_engine",)
+    types = ("float32", "int16", "int8")
+    weights = native_model.NAME
+    map_file = native_map.NAME
+    files: ClassVar = {
+        native_model.NAME: "weights, packed as the engine uses them",
+        native_model.VOCABULARY: "the pieces, by number",
+        native_map.NAME: "vocabulary map: the target pieces that a source n-gram may bring",
+    }
+
+    @classmethod
+    def supported(cls) -> list[str]:
+        """All types on every CPU, where the engine was built."""
+        return [*cls.types] if util.find_spec("nmt_frontier_engine") else []
+
+    @classmethod
+    def runs(cls, shape: Mapping[str, Any]) -> bool:
+        return not recurrent(shape) and shape.get("units", 0) % native_model.PANEL == 0 and "model" not in shape
+
+    @classmethod
+    def write_map(cls, source: Path, folder: Path) -> None:
+        """source: of export.vocabulary_map, in CTranslate2's own format."""
+        vocabulary = native_model.Vocabulary.read(folder)
+        native_map.convert(source, vocabulary.source_numbers, vocabulary.target_numbers, folder / cls.map_file)
+
+    @classmethod
+    def read_map(cls, folder: Path, sources: Iterable[Sequence[str]]) -> VocabularyMap:
+        return native_map.read(folder / cls.map_file, native_model.Vocabulary.read(folder), [*sources])
+
+    def __init__(self, folder: Path, description: Description, search: Search):
+        try:
+            import nmt_frontier_engine as engine
+        except (ImportError, OSError) as error:
+            raise UserError(
+                f"{folder}: the native engine is not installed ({error}); run `make install`, or decode a model folder"
+                " of CTranslate2"
+            ) from None
+        if engine.isa() is None:
+            raise UserError(f"{ISA}={os.environ[ISA]}: this CPU has {', '.join(engine.available_sets())}")
+        self._error = engine.EngineError
+        self._vocabulary = native_model.Vocabulary.read(folder)
+        try:
+            model = engine.Model(folder / self.weights, folder / self.map_file if search.vocabulary_map else None)
+            workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
+        except engine.EngineError as error:
+            raise UserError(str(error)) from None
+        self._free: queue.SimpleQueue = queue.SimpleQueue()
+        for worker in workers:
+            self._free.put(worker)
+        self.effective_compute_type = description["quantization"]
+        self.isa = engine.isa()
+        self._options = engine.Options(
+            beam_size=search.beam_size,
+            length_penalty=search.length_penalty,
+            longest=decoding.longest_output(description),
+            candidates="sentence" if search.vocabulary_map else "all",
+        )
+
+    def translate(self, batch: Batch) -> Batch:
+        sources = [self._vocabulary.numbers(sentence) for sentence in batch]
+        with self._worker() as worker:
+            found = worker.translate(sources, self._options)
+        return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]
+
+    @contextlib.contextmanager
+    def _worker(self) -> Iterator[Any]:
+        """A worker that is free. Raises RuntimeError, as the interface asks, for what the engine cannot do."""
+        worker = self._free.get()
+        try:
+            yield worker
+        finally:
+            self._free.put(worker)

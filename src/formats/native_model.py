@@ -1,0 +1,166 @@
+"""The weights of the native engine: how they are quantised, packed and stored (read by engine/model/model.cpp).
+
+A file is a safetensors file, which the engine maps into memory and uses as it is on every CPU. Matrices of products
+are stored in panels of 16 channels, ``[outputs / 16, inputs / g, 16, g]``, where g elements have 4 bytes; embeddings
+and the output layer's matrix in rows. All dimensions are padded with zeros to multiples of 16.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError
+from common.files import read_json, write_json
+from formats import safetensors
+
+VOCABULARY = "vocabulary.json"
+NAME = "weights.safetensors"
+FORMAT = "nmt-frontier-native-1"
+TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
+PANEL = 16
+
+# Bounds that keep every sum exact (engine/kernels/dots.h).
+INT8_LANE = 128  # the weights of one sign that share a 16-bit lane sum to at most this: 255 x 128 < 2^15
+INT16_INPUT = 4095  # magnitude of an int16 input
+INT32 = 2**31 - 1
+
+
+def padded(count: int) -> int:
+    return -(-count // PANEL) * PANEL
+
+
+def quantized(weights: np.ndarray, kind: str, bounded: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of float32 weights as integers and the scale of each row: weight = integer x scale.
+
+    bounded: choose scales with which no product can overflow; without it, for embeddings, the largest weight decides.
+    """
+    largest = np.maximum(np.abs(weights).max(axis=1, initial=0), 1e-9)
+    if kind == "int16":
+        scale = largest / 32767
+        if bounded:
+            rounding = weights.shape[1] * INT16_INPUT / 2  # integers are at most 1/2 above the exact quotient
+            magnitudes = np.abs(weights.astype(np.float64)).sum(axis=1)
+            scale = np.maximum(scale, magnitudes * INT16_INPUT / (INT32 - rounding))
+        scale = scale.astype(np.float32)
+        return np.rint(weights / scale[:, None]).astype(np.int16), scale
+    scale = (largest / 127).astype(np.float32)
+    integers = np.rint(weights / scale[:, None])
+    if bounded:
+        over = lane_sum(integers) > INT8_LANE
+        while over.any():
+            # At least 0.1 % a round: rounding up may keep a sum above its bound where the quotient already fits.
+            factor = np.maximum(lane_sum(integers[over]) / INT8_LANE * 0.998, 1.001).astype(np.float32)
+            scale[over] *= factor
+            integers[over] = np.rint(weights[over] / scale[over, None])
+            over[over] = lane_sum(integers[over]) > INT8_LANE
+    return np.clip(integers, -127, 127).astype(np.int8), scale
+
+
+def lane_sum(integers: np.ndarray) -> np.ndarray:
+    """For each row, the largest sum of weights of one sign in a 16-bit lane of the products.
+
+    Eight inputs, i to i + 7, meet in two lanes: 0, 1, 4, 5 in one and 2, 3, 6, 7 in the other.
+    """
+    rows = integers.reshape(len(integers), -1, 2, 2, 2)  # step, group of four, lane, input of the lane
+    positive, negative = (np.maximum(sign * rows, 0).sum(axis=(2, 4)).max(axis=(1, 2)) for sign in (1, -1))
+    return np.maximum(positive, negative)
+
+
+def panels(matrix: np.ndarray) -> np.ndarray:
+    """[outputs, inputs] to [outputs / 16, inputs / g, 16, g]; both dimensions are multiples of 16."""
+    group = 4 // matrix.itemsize
+    outputs, inputs = matrix.shape
+    return np.ascontiguousarray(matrix.reshape(outputs // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3))
+
+
+def linear(name: str, weights: np.ndarray, bias: np.ndarray | None, kind: str) -> dict[str, np.ndarray]:
+    """The tensors of a product. weights: float32 [outputs, inputs], multiples of 16."""
+    outputs = len(weights)
+    tensors = {f"{name}.bias": np.zeros(outputs, np.float32) if bias is None else bias.astype(np.float32)}
+    if kind == "float32":
+        return {f"{name}.weight": panels(weights.astype(np.float32)), **tensors}
+    integers, scale = quantized(weights, kind)
+    tensors |= {f"{name}.weight": panels(integers), f"{name}.scale": scale}
+    if kind == "int8":
+        tensors[f"{name}.offset"] = offset(integers)
+    return tensors
+
+
+def rows(name: str, weights: np.ndarray, kind: str, bounded: bool) -> dict[str, np.ndarray]:
+    """The tensors of a matrix that is looked up: [entries, units], entries padded with zeros."""
+    weights = pad(weights.astype(np.float32), padded(len(weights)), weights.shape[1])
+    if kind == "float32":
+        return {f"{name}.rows": weights}
+    integers, scale = quantized(weights, kind, bounded)
+    return {f"{name}.rows": integers, f"{name}.scale": scale}
+
+
+def offset(integers: np.ndarray) -> np.ndarray:
+    """What 128 too much in every input adds to a product, negated; int32 [outputs]."""
+    return (-128 * integers.astype(np.int64).sum(axis=1)).astype(np.int32)
+
+
+def pad(matrix: np.ndarray, *shape: int) -> np.ndarray:
+    """A matrix or vector with zeros behind, in this shape."""
+    result = np.zeros(shape, matrix.dtype)
+    result[tuple(map(slice, matrix.shape))] = matrix
+    return result
+
+
+def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> None:
+    """Write a model. metadata: as engine/model/model.cpp reads it."""
+    text = {name: str(int(value) if isinstance(value, bool) else value) for name, value in metadata.items()}
+    safetensors.write(path, tensors, {"format": FORMAT, **text})
+
+
+class Vocabulary:
+    """The pieces of a model by number, and what frames a source: pieces before and behind it.
+
+    source and target: the pieces of each side, the same list if the vocabulary is joint. unknown: the piece that stands
+    for all others.
+    """
+
+    def __init__(
+        self, source: list[str], target: list[str], unknown: str, prefix: Sequence[str] = (), suffix: Sequence[str] = ()
+    ):
+        self.source, self.target, self.unknown = source, target, unknown
+        self.prefix, self.suffix = [*prefix], [*suffix]
+
+    @classmethod
+    def read(cls, folder: Path) -> "Vocabulary":
+        """Raises UserError for a missing or damaged file."""
+        path = folder / VOCABULARY
+        try:
+            stored = read_json(path)
+            frame = {name: stored[name] for name in ("unknown", "prefix", "suffix")}
+            return cls(stored["source"], stored.get("target", stored["source"]), **frame)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"{path}: missing or damaged ({error}); export the model again") from None
+
+    def write(self, folder: Path) -> None:
+        stored = {"source": self.source, "unknown": self.unknown, "prefix": self.prefix, "suffix": self.suffix}
+        if self.target != self.source:
+            stored["target"] = self.target
+        write_json(folder / VOCABULARY, stored)
+
+    @cached_property
+    def source_numbers(self) -> dict[str, int]:
+        return {piece: number for number, piece in enumerate(self.source)}
+
+    @cached_property
+    def target_numbers(self) -> dict[str, int]:
+        if self.target == self.source:
+            return self.source_numbers
+        return {piece: number for number, piece in enumerate(self.target)}
+
+    def numbers(self, sentence: Sequence[str]) -> list[int]:
+        """A source sentence in pieces as numbers, framed."""
+        numbers = self.source_numbers
+        unknown = numbers[self.unknown]
+        return [numbers.get(piece, unknown) for piece in (*self.prefix, *sentence, *self.suffix)]
+
+    def pieces(self, numbers: Sequence[int]) -> list[str]:
+        """A translation in pieces."""
+        return [self.target[number] for number in numbers]

@@ -1,0 +1,55 @@
+"""Read and write safetensors files whose tensors can be used where they are mapped into memory.
+
+The format is that of https://github.com/huggingface/safetensors. Its own library aligns tensors to 8 bytes at most;
+here those whose sizes are multiples of 64 bytes start at multiples of 64.
+"""
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError
+
+TYPES = {np.dtype(np.float32): "F32", np.dtype(np.int32): "I32", np.dtype(np.int16): "I16", np.dtype(np.int8): "I8"}
+ALIGNMENT = 64
+
+
+def read(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a file, mapped into memory. Raises UserError for a damaged file."""
+    try:
+        data = np.memmap(path, np.uint8, mode="r")
+        (length,) = struct.unpack("<Q", data[:8].tobytes())
+        header = json.loads(data[8 : 8 + length].tobytes())
+        types = {name: dtype for dtype, name in TYPES.items()}
+        tensors = {}
+        for name, tensor in header.items():
+            if name != "__metadata__":
+                start, end = (8 + length + offset for offset in tensor["data_offsets"])
+                tensors[name] = data[start:end].view(types[tensor["dtype"]]).reshape(tensor["shape"])
+        return tensors
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
+
+
+def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
+    """Write a file. Each tensor must have one of TYPES.
+
+    The header is padded with spaces, as the format allows. It allows no gap between tensors, so those of other sizes
+    come last.
+    """
+    ordered = sorted(tensors, key=lambda name: tensors[name].nbytes % ALIGNMENT != 0)
+    header: dict[str, object] = {"__metadata__": dict(metadata)}
+    place = 0
+    for name in ordered:
+        tensor, end = tensors[name], place + tensors[name].nbytes
+        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [place, end]}
+        place = end
+    text = json.dumps(header, ensure_ascii=True).encode()
+    text += b" " * (-(len(text) + 8) % ALIGNMENT)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name in ordered:
+            file.write(np.ascontiguousarray(tensors[name]).data)
