@@ -205,6 +205,10 @@ const char* nmt_component_name(int component) {
   return component >= 0 && component < kComponents ? kComponentNames[component] : nullptr;
 }
 
+void nmt_measure(nmt_worker* worker, int on) {
+  for (const auto& search : worker->searches) search->clock().on = on != 0;
+}
+
 void nmt_ticks(const nmt_worker* worker, uint64_t* to) {
   for (int c = 0; c < kComponents; ++c) {
     to[c] = 0;
@@ -230,8 +234,9 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
 int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                  int32_t is_signed, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
-    std::vector<float> maxima((size_t)rows);
-    for (int32_t r = 0; r < rows; ++r) maxima[r] = *std::max_element(from + (size_t)r * units, from + (size_t)(r + 1) * units);
+    std::vector<float> maxima((size_t)rows * kPanel);
+    for (int32_t r = 0; r < rows; ++r)
+      maxima[(size_t)r * kPanel] = *std::max_element(from + (size_t)r * units, from + (size_t)(r + 1) * units);
     kernels().quantise(from, rows, units, units, (Type)type, {to, scale}, is_signed ? nullptr : maxima.data());
   });
 }

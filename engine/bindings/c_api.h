@@ -52,7 +52,8 @@ NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t can
 NMT_EXPORT void nmt_stop(nmt_worker* worker);  // from any thread: the call that runs, or the next one, ends early
 NMT_EXPORT int nmt_components();
 NMT_EXPORT const char* nmt_component_name(int component);
-NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of each component since the worker was opened
+NMT_EXPORT void nmt_measure(nmt_worker* worker, int on);  // whether components are timed; they are not at first
+NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of each component while they were timed
 
 // One product, for tests and for measuring the kernel alone: [rows][inputs] times weights as they are stored.
 NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,

@@ -15,20 +15,15 @@
 
 namespace nmt {
 
-namespace portable {
-extern const Kernels table;
-}
-#if defined(__x86_64__)
-namespace avx2 {
-extern const Kernels table;
-}
-namespace avx512 {
-extern const Kernels table;
-}
-namespace avx512vnni {
-extern const Kernels table;
-}
-#endif
+#define NMT_DECLARE(set)      \
+  namespace set {             \
+  extern const Kernels table; \
+  }
+NMT_DECLARE(portable)
+NMT_DECLARE(avx2)
+NMT_DECLARE(avx512)
+NMT_DECLARE(avx512vnni)
+#undef NMT_DECLARE
 
 namespace {
 
@@ -44,12 +39,18 @@ std::vector<const Kernels*> runnable() {
   __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
   if ((state & 0x6) != 0x6) return tables;  // the operating system keeps the registers of AVX
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b >> 5 & 1)) return tables;
+#if defined(NMT_HAS_AVX2)
   tables.push_back(&avx2::table);
+#endif
   const bool wide = (state & 0xE6) == 0xE6, foundation = b >> 16 & 1, bytes = b >> 30 & 1, lengths = b >> 31 & 1,
              quads = b >> 17 & 1;
   if (!wide || !foundation || !bytes || !lengths || !quads) return tables;
+#if defined(NMT_HAS_AVX512)
   tables.push_back(&avx512::table);
+#endif
+#if defined(NMT_HAS_AVX512VNNI)
   if (c >> 11 & 1) tables.push_back(&avx512vnni::table);
+#endif
 #endif
   return tables;
 }

@@ -16,74 +16,136 @@
 namespace nmt {
 namespace {
 
-struct FloatDot {
-  using Sum = Floats;
-  static constexpr int kGroups = 1, kGroupInputs = 1;
-  static NMT_INLINE void step(Sum& sum, const char* row, const char* panel) {
-    float input;
-    std::memcpy(&input, row, 4);
-    sum = fma(all(input), load((const float*)panel), sum);
-  }
-};
-
 NMT_INLINE int32_t group(const char* row) {
   int32_t bytes;
   std::memcpy(&bytes, row, 4);
   return bytes;
 }
 
-struct ShortDot {
-  using Sum = Ints;
-  static constexpr int kGroups = 1, kGroupInputs = 2;
-  static NMT_INLINE void step(Sum& sum, const char* row, const char* panel) {
-#if defined(__AVX512BW__)
-    const __m512i products = _mm512_madd_epi16(_mm512_set1_epi32(group(row)), _mm512_load_si512(panel));
-    sum.part[0] = (IntPart)_mm512_add_epi32((__m512i)sum.part[0], products);
+// Each Dot multiplies one part of a panel's channels: a register of weights for each group of a step.
+#if defined(__AVX512F__)
+typedef __m512i Register;
+NMT_INLINE Register fetched(const char* from) { return _mm512_load_si512(from); }
+NMT_INLINE Register repeated(const char* row) { return _mm512_set1_epi32(group(row)); }
 #elif defined(__AVX2__)
-    const __m256i inputs = _mm256_set1_epi32(group(row));
-    NMT_EACH_PART {
-      const __m256i products = _mm256_madd_epi16(inputs, _mm256_load_si256((const __m256i*)panel + p));
-      sum.part[p] = (IntPart)_mm256_add_epi32((__m256i)sum.part[p], products);
-    }
+typedef __m256i Register;
+NMT_INLINE Register fetched(const char* from) { return _mm256_load_si256((const __m256i*)from); }
+NMT_INLINE Register repeated(const char* row) { return _mm256_set1_epi32(group(row)); }
+#endif
+
+struct FloatDot {
+  using Sum = FloatPart;
+  using Vector = Floats;
+  static constexpr int kGroups = 1;
+  struct Weights {
+    FloatPart groups;
+  };
+  static NMT_INLINE Weights load(const char* panel) {
+    return {*(const StoredFloats*)panel};
+  }
+  static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
+    float input;
+    std::memcpy(&input, row, 4);
+#if defined(__AVX512F__)
+    sum = _mm512_fmadd_ps(_mm512_set1_ps(input), weights.groups, sum);
+#elif defined(__AVX2__)
+    sum = _mm256_fmadd_ps(_mm256_set1_ps(input), weights.groups, sum);
 #else
-    int16_t inputs[2], weights[2 * kLanes];
-    std::memcpy(inputs, row, sizeof inputs);
-    std::memcpy(weights, panel, sizeof weights);
-    for (int i = 0; i < kLanes; ++i)
-      sum.part[i / 4][i % 4] += inputs[0] * weights[2 * i] + inputs[1] * weights[2 * i + 1];
+    sum = input * weights.groups + sum;
+#endif
+  }
+};
+
+#if defined(__AVX2__) || defined(__AVX512F__)
+
+struct ShortDot {
+  using Sum = IntPart;
+  using Vector = Ints;
+  static constexpr int kGroups = 1;
+  struct Weights {
+    Register groups;
+  };
+  static NMT_INLINE Weights load(const char* panel) { return {fetched(panel)}; }
+  static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
+#if defined(__AVX512F__)
+    sum = (Sum)_mm512_add_epi32((Register)sum, _mm512_madd_epi16(repeated(row), weights.groups));
+#else
+    sum = (Sum)_mm256_add_epi32((Register)sum, _mm256_madd_epi16(repeated(row), weights.groups));
 #endif
   }
 };
 
 struct ByteDot {
-  using Sum = Ints;
-  static constexpr int kGroups = 2, kGroupInputs = 4;
-  static NMT_INLINE void step(Sum& sum, const char* row, const char* panel) {
+  using Sum = IntPart;
+  using Vector = Ints;
+  static constexpr int kGroups = 2;
+  struct Weights {
+    Register first, second;
+  };
+  static NMT_INLINE Weights load(const char* panel) { return {fetched(panel), fetched(panel + 64)}; }
+  static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
 #if defined(__AVX512VNNI__)
-    for (int g = 0; g < 2; ++g)
-      sum.part[0] = (IntPart)_mm512_dpbusd_epi32((__m512i)sum.part[0], _mm512_set1_epi32(group(row + 4 * g)),
-                                                 _mm512_load_si512(panel + 64 * g));
-#elif defined(__AVX512BW__)
-    const __m512i words =
-        _mm512_add_epi16(_mm512_maddubs_epi16(_mm512_set1_epi32(group(row)), _mm512_load_si512(panel)),
-                         _mm512_maddubs_epi16(_mm512_set1_epi32(group(row + 4)), _mm512_load_si512(panel + 64)));
-    sum.part[0] = (IntPart)_mm512_add_epi32((__m512i)sum.part[0], _mm512_madd_epi16(words, _mm512_set1_epi16(1)));
-#elif defined(__AVX2__)
-    const __m256i first = _mm256_set1_epi32(group(row)), second = _mm256_set1_epi32(group(row + 4));
-    NMT_EACH_PART {
-      const __m256i* weights = (const __m256i*)panel + p;
-      const __m256i words = _mm256_add_epi16(_mm256_maddubs_epi16(first, _mm256_load_si256(weights)),
-                                             _mm256_maddubs_epi16(second, _mm256_load_si256(weights + 2)));
-      sum.part[p] = (IntPart)_mm256_add_epi32((__m256i)sum.part[p], _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
-    }
+    sum = (Sum)_mm512_dpbusd_epi32((Register)sum, repeated(row), weights.first);
+    sum = (Sum)_mm512_dpbusd_epi32((Register)sum, repeated(row + 4), weights.second);
+#elif defined(__AVX512F__)
+    const Register words = _mm512_add_epi16(_mm512_maddubs_epi16(repeated(row), weights.first),
+                                            _mm512_maddubs_epi16(repeated(row + 4), weights.second));
+    sum = (Sum)_mm512_add_epi32((Register)sum, _mm512_madd_epi16(words, _mm512_set1_epi16(1)));
 #else
-    for (int g = 0; g < 2; ++g)
-      for (int i = 0; i < kLanes; ++i)
-        for (int e = 0; e < 4; ++e)
-          sum.part[i / 4][i % 4] += (uint8_t)row[4 * g + e] * (int8_t)panel[64 * g + 4 * i + e];
+    const Register words = _mm256_add_epi16(_mm256_maddubs_epi16(repeated(row), weights.first),
+                                            _mm256_maddubs_epi16(repeated(row + 4), weights.second));
+    sum = (Sum)_mm256_add_epi32((Register)sum, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 #endif
   }
+#if defined(__AVX512F__)
+  static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
+#else
+  // The same, as assembly, where there are many rows: compilers would keep the inputs of all of them for the next column
+  // and have no registers left for the sums. This needs three beside them, and to broadcast an input again costs nothing.
+  static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) {
+    Register words, more;
+    __asm__("vpbroadcastd %5, %1\n\t"
+            "vpbroadcastd 4+%5, %2\n\t"
+            "vpmaddubsw %3, %1, %1\n\t"
+            "vpmaddubsw %4, %2, %2\n\t"
+            "vpaddw %2, %1, %1\n\t"
+            "vpmaddwd %6, %1, %1\n\t"
+            "vpaddd %1, %0, %0"
+            : "+x"(sum), "=&x"(words), "=&x"(more)
+            : "x"(weights.first), "x"(weights.second), "m"(*(const int64_t*)row), "x"(_mm256_set1_epi16(1)));
+  }
+#endif
 };
+
+#else
+
+// The portable sums, element by element; compilers make vectors of them.
+template <class Input, class Weight, int kElements, int kStepGroups>
+struct IntegerDot {
+  using Sum = IntPart;
+  using Vector = Ints;
+  static constexpr int kGroups = kStepGroups;
+  struct Weights {
+    Weight groups[kGroups][kLanes / kParts][kElements];
+  };
+  static NMT_INLINE Weights load(const char* panel) {
+    Weights weights;
+    for (int g = 0; g < kGroups; ++g) std::memcpy(weights.groups[g], panel + 64 * g, sizeof weights.groups[g]);
+    return weights;
+  }
+  static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
+    Input inputs[kGroups][kElements];
+    std::memcpy(inputs, row, sizeof inputs);
+    for (int g = 0; g < kGroups; ++g)
+      for (int channel = 0; channel < kLanes / kParts; ++channel)
+        for (int e = 0; e < kElements; ++e) sum[channel] += inputs[g][e] * weights.groups[g][channel][e];
+  }
+  static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
+};
+using ShortDot = IntegerDot<int16_t, int16_t, 2, 1>;
+using ByteDot = IntegerDot<uint8_t, int8_t, 4, 2>;
+
+#endif
 
 }  // namespace
 }  // namespace nmt

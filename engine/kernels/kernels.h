@@ -33,7 +33,7 @@ struct Inputs {
 
 enum class Into { store, relu, add };
 
-// Where a product goes. maxima: with relu, the largest value of each row, 0 at least.
+// Where a product goes. maxima: with relu, [rows][16], of which the largest is the largest value of a row.
 struct Outputs {
   float* rows = nullptr;
   int stride = 0;  // floats from row to row
@@ -77,8 +77,11 @@ struct Kernels {
   // Layer normalisation of rows of `units`, then the type of the next product. normalised: where the normalised rows
   // are kept in float32, too, or null.
   void (*normalise)(const float* rows, int count, int units, const Norm&, Type, const Quantized&, float* normalised);
-  // The type of the next product. stride: floats from row to row. maxima: of rows that relu made, or null.
+  // The type of the next product. stride: floats from row to row. maxima: of rows that relu made (Outputs), or null.
   void (*quantise)(const float* rows, int count, int units, int stride, Type, const Quantized&, const float* maxima);
+
+  // A panel of 16 rows of a matrix: [16][groups] of 4 bytes to [groups][16]. groups: a multiple of 4.
+  void (*interleave)(const char* const* rows, int groups, char* panel);
 
   // to = factor * (scale * row) + position, for a row of an embedding of this type.
   void (*embed)(Type, const char* row, float scale, float factor, const float* position, int units, float* to);

@@ -32,17 +32,25 @@ struct Tile {
   size_t panel_bytes, row_bytes;
 };
 
+template <class Dot, bool many>
+NMT_INLINE void step(typename Dot::Sum& sum, const char* row, const typename Dot::Weights& weights) {
+  if constexpr (many && std::is_same_v<Dot, ByteDot>)
+    Dot::step_of_many(sum, row, weights);
+  else
+    Dot::step(sum, row, weights);
+}
+
 template <class Dot>
 NMT_INLINE typename Dot::Sum start(const Linear& weights, int channel, bool shifted) {
   typename Dot::Sum sum{};
-  if constexpr (std::is_same_v<Dot, FloatDot>) sum = load(weights.bias + channel);
+  if constexpr (std::is_same_v<Dot, FloatDot>) sum = *(const StoredFloats*)(weights.bias + channel);
   if constexpr (std::is_same_v<Dot, ByteDot>)
-    if (shifted) std::memcpy(&sum, weights.offset + channel, sizeof sum);
+    if (shifted) sum = *(const StoredInts*)(weights.offset + channel);
   return sum;
 }
 
 template <class Dot>
-NMT_INLINE Floats finish(const typename Dot::Sum& sum, const Linear& weights, int channel, float row_scale) {
+NMT_INLINE Floats finish(const typename Dot::Vector& sum, const Linear& weights, int channel, float row_scale) {
   if constexpr (std::is_same_v<Dot, FloatDot>)
     return sum;
   else
@@ -51,9 +59,11 @@ NMT_INLINE Floats finish(const typename Dot::Sum& sum, const Linear& weights, in
 
 template <class Dot, Into into, int kRows, int kPanels>
 __attribute__((noinline)) void tile(const Tile& t, int row, int panel) {
-  typename Dot::Sum sums[kRows * kPanels];
-  unrolled<kRows * kPanels>(
-      [&](auto i) NMT_LAMBDA { sums[i] = start<Dot>(t.weights, (panel + i % kPanels) * kPanel, t.inputs.shifted); });
+  constexpr int kColumns = kPanels * kParts, kPartChannels = kLanes / kParts;
+  typename Dot::Sum sums[kRows * kColumns];
+  unrolled<kRows * kColumns>([&](auto i) NMT_LAMBDA {
+    sums[i] = start<Dot>(t.weights, panel * kPanel + i % kColumns * kPartChannels, t.inputs.shifted);
+  });
   const char* rows = t.inputs.rows + row * t.row_bytes;
   const char* panels = t.weights.panels + panel * t.panel_bytes;
   const char* const end = rows + t.row_bytes;
@@ -63,10 +73,11 @@ __attribute__((noinline)) void tile(const Tile& t, int row, int panel) {
       unrolled<kPanels * Dot::kGroups>([&](auto i) NMT_LAMBDA {
         __builtin_prefetch(panels + (i / Dot::kGroups) * panel_bytes + (i % Dot::kGroups) * 64 + kAhead);
       });
-    unrolled<kRows>([&](auto r) NMT_LAMBDA {
-      unrolled<kPanels>([&](auto p) NMT_LAMBDA {
-        Dot::step(sums[r * kPanels + p], rows + r * row_bytes, panels + p * panel_bytes);
-      });
+    // Columns outside: their weights need few registers, and inputs are broadcast from the first-level cache.
+    unrolled<kColumns>([&](auto c) NMT_LAMBDA {
+      const auto weights = Dot::load(panels + (c / kParts) * panel_bytes + (c % kParts) * kPartBytes);
+      unrolled<kRows>(
+          [&](auto r) NMT_LAMBDA { step<Dot, (kRows > 2)>(sums[r * kColumns + c], rows + r * row_bytes, weights); });
     });
   }
   unrolled<kRows>([&](auto r) NMT_LAMBDA {
@@ -74,7 +85,9 @@ __attribute__((noinline)) void tile(const Tile& t, int row, int panel) {
     float* to = t.outputs.rows + (size_t)(row + r) * t.outputs.stride + panel * kPanel;
     Floats most = all(0.0f);
     unrolled<kPanels>([&](auto p) NMT_LAMBDA {
-      Floats result = finish<Dot>(sums[r * kPanels + p], t.weights, (panel + p) * kPanel, row_scale);
+      typename Dot::Vector sum;
+      unrolled<kParts>([&](auto part) NMT_LAMBDA { sum.part[part] = sums[r * kColumns + p * kParts + part]; });
+      Floats result = finish<Dot>(sum, t.weights, (panel + p) * kPanel, row_scale);
       if constexpr (into == Into::relu) {
         result = max(result, all(0.0f));
         most = max(most, result);
@@ -83,23 +96,27 @@ __attribute__((noinline)) void tile(const Tile& t, int row, int panel) {
       store(to + p * kPanel, result);
     });
     if constexpr (into == Into::relu) {
-      float* maximum = t.outputs.maxima + row + r;
-      const float here = largest(most);
-      if (*maximum < here) *maximum = here;
+      float* const maxima = t.outputs.maxima + (size_t)(row + r) * kLanes;
+      store(maxima, max(load(maxima), most));
     }
   });
 }
 
-// Rows of a tile, and panels of a tile of one row: as many sums as there are registers, by instruction set.
+// The tile of many rows, of few, and of one: as many sums as there are registers, by instruction set. The tile of few
+// rows serves many, too, while its panels have at most kFewBytes: in int8 on AVX2 it needs fewer instructions for a
+// multiplication than the tile of many, but reads weights more often, which must lie in the first-level cache then.
 template <class Dot>
 struct Sizes {
 #if defined(__AVX512F__)
   static constexpr int kRows = 12, kPanels = 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
+  static constexpr size_t kFewBytes = 0;
 #elif defined(__AVX2__)
-  static constexpr int kRows = std::is_same_v<Dot, ByteDot> ? 5 : 6, kPanels = 1;
+  static constexpr int kRows = 5, kPanels = 1;
   static constexpr int kFewRows = 2, kFewPanels = 2, kSinglePanels = 4;
+  static constexpr size_t kFewBytes = std::is_same_v<Dot, ByteDot> ? 20 << 10 : 0;
 #else
   static constexpr int kRows = 2, kPanels = 1, kFewRows = 2, kFewPanels = 1, kSinglePanels = 1;
+  static constexpr size_t kFewBytes = 0;
 #endif
 };
 
@@ -129,10 +146,10 @@ void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first
   const Tile t{weights, inputs, outputs, row_bytes * kPanel, row_bytes};
   using S = Sizes<Dot>;
   if constexpr (into == Into::relu)
-    for (int row = 0; row < rows && first == 0; ++row) outputs.maxima[row] = 0;
+    if (first == 0) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
     all_tiles<Dot, into, 1, S::kSinglePanels>(t, rows, first, last);
-  else if (rows <= S::kFewRows)
+  else if (rows <= S::kFewRows || S::kFewPanels * t.panel_bytes <= S::kFewBytes)
     all_tiles<Dot, into, S::kFewRows, S::kFewPanels>(t, rows, first, last);
   else
     all_tiles<Dot, into, S::kRows, S::kPanels>(t, rows, first, last);

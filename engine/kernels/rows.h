@@ -37,7 +37,7 @@ void quantise(const float* rows, int count, int units, int stride, Type type, co
     }
     float most;
     if (maxima) {
-      most = maxima[r];
+      most = largest(load(maxima + (size_t)r * kLanes));
     } else {
       Floats largest_yet = all(0.f);
       for (int i = 0; i < units; i += kLanes) largest_yet = max(largest_yet, magnitude(load(rows + i)));
@@ -73,6 +73,30 @@ void normalise(const float* rows, int count, int units, const Norm& norm, Type t
     else if (normalised)
       std::memcpy(to.rows + r * bytes, out, bytes);
   }
+}
+
+void interleave(const char* const* rows, int groups, char* panel) {
+#if defined(__AVX2__)
+  for (int g = 0; g < groups; g += 4, panel += 4 * 64)
+    for (int half = 0; half < 2; ++half) {
+      const char* const* from = rows + 8 * half;
+      __m256i pairs[4];  // rows r and r + 4, four groups each
+      for (int r = 0; r < 4; ++r)
+        pairs[r] = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(from[r] + 4 * g))),
+            _mm_loadu_si128((const __m128i*)(from[r + 4] + 4 * g)), 1);
+      const __m256i a = _mm256_unpacklo_epi32(pairs[0], pairs[1]), b = _mm256_unpackhi_epi32(pairs[0], pairs[1]);
+      const __m256i c = _mm256_unpacklo_epi32(pairs[2], pairs[3]), d = _mm256_unpackhi_epi32(pairs[2], pairs[3]);
+      __m256i* const to = (__m256i*)(panel + 32 * half);
+      _mm256_store_si256(to, _mm256_unpacklo_epi64(a, c));
+      _mm256_store_si256(to + 2, _mm256_unpackhi_epi64(a, c));
+      _mm256_store_si256(to + 4, _mm256_unpacklo_epi64(b, d));
+      _mm256_store_si256(to + 6, _mm256_unpackhi_epi64(b, d));
+    }
+#else
+  for (int g = 0; g < groups; ++g)
+    for (int r = 0; r < kLanes; ++r, panel += 4) std::memcpy(panel, rows[r] + 4 * g, 4);
+#endif
 }
 
 void embed(Type type, const char* row, float scale, float factor, const float* position, int units, float* to) {

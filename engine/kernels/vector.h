@@ -28,6 +28,10 @@ constexpr int kPartBytes = 64 / kParts;
 typedef float FloatPart __attribute__((vector_size(kPartBytes)));
 typedef int32_t IntPart __attribute__((vector_size(kPartBytes)));
 
+// The same in memory, aligned or not.
+typedef FloatPart StoredFloats __attribute__((aligned(4), may_alias));
+typedef IntPart StoredInts __attribute__((aligned(4), may_alias));
+
 struct Floats {
   FloatPart part[kParts];
 };
@@ -41,10 +45,10 @@ struct Ints {
 
 NMT_INLINE Floats load(const float* from) {
   Floats v;
-  std::memcpy(&v, from, sizeof v);
+  NMT_EACH_PART v.part[p] = *((const StoredFloats*)from + p);
   return v;
 }
-NMT_INLINE void store(float* to, Floats v) { std::memcpy(to, &v, sizeof v); }
+NMT_INLINE void store(float* to, Floats v) { NMT_EACH_PART *((StoredFloats*)to + p) = v.part[p]; }
 NMT_INLINE Floats all(float x) {
   Floats v;
   NMT_EACH_PART v.part[p] = x - FloatPart{};

@@ -149,33 +149,28 @@ const Linear& Model::whole_output() const {
 
 void Model::gather_output(const int32_t* pieces, int count, Buffer<char>& panels, Buffer<float>& numbers,
                           Linear& gathered) const {
-  const size_t row = output_rows.row_bytes(shape.type, shape.units), groups = row / 4;
+  const size_t row = output_rows.row_bytes(shape.type, shape.units);
+  const Kernels& kernel = kernels();
   const int columns = padded(count);
-  auto* const to = (int32_t*)panels.get((size_t)columns * row + 4096);
+  char* const to = panels.get((size_t)columns * row);
   float* const bias = numbers.get((size_t)3 * columns);
   float* const scale = bias + columns;
   auto* const offset = (int32_t*)(scale + columns);
   for (int c = 0; c < columns; c += kPanel) {
-    const int32_t* from[kPanel];
+    const char* from[kPanel];
     for (int i = 0; i < kPanel; ++i) {
       const int piece = pieces[std::min(c + i, count - 1)];
-      from[i] = (const int32_t*)(output_rows.rows + (size_t)piece * row);
+      from[i] = output_rows.rows + (size_t)piece * row;
       bias[c + i] = c + i < count ? output_bias_[piece] : kNever;
       if (shape.type != Type::float32) scale[c + i] = c + i < count ? output_rows.scale[piece] : 0;
       if (shape.type == Type::int8) offset[c + i] = output_offset_[piece];
     }
-    int32_t* panel = to + (size_t)c * groups;
-    for (size_t g = 0; g < groups; g += 4, panel += 4 * kPanel)  // four groups of a row are one load
-      for (int i = 0; i < kPanel; ++i)
-        for (int e = 0; e < 4; ++e) panel[e * kPanel + i] = from[i][g + e];
-    if (c + kPanel > count && shape.type == Type::float32)  // padding may not score: 0 x row + kNever
-      for (int i = count - c; i < kPanel; ++i)
-        for (size_t g = 0; g < groups; ++g) to[(size_t)c * groups + g * kPanel + i] = 0;
+    kernel.interleave(from, (int)(row / 4), to + (size_t)c * row);
   }
   gathered.type = shape.type;
   gathered.inputs = shape.units;
   gathered.outputs = columns;
-  gathered.panels = (const char*)to;
+  gathered.panels = to;
   gathered.scale = scale;
   gathered.offset = offset;
   gathered.bias = bias;

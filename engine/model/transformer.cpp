@@ -8,7 +8,7 @@ namespace nmt {
 namespace {
 
 constexpr int kChunk = 200;  // rows of the encoder that pass all its layers together, so that they stay in the cache
-constexpr int kBlock = 60;   // rows of a product in the encoder and in feed-forward layers, a multiple of tile rows
+constexpr int kBlock = 60;   // rows of a product in the encoder and in feed-forward layers, a multiple of the rows of tiles
 constexpr int kSkew = 16;    // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 
 size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
@@ -18,7 +18,7 @@ Heads heads(const Shape& shape, bool encoder) {
   result.count = encoder ? shape.encoder_heads : shape.decoder_heads;
   result.channels = encoder ? shape.encoder_head_units : shape.decoder_head_units;
   result.scale = encoder ? shape.encoder_scale : shape.decoder_scale;
-  result.half = shape.type != Type::float32;
+  result.half = !encoder && shape.type != Type::float32;  // the encoder's own stay in the cache
   return result;
 }
 
@@ -102,7 +102,7 @@ void Transformer::feed_forward(const FeedForward& weights, float* rows, int coun
   for (int start = 0; start < count; start += kBlock, rows += (size_t)kBlock * shape_.units) {
     const int block = std::min(kBlock, count - start);
     float* const hidden = hidden_.get((size_t)block * stride);
-    float* const maxima = maxima_.get((size_t)block);
+    float* const maxima = maxima_.get((size_t)block * kPanel);
     multiply(weights.inner, prepared(weights.norm, rows, block, other), block, {hidden, stride, Into::relu, maxima},
              products);
     add(weights.outer, quantised(hidden, block, inner, stride, maxima, other), block, rows, weights.norm, products,

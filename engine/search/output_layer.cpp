@@ -6,6 +6,18 @@
 
 namespace nmt {
 
+namespace {
+
+// The numbers of the bits that are set, ascending.
+void list(const std::vector<uint64_t>& bits, std::vector<int32_t>& numbers) {
+  numbers.clear();
+  for (size_t word = 0; word < bits.size(); ++word)
+    for (uint64_t left = bits[word]; left; left &= left - 1)
+      numbers.push_back((int32_t)(word * 64 + (size_t)__builtin_ctzll(left)));
+}
+
+}  // namespace
+
 void OutputLayer::prepare(const Batch& batch, Candidates which, const VocabularyMap* map, Clock& clock) {
   Timed timed(clock, Component::candidates);
   every_piece_ = which == Candidates::all;
@@ -27,25 +39,19 @@ void OutputLayer::choose(const Batch& batch, Candidates which, const VocabularyM
   places_.resize(sentences);
   place_of_.resize((size_t)model_.shape.target_pieces);
   marked_.assign((size_t)model_.shape.target_pieces / 64 + 1, 0);
-  for (size_t s = 0; s < sentences; ++s) {
-    auto& pieces = allowed_[s];
-    pieces.clear();
-    map->allow(batch.sources[s], pieces);
-    pieces.push_back(model_.shape.end);
-    if (!batch.prefixes.empty()) pieces.insert(pieces.end(), batch.prefixes[s].begin(), batch.prefixes[s].end());
-    std::sort(pieces.begin(), pieces.end());
-    pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
-    for (const int32_t piece : pieces) marked_[(size_t)piece / 64] |= 1ull << piece % 64;
-  }
-  pieces_.clear();
-  for (size_t word = 0; word < marked_.size(); ++word)
-    for (uint64_t left = marked_[word]; left; left &= left - 1) {
-      const int32_t piece = (int32_t)(word * 64 + (size_t)__builtin_ctzll(left));
-      place_of_[(size_t)piece] = (int32_t)pieces_.size();
-      pieces_.push_back(piece);
-    }
   own_columns_ = which == Candidates::per_sentence && sentences > 1;
+  const auto mark = [](std::vector<uint64_t>& bits, int32_t piece) { bits[(size_t)piece / 64] |= 1ull << piece % 64; };
+  for (size_t s = 0; s < sentences; ++s) {
+    map->allow(batch.sources[s], bits_);
+    mark(bits_, model_.shape.end);
+    if (!batch.prefixes.empty())
+      for (const int32_t piece : batch.prefixes[s]) mark(bits_, piece);
+    for (size_t word = 0; word < marked_.size(); ++word) marked_[word] |= bits_[word];
+    if (own_columns_) list(bits_, allowed_[s]);
+  }
+  list(marked_, pieces_);
   if (!own_columns_) return;
+  for (size_t p = 0; p < pieces_.size(); ++p) place_of_[(size_t)pieces_[p]] = (int32_t)p;
   for (size_t s = 0; s < sentences; ++s) {
     places_[s].resize(allowed_[s].size());
     for (size_t p = 0; p < allowed_[s].size(); ++p) places_[s][p] = place_of_[(size_t)allowed_[s][p]];

@@ -40,7 +40,7 @@ class OutputLayer {
   std::vector<std::vector<int32_t>> allowed_;  // of each sentence, ascending
   std::vector<std::vector<int32_t>> places_;   // of each sentence's pieces among those of the batch
   std::vector<int32_t> place_of_;              // of a piece among those of the batch
-  std::vector<uint64_t> marked_;               // a bit for each piece
+  std::vector<uint64_t> marked_, bits_;        // a bit for each piece: of the batch, of a sentence
 };
 
 }  // namespace nmt

@@ -21,7 +21,7 @@ class Search {
   Results translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a target at once.
   std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
-  const Clock& clock() const { return decoder_.clock; }
+  Clock& clock() { return decoder_.clock; }
 
  private:
   Results searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop);

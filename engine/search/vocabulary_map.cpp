@@ -36,7 +36,6 @@ VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int tar
   pieces_ = (const int32_t*)file_.data("pieces", "I32", pieces.shape, 4);
   const Tensor& always = file_.tensor("always");
   const auto* const first = (const int32_t*)file_.data("always", "I32", always.shape, 4);
-  always_.assign(first, first + always.bytes / 4);
   // Everything that a look-up follows is checked once, here.
   if (starts_[0] != 0 || (size_t)starts_[entries_] != pieces.shape[0]) file_.fail("damaged: its entries have no end");
   for (size_t e = 0; e < entries_; ++e)
@@ -47,8 +46,12 @@ VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int tar
     filled += slots_[s] >= 0;
   }
   if (filled != entries_) file_.fail("damaged: its hash table does not hold all entries");
-  for (const int32_t piece : always_)
-    if (piece < 0 || piece >= target_pieces) file_.fail("a piece is not in the model's vocabulary; it is another model's map");
+  always_.assign((size_t)target_pieces / 64 + 1, 0);
+  for (size_t p = 0; p < always.bytes / 4; ++p) {
+    if (first[p] < 0 || first[p] >= target_pieces)
+      file_.fail("a piece is not in the model's vocabulary; it is another model's map");
+    always_[(size_t)first[p] / 64] |= 1ull << first[p] % 64;
+  }
   for (size_t p = 0; p < pieces.shape[0]; ++p)
     if (pieces_[p] < 0 || pieces_[p] >= target_pieces)
       file_.fail("a piece is not in the model's vocabulary; it is another model's map");
@@ -66,13 +69,14 @@ const int32_t* VocabularyMap::find(const int32_t* ngram, int size) const {
   return nullptr;
 }
 
-void VocabularyMap::allow(const std::vector<int32_t>& source, std::vector<int32_t>& pieces) const {
-  pieces.insert(pieces.end(), always_.begin(), always_.end());
+void VocabularyMap::allow(const std::vector<int32_t>& source, std::vector<uint64_t>& bits) const {
+  bits = always_;
   const int length = (int)source.size();
   for (int start = 0; start < length; ++start)
     for (int size = 1; size <= longest_ && start + size <= length; ++size)
       if (const int32_t* const entry = find(source.data() + start, size))
-        pieces.insert(pieces.end(), pieces_ + entry[0], pieces_ + entry[1]);
+        for (const int32_t* piece = pieces_ + entry[0]; piece != pieces_ + entry[1]; ++piece)
+          bits[(size_t)*piece / 64] |= 1ull << *piece % 64;
 }
 
 }  // namespace nmt

@@ -1,6 +1,7 @@
 // The vocabulary map: the target pieces that a source n-gram brings.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ class VocabularyMap {
   // Throws Error for a damaged file, and for a map of a model with other vocabularies.
   VocabularyMap(const std::string& path, int source_pieces, int target_pieces);
 
-  // Adds the target pieces that a sentence may use, in any order, some perhaps twice.
-  void allow(const std::vector<int32_t>& source, std::vector<int32_t>& pieces) const;
+  // Sets the bits of the target pieces that a sentence may use; the others are cleared. bits: of 64 pieces a word.
+  void allow(const std::vector<int32_t>& source, std::vector<uint64_t>& bits) const;
 
  private:
   const int32_t* find(const int32_t* ngram, int size) const;
@@ -27,7 +28,7 @@ class VocabularyMap {
   const int32_t* ngrams_;       // [entries][longest], padded with -1
   const int32_t* starts_;       // [entries + 1]: where the pieces of an entry start
   const int32_t* pieces_;
-  std::vector<int32_t> always_;  // the pieces that any sentence may use
+  std::vector<uint64_t> always_;  // bits of the pieces that any sentence may use
 };
 
 }  // namespace nmt

@@ -19,17 +19,26 @@ ALIGNMENT = 64
 
 def read(path: Path) -> dict[str, np.ndarray]:
     """The tensors of a file, mapped into memory. Raises UserError for a damaged file."""
+    return _opened(path)[0]
+
+
+def metadata(path: Path) -> dict[str, str]:
+    """What a file says of itself. Raises UserError as ``read``."""
+    return _opened(path)[1]
+
+
+def _opened(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     try:
         data = np.memmap(path, np.uint8, mode="r")
         (length,) = struct.unpack("<Q", data[:8].tobytes())
         header = json.loads(data[8 : 8 + length].tobytes())
+        about = header.pop("__metadata__", {})
         types = {name: dtype for dtype, name in TYPES.items()}
         tensors = {}
         for name, tensor in header.items():
-            if name != "__metadata__":
-                start, end = (8 + length + offset for offset in tensor["data_offsets"])
-                tensors[name] = data[start:end].view(types[tensor["dtype"]]).reshape(tensor["shape"])
-        return tensors
+            start, end = (8 + length + offset for offset in tensor["data_offsets"])
+            tensors[name] = data[start:end].view(types[tensor["dtype"]]).reshape(tensor["shape"])
+        return tensors, about
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
 

@@ -1,0 +1,161 @@
+"""The native engine against CTranslate2: how many times faster, and how much of the CPU's limit it reaches.
+
+Both decode the same weights with the same vocabulary map, batches and longest translation, in turn, in this process, on
+one core. A ratio is that of tokens per CPU second, run by run. The engines' translations differ a little in integers,
+so tokens are counted for each. CTranslate2 runs as its environment variables say: try them, and give the best.
+
+The limit of a model is the time in which its products could be done if all ran at the kernel's peak on this core, which
+is measured with weights and inputs in the first-level cache. What it leaves out, from attention to the search, is part
+of what separates the engine from it.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nmt_frontier_engine import kernels
+
+from common import cpu
+from common.command_line import pick
+from common.errors import UserError, command
+from common.files import write_json
+from decode import engines
+from decode.engines import Batch, Search
+from decode.engines.native import Native
+from decode.pipeline import batches, by_sentence
+from formats import native_model
+from formats.safetensors import metadata
+from formats.spread import Spread
+from measure import in_process
+from measure.in_process import Conditions
+from measure.usage import Usage
+
+# Batches, with as many sentences of the test set as take a second or so
+SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
+PEER = "ctranslate2"
+PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = 10, 32, 256  # 8 KiB of int8 weights
+PEAK_SECONDS = 0.2
+
+
+def cut(sentences: Batch, size: str) -> list[Batch]:
+    """The first sentences in batches; sorted by length but for single ones."""
+    first = sentences[: SIZES[size]]
+    if size == "1":
+        return [[sentence] for sentence in first]
+    tokens = size.endswith("t")
+    cuts = batches(first, int(size.rstrip("t")), weigh=len if tokens else by_sentence)
+    return [[first[place] for place in places] for places in cuts]
+
+
+def peak(kind: str) -> float:
+    """Operations a second of the product kernel where nothing comes from far away; the best of several tries."""
+    random = np.random.default_rng(1)
+    weights = native_model.linear("w", random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32), None, kind)
+    tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
+    rows, scale = kernels.quantise(random.normal(size=(PEAK_ROWS, PEAK_INPUTS)).astype(np.float32), kind)
+    operations, repeat, best = 2 * PEAK_ROWS * PEAK_OUTPUTS * PEAK_INPUTS, 1000, 0.0
+    end = time.perf_counter() + PEAK_SECONDS
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        kernels.product(tensors, kind, rows, scale, True, repeat)
+        best = max(best, operations * repeat / (time.perf_counter() - start))
+    return best
+
+
+def operations(model: Path, cuts: list[Batch], outputs: list[Batch], candidates: Callable[[Batch], int]) -> float:
+    """Operations of all products of a decoding: two for each weight and row that meet."""
+    shape = metadata(model / native_model.NAME)
+    units, inner = int(shape["units"]), int(shape["feed_forward_units"])
+    source, target = (
+        int(shape[f"{side}_heads"]) * native_model.padded(int(shape[f"{side}_head_units"]))
+        for side in ("encoder", "decoder")
+    )
+    encoder = int(shape["encoder_layers"]) * (4 * units * source + 2 * units * inner)
+    memory = int(shape["decoder_layers"]) * 2 * units * target
+    decoder = int(shape["decoder_layers"]) * (6 * units * target + 2 * units * inner)
+    total = 0
+    for batch, output in zip(cuts, outputs, strict=True):
+        steps = sum(len(sentence) + 1 for sentence in output)
+        total += (encoder + memory) * sum(map(len, batch)) + (decoder + units * candidates(batch)) * steps
+    return 2.0 * total
+
+
+def record(
+    model: Path, kind: str, beam: int, size: str, usages: dict[str, list[Usage]], outputs: dict[str, list[Batch]]
+) -> dict[str, Any]:
+    """One ratio with both its sides."""
+    tokens = {name: sum(len(sentence) for batch in found for sentence in batch) for name, found in outputs.items()}
+    rates = {name: [tokens[name] / usage.cpu_seconds for usage in used] for name, used in usages.items()}
+    ratio = Spread.of(ours / theirs for ours, theirs in zip(rates["native"], rates[PEER], strict=True))
+    pairs = [*zip(*([s for batch in outputs[name] for s in batch] for name in ("native", PEER)), strict=True)]
+    return {
+        "model": model.name, "compute_type": kind, "beam_size": beam, "batch": size, "peer": PEER,
+        **ratio.fields("ratio"),
+        "tokens_per_cpu_second": Spread.of(rates["native"]).middle,
+        "peer_tokens_per_cpu_second": Spread.of(rates[PEER]).middle,
+        "equal": sum(a == b for a, b in pairs), "sentences": len(pairs),
+        "others": in_process.others([usage for used in usages.values() for usage in used]),
+    }  # fmt: skip
+
+
+def compared(model: Path, kind: str, beam: int, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+    """The records of one model in one type, for every size of batch."""
+    folders = {"native": model / Native.folder(kind), PEER: model / kind}
+    mapped = all(engines.describe(folder)["vocabulary_map"] for folder in folders.values())
+    search = Search(beam_size=beam, vocabulary_map=mapped)
+    loaded = {name: engines.load(folder, search) for name, folder in folders.items()}
+    vocabulary = native_model.Vocabulary.read(folders["native"])
+    tokens = {piece for batch in sentences for piece in batch}
+    entries = Native.read_map(folders["native"], [[*tokens], *sentences]) if mapped else None
+    found, limit = [], peak(kind)
+    for size in SIZES:
+        cuts = cut(sentences, size)
+        outputs: dict[str, list[Batch]] = {}
+
+        def way(name: str, cuts: list[Batch] = cuts, outputs: dict[str, list[Batch]] = outputs) -> Callable[[], None]:
+            def call() -> None:
+                outputs[name] = [loaded[name].translate(batch) for batch in cuts]
+
+            return call
+
+        usages = in_process.timed({name: way(name) for name in loaded}, conditions, [conditions.core], f"{kind} {size}")
+        row = record(model, kind, beam, size, usages, outputs)
+
+        def candidates(batch: Batch) -> int:
+            return len(entries.candidates(batch)) if entries else len(vocabulary.target)
+
+        if beam == 1:
+            best = operations(folders["native"], cuts, outputs["native"], candidates) / limit
+            row |= {"peak": limit, "share_of_limit": best / Spread.of(u.cpu_seconds for u in usages["native"]).middle}
+            row["components"] = loaded["native"].components(cuts)
+        found.append(row | {"isa": loaded["native"].isa, "vocabulary_map": mapped})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
+    parser.add_argument("--types", nargs="+", default=["float32", "int16", "int8"])
+    parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions = pick(Conditions, args)
+    os.sched_setaffinity(0, [conditions.core])
+    records = []
+    for model in args.models:
+        for kind in args.types:
+            if not (model / kind).exists() or not (model / Native.folder(kind)).exists():
+                raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
+            sentences = in_process.pieces(model / kind, conditions)
+            for beam in args.beam_sizes:
+                records += compared(model, kind, beam, sentences, conditions)
+    shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
+    write_json(args.output, [row | shared for row in records])
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,92 @@
+"""The ratios of benchmarks/engine.py as a table, and the speeds over the size of batches as a picture."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from common.errors import command
+from common.files import read_json, write_text
+from formats.spread import Spread
+from report import figure, markdown
+
+SIZES = {"1": "1 sentence", "8": "8", "32": "32", "512t": "512 tokens"}
+COLORS = {"float32": "#999999", "int16": "#e69f00", "int8": "#0072b2"}
+NOTE = """Target tokens per second of CPU time on one core of {cpu}, native engine with {isa}, {sentences}; medians of
+{runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and batches."""
+TITLE = "The native engine against CTranslate2 on one core"
+
+Row = dict[str, Any]
+
+
+def name(row: Row) -> str:
+    return row["model"] if row["beam_size"] == 1 else f"{row['model']}, beam {row['beam_size']}"
+
+
+def table(rows: list[Row]) -> str:
+    """A line for each model and type: the ratio and its spread, and in brackets the share of the limit."""
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        line = lines.setdefault((name(row), row["compute_type"]), {})
+        line["model"], line["type"] = name(row), row["compute_type"]
+        share = f" [{row['share_of_limit']:.0%}]" if "share_of_limit" in row else ""
+        line[SIZES[row["batch"]]] = f"{Spread.read(row, 'ratio'):.2f}{share}"
+    return markdown.table([*lines.values()])
+
+
+def components(rows: list[Row]) -> str:
+    """A line for each model and type in batches of 32 sentences: the share of each component."""
+    shown = [row for row in rows if row["batch"] == "32" and "components" in row]
+    return markdown.table(
+        [
+            {"model": name(row), "type": row["compute_type"]}
+            | {component: f"{share:.0%}" for component, share in row["components"].items()}
+            for row in shown
+        ]
+    )
+
+
+def panel(axes: Axes, rows: list[Row]) -> None:
+    for kind, color in COLORS.items():
+        shown = [row for row in rows if row["compute_type"] == kind]
+        for field, line in (("tokens_per_cpu_second", "-"), ("peer_tokens_per_cpu_second", "--")):
+            places = [[*SIZES].index(row["batch"]) for row in shown]
+            values = [row[field] for row in shown]
+            axes.plot(places, values, line, marker="o", markersize=3, color=color, label=kind if line == "-" else None)
+    axes.set_xticks(range(len(SIZES)), SIZES.values())
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title(name(rows[0]))
+
+
+@figure.styled
+def draw(rows: list[Row]) -> Figure:
+    names = [*dict.fromkeys(map(name, rows))]
+    picture = Figure(figsize=(3.4 * len(names), 3.6), layout="constrained")
+    for axes, shown in zip(picture.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        panel(axes, [row for row in rows if name(row) == shown])
+    picture.axes[0].set_ylabel("target tokens per CPU second")
+    picture.axes[0].legend()
+    picture.suptitle(TITLE, x=0.01, ha="left", fontsize=10)
+    first = rows[0]
+    text = NOTE.format(sentences=f"sentences of {first['test_set']}", **{k: first[k] for k in ("cpu", "isa", "runs")})
+    figure.footnote(picture, text)
+    return picture
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--result", type=Path, required=True, help="JSON of benchmarks/engine.py")
+    parser.add_argument("--output", type=Path, required=True, help=".md, .svg or .png")
+    args = parser.parse_args()
+    rows = read_json(args.result)
+    if args.output.suffix == ".md":
+        write_text(args.output, markdown.document(TITLE, table(rows), components(rows)))
+    else:
+        figure.save(draw(rows), args.output)
+
+
+if __name__ == "__main__":
+    command(main)
