@@ -54,7 +54,9 @@ def cut(sentences: Batch, size: str) -> list[Batch]:
 def peak(kind: str) -> float:
     """Operations a second of the product kernel where nothing comes from far away; the best of several tries."""
     random = np.random.default_rng(1)
-    weights = native_model.linear("w", random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32), None, kind)
+    weights = native_model.linear(
+        "w", random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32), np.zeros(PEAK_OUTPUTS), kind
+    )
     tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
     rows, scale = kernels.quantise(random.normal(size=(PEAK_ROWS, PEAK_INPUTS)).astype(np.float32), kind)
     operations, repeat, best = 2 * PEAK_ROWS * PEAK_OUTPUTS * PEAK_INPUTS, 1000, 0.0

@@ -49,7 +49,7 @@ def test_a_folder_without_description(tmp_path):
         ("{}", "lacks engine, quantization, vocabulary_map"),
         (
             json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_map": False}),
-            "unknown engine 'marian-1'; this version knows ctranslate2, marian, opennmt-tf",
+            "unknown engine 'marian-1'; this version knows ctranslate2, marian, native, opennmt-tf",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """The whole pipeline, with the real tools, on a tiny study; and what happens when it is killed."""
 
+import itertools
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import time
 import pytest
 from snakefile import BIN, ROOT, TINY, snakemake, succeeded
 
+from decode.engines.native import Native
 from formats import records
 
 pytestmark = pytest.mark.slow
@@ -84,7 +86,8 @@ def test_every_system_is_measured_in_every_way(finished):
     found = {(m["system"], m["engine"], m["compute_type"], m["beam_size"], m["vocabulary_map"]) for m in measurements}
     systems = ("teacher", "deep", "deep-original")
     types = ("float32", "int16", "int8")
-    expected = {(s, "ctranslate2", t, b, v) for s in systems for t in types for b in (1, 4) for v in (True, False)}
+    engines = ["ctranslate2", *(["native"] if Native.supported() else [])]
+    expected = {*itertools.product(systems, engines, types, (1, 4), (True, False))}
     assert found == expected | {(system, "opennmt-tf", "float32", 4, False) for system in systems}
     assert {m["test_set"] for m in measurements} == {"test", "test2"}
     assert all(m["bleu_signature"] and m["target_tokens_per_second"] > 0 for m in measurements)
@@ -122,7 +125,11 @@ def test_snakemake_report(finished):
 
 
 def test_any_exported_model_translates(finished):
-    for folder in (finished / "models/deep/int8", finished / "models/teacher/opennmt-tf"):
+    for folder in (
+        finished / "models/deep/int8",
+        finished / "models/deep/native-int8",
+        finished / "models/teacher/opennmt-tf",
+    ):
         command = [sys.executable, "-m", "decode.translate", "--model", folder]
         run = subprocess.run(
             command, input="A man runs.\n\nA dog sleeps.\n", capture_output=True, text=True, check=True

@@ -88,10 +88,12 @@ std::vector<size_t> shares(const Batch& batch, size_t threads) {
 }
 
 // Calls work(search, sentences) for the share of each thread, this one included; the results in the order of sentences.
+// Sentences that share the candidates of their batch stay together.
 template <class F>
-auto shared_out(nmt_worker& worker, const Batch& batch, F work) {
+auto shared_out(nmt_worker& worker, const Batch& batch, Candidates candidates, F work) {
   using Result = decltype(work(*worker.searches[0], batch));
-  if (worker.searches.size() == 1 || batch.sources.size() < 2) return work(*worker.searches[0], batch);
+  if (worker.searches.size() == 1 || batch.sources.size() < 2 || candidates == Candidates::per_batch)
+    return work(*worker.searches[0], batch);
   const std::vector<size_t> ends = shares(batch, worker.searches.size());
   std::vector<std::future<Result>> others;
   for (size_t t = 1; t < ends.size(); ++t)
@@ -159,7 +161,7 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
     options.keep_finished = wanted->keep_finished;
     nmt_worker& w = *worker;
     const Heeded heeded{w.stop};
-    const Results found = shared_out(w, read(*batch), [&](Search& search, const Batch& share) {
+    const Results found = shared_out(w, read(*batch), options.candidates, [&](Search& search, const Batch& share) {
       return search.translate(share, options, w.stop);
     });
     w.counts.clear(), w.lengths.clear(), w.pieces.clear(), w.scores.clear();
@@ -186,7 +188,7 @@ int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nm
     if (candidates < 0 || candidates > 2) throw Error("candidates must be 0, 1 or 2");
     nmt_worker& w = *worker;
     const Heeded heeded{w.stop};
-    const auto found = shared_out(w, read(*batch), [&](Search& search, const Batch& share) {
+    const auto found = shared_out(w, read(*batch), (Candidates)candidates, [&](Search& search, const Batch& share) {
       return search.score(share, (Candidates)candidates, w.stop);
     });
     w.scores.clear();

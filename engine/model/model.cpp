@@ -11,6 +11,7 @@ namespace nmt {
 namespace {
 
 const char* const kFormat = "nmt-frontier-native-1";
+constexpr size_t kSinusoids = 4096;
 
 int padded(int count) { return (count + kPanel - 1) / kPanel * kPanel; }
 
@@ -42,7 +43,7 @@ Model::Model(const std::string& path) : file_(path) {
     encoder_norm = norm("encoder.norm");
     decoder_norm = norm("decoder.norm");
   }
-  fill_positions();
+  make_positions();
 }
 
 void Model::read_shape() {
@@ -124,18 +125,27 @@ Rows Model::rows(const std::string& name, int pieces) const {
   return result;
 }
 
-// Sines, then cosines, of the positions from 1; wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps.
-void Model::fill_positions() {
-  const int half = shape.units / 2;
-  positions.resize((size_t)kPositions * shape.units);
-  const float step = std::log(10000.f) / (half - 1);
-  const int first = (int)file_.integer("first_position", 0, 1);
-  for (int p = 0; p < kPositions; ++p)
-    for (int i = 0; i < half; ++i) {
-      const float angle = (float)(p + first) * std::exp(-step * (float)i);
-      positions[(size_t)p * shape.units + i] = std::sin(angle);
-      positions[(size_t)p * shape.units + half + i] = std::cos(angle);
+// Those of the file, or sines, then cosines, of the positions from 1, whose wave lengths grow to 10,000 x 2 pi in
+// units / 2 - 1 steps (OpenNMT-tf).
+void Model::make_positions() {
+  const size_t units = (size_t)shape.units, half = units / 2;
+  if (file_.has("positions")) {
+    const Tensor& stored = file_.tensor("positions");
+    if (stored.shape.empty() || stored.shape[0] < 1 || stored.shape[0] > 1 << 20) file_.fail("it has no positions");
+    position_count = (int)stored.shape[0];
+    positions = (const float*)file_.data("positions", "F32", {stored.shape[0], units});
+    return;
+  }
+  position_count = kSinusoids;
+  sinusoids_.resize(kSinusoids * units);
+  const float step = std::log(10000.f) / (float)(half - 1);
+  for (size_t p = 0; p < kSinusoids; ++p)
+    for (size_t i = 0; i < half; ++i) {
+      const float angle = (float)(p + 1) * std::exp(-step * (float)i);
+      sinusoids_[p * units + i] = std::sin(angle);
+      sinusoids_[p * units + half + i] = std::cos(angle);
     }
+  positions = sinusoids_.data();
 }
 
 const Linear& Model::whole_output() const {

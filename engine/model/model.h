@@ -74,9 +74,8 @@ class Model {
   std::vector<EncoderLayer> encoder;
   std::vector<DecoderLayer> decoder;
   Norm encoder_norm, decoder_norm;  // behind the last layers, with pre_norm
-  std::vector<float> positions;     // [kPositions][units]
-
-  static constexpr int kPositions = 4096;
+  const float* positions = nullptr;  // [position_count][units]
+  int position_count = 0;
 
  private:
   void read_shape();
@@ -85,9 +84,10 @@ class Model {
   Attention attention(const std::string& name, int heads_units, bool of_source) const;
   FeedForward feed_forward(const std::string& name) const;
   Rows rows(const std::string& name, int pieces) const;
-  void fill_positions();
+  void make_positions();
 
   SafeTensors file_;
+  std::vector<float> sinusoids_;
   const float* output_bias_ = nullptr;
   const int32_t* output_offset_ = nullptr;
   mutable std::once_flag packed_;

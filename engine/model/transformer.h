@@ -28,7 +28,7 @@ class Transformer {
  public:
   explicit Transformer(const Model& model);
 
-  // Encode a batch; sentences hold pieces of the source vocabulary, at least one each and at most kPositions.
+  // Encode a batch; sentences hold pieces of the source vocabulary, at least one each and at most position_count.
   // Rows of a sentence do not depend on the other sentences.
   void encode(const std::vector<std::vector<int32_t>>& sentences);
   // One step of all rows. Returns the hidden states, in the type of the output layer. Hypotheses of one sentence must

@@ -82,6 +82,11 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
                        [](const Continuation& a, const Continuation& b) { return a.score > b.score; });
       if ((int)best.size() > most) best.resize((size_t)most);
 
+      if (best.empty()) {  // every piece is forbidden: what was said is all
+        for (const Alive& alive : sentence.beams)
+          sentence.finished.push_back({alive.said, alive.score / normalisation(options, position + 1), alive.attention});
+      }
+
       next.clear();
       const auto goes_on = [&](const Continuation& c) {
         const Alive& from = sentence.beams[c.beam];

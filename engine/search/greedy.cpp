@@ -29,13 +29,15 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       const int columns = output_.columns(sentence);
       const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
       const bool last = position + 1 == prefix + options.longest;
-      if (position < prefix + options.shortest) {
+      int column;
+      if (position < prefix) {  // the only continuation, with its own probability
+        column = output_.column(sentence, batch.prefixes[sentence][position]);
+      } else {
         const int end = output_.column(sentence, model_.shape.end);
-        if (end >= 0) scores[end] = kNever;
+        if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
+        block_ngrams(said.pieces, options.blocked_ngram, output_, sentence, scores);
+        column = kernel.best(scores, columns);
       }
-      block_ngrams(said.pieces, options.blocked_ngram, output_, sentence, scores);
-      const int column = position < prefix ? output_.column(sentence, batch.prefixes[sentence][position])
-                                           : kernel.best(scores, columns);
       const int piece = output_.piece(sentence, column);
       const bool ends = piece == model_.shape.end && position >= prefix;
       if (!finished[sentence]) {

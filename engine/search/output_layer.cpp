@@ -78,8 +78,11 @@ int OutputLayer::columns(int sentence) const {
   return own_columns_ ? ((int)allowed_[sentence].size() + kPanel - 1) / kPanel * kPanel : weights_->outputs;
 }
 
+// A column of the padding wins only where no score is a number; the last piece stands for it.
 int OutputLayer::piece(int sentence, int column) const {
-  return every_piece_ ? column : own_columns_ ? allowed_[sentence][column] : pieces_[column];
+  if (every_piece_) return std::min(column, model_.shape.target_pieces - 1);
+  const auto& pieces = own_columns_ ? allowed_[sentence] : pieces_;
+  return pieces[std::min((size_t)column, pieces.size() - 1)];
 }
 
 int OutputLayer::column(int sentence, int piece) const {

@@ -42,9 +42,9 @@ void Search::check(const Batch& batch, const Options& options) const {
   };
   for (const auto& source : batch.sources) {
     if (source.empty()) throw Error("a sentence has no pieces");
-    if (source.size() > (size_t)Model::kPositions)
+    if (source.size() > (size_t)model_.position_count)
       throw Error("a sentence has " + std::to_string(source.size()) + " pieces, the engine takes " +
-                  std::to_string(Model::kPositions));
+                  std::to_string(model_.position_count));
     checked(source, shape.source_pieces, "source");
   }
   if (!batch.prefixes.empty() && batch.prefixes.size() != batch.sources.size())
@@ -54,8 +54,8 @@ void Search::check(const Batch& batch, const Options& options) const {
     checked(forced, shape.target_pieces, "target");
     prefix = std::max(prefix, forced.size());
   }
-  if (prefix + (size_t)options.longest > (size_t)Model::kPositions)
-    throw Error("a translation may have at most " + std::to_string(Model::kPositions) + " pieces with its prefix");
+  if (prefix + (size_t)options.longest > (size_t)model_.position_count)
+    throw Error("a translation may have at most " + std::to_string(model_.position_count) + " pieces with its prefix");
 }
 
 Results Search::translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {

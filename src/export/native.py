@@ -98,6 +98,8 @@ class Converter:
         if pre_norm != bool(weights.attribute("decoder/pre_norm")):
             raise UserError(f"{folder}: only one side normalises before its layers")
         self._matrices = self._products(pre_norm)
+        if (positions := self._positions()) is not None:
+            self._matrices["positions"] = positions
         self.metadata = {
             "architecture": "transformer",
             "units": units,
@@ -116,7 +118,6 @@ class Converter:
             "start_from_zero": bool(weights.attribute("decoder/start_from_zero_embedding", 0)),
             "source_factor": self._factor("encoder", units),
             "target_factor": self._factor("decoder", units),
-            "first_position": self._first_position(units),
             "epsilon": config.get("layer_norm_epsilon") or 1e-5,
         }
         prefix = [config["bos_token"]] if config.get("add_source_bos") else []
@@ -138,29 +139,24 @@ class Converter:
         factor = float(np.sqrt(np.float32(units))) if scale is True or scale == 1 else float(scale or 1)
         return factor
 
-    def _first_position(self, units: int) -> int:
-        """0 or 1: whether a table of encodings, which Marian's converter stores, starts with position 0.
+    def _positions(self) -> np.ndarray | None:
+        """Encodings that the model brings, of both sides, as Marian's models do; OpenNMT-tf's bring none."""
+        tables = []
+        for side in ("encoder", "decoder"):
+            name = f"{side}/position_encodings/encodings"
+            tables.append(self._weights.take(name) if name in self._weights else None)
+        source, target = tables
+        if (source is None) != (target is None) or (source is not None and not np.array_equal(source, target)):
+            raise UserError(f"{self._weights.folder}: the positions of its two sides differ")
+        return source
 
-        OpenNMT-tf's models store none; their positions start at 1. Raises UserError for other encodings.
-        """
-        tables = [name for name in ("encoder", "decoder") if f"{name}/position_encodings/encodings" in self._weights]
-        if not tables:
-            return 1
-        for side in tables:
-            table = self._weights.take(f"{side}/position_encodings/encodings")
-            rates = 10_000.0 ** -(np.arange(units // 2) / (units // 2 - 1))
-            angles = np.arange(len(table))[:, None] * rates
-            if not np.allclose(table, np.concatenate([np.sin(angles), np.cos(angles)], axis=1), atol=1e-3):
-                raise UserError(f"{self._weights.folder}: the native engine knows sinusoidal positions only")
-        return 0
-
-    def _products(self, pre_norm: bool) -> dict[str, tuple[np.ndarray, np.ndarray | None] | np.ndarray]:
+    def _products(self, pre_norm: bool) -> dict[str, tuple[np.ndarray, np.ndarray] | np.ndarray]:
         """The matrices with their biases, and the vectors of layer normalisation, by their names in the file."""
         weights, found = self._weights, {}
 
-        def dense(name: str) -> tuple[np.ndarray, np.ndarray | None]:
-            bias = f"{name}/bias"
-            return weights.take(f"{name}/weight"), weights.take(bias) if bias in weights else None
+        def dense(name: str) -> tuple[np.ndarray, np.ndarray]:
+            matrix, bias = weights.take(f"{name}/weight"), f"{name}/bias"
+            return matrix, weights.take(bias) if bias in weights else np.zeros(len(matrix), np.float32)
 
         def norm(to: str, name: str) -> None:
             found[f"{to}.scale"], found[f"{to}.bias"] = weights.take(f"{name}/gamma"), weights.take(f"{name}/beta")
@@ -226,19 +222,16 @@ def _vocabularies(folder: Path) -> list[Path]:
     return [joint] if joint.exists() else [folder / f"{side}_vocabulary.json" for side in ("source", "target")]
 
 
-def _wide(weights: np.ndarray, bias: np.ndarray | None, heads: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+def _wide(weights: np.ndarray, bias: np.ndarray, heads: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Pad the outputs of each head to a multiple of 16. weights: [heads x size, inputs]."""
     wide = native_model.padded(size)
-    bias = np.zeros(len(weights), np.float32) if bias is None else bias
     return (
         native_model.pad(weights.reshape(heads, size, -1), heads, wide, weights.shape[1]).reshape(heads * wide, -1),
         native_model.pad(bias.reshape(heads, size), heads, wide).reshape(-1),
     )
 
 
-def _narrow(
-    weights: np.ndarray, bias: np.ndarray | None, heads: int, size: int
-) -> tuple[np.ndarray, np.ndarray | None]:
+def _narrow(weights: np.ndarray, bias: np.ndarray, heads: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Pad the inputs of each head to a multiple of 16. weights: [outputs, heads x size]."""
     wide, outputs = native_model.padded(size), len(weights)
     return native_model.pad(weights.reshape(outputs, heads, size), outputs, heads, wide).reshape(outputs, -1), bias

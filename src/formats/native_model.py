@@ -75,10 +75,9 @@ def panels(matrix: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(matrix.reshape(outputs // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3))
 
 
-def linear(name: str, weights: np.ndarray, bias: np.ndarray | None, kind: str) -> dict[str, np.ndarray]:
+def linear(name: str, weights: np.ndarray, bias: np.ndarray, kind: str) -> dict[str, np.ndarray]:
     """The tensors of a product. weights: float32 [outputs, inputs], multiples of 16."""
-    outputs = len(weights)
-    tensors = {f"{name}.bias": np.zeros(outputs, np.float32) if bias is None else bias.astype(np.float32)}
+    tensors = {f"{name}.bias": bias.astype(np.float32)}
     if kind == "float32":
         return {f"{name}.weight": panels(weights.astype(np.float32)), **tensors}
     integers, scale = quantized(weights, kind)

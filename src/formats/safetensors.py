@@ -8,6 +8,7 @@ import json
 import struct
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,16 +32,27 @@ def _opened(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     try:
         data = np.memmap(path, np.uint8, mode="r")
         (length,) = struct.unpack("<Q", data[:8].tobytes())
-        header = json.loads(data[8 : 8 + length].tobytes())
+        if length > len(data) - 8:
+            raise ValueError(f"its header has {length:,} bytes")
+        header = json.loads(data[8 : 8 + length].tobytes(), object_pairs_hook=_once)
         about = header.pop("__metadata__", {})
-        types = {name: dtype for dtype, name in TYPES.items()}
-        tensors = {}
-        for name, tensor in header.items():
-            start, end = (8 + length + offset for offset in tensor["data_offsets"])
-            tensors[name] = data[start:end].view(types[tensor["dtype"]]).reshape(tensor["shape"])
-        return tensors, about
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        return {name: _tensor(data[8 + length :], **tensor) for name, tensor in header.items()}, about
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
+
+
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(members)) < len(members):
+        raise ValueError("a name stands there twice")
+    return found
+
+
+def _tensor(data: np.ndarray, dtype: str, shape: list[int], data_offsets: list[int]) -> np.ndarray:
+    start, end = data_offsets
+    if not 0 <= start <= end <= len(data) or min(shape, default=0) < 0:
+        raise ValueError(f"no tensor {shape} from {start} to {end}")
+    types = {name: numpy_type for numpy_type, name in TYPES.items()}
+    return data[start:end].view(types[dtype]).reshape(shape)
 
 
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:

@@ -24,6 +24,7 @@ JOB_STARTS = 4.0  # time of a job of Snakemake before its work begins, in starts
 RUN_STARTS = 4.0  # time of a measured run before its work begins, in starts of Python
 BASELINE_STARTS = 8.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
 GREEDY = 0.4  # time of greedy search over that of beam 4
+NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
 TEST_SENTENCES = 1000  # of a test set of unknown size
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
 TAUGHT_STARTS = 1 / 370  # per pair that the aligner learns from, in starts of Python
@@ -156,7 +157,9 @@ class Work:
         piece = self._parameters(system) / 1e6 * self._rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
         seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))
-        seconds += 2 * len(decoding["beam_sizes"]) * runs * RUN_STARTS * self._rates.python
+        seconds *= 1 + NATIVE * len(decoding["engines"])
+        starts = 2 * len(decoding["beam_sizes"]) * runs * (1 + len(decoding["engines"]))
+        seconds += starts * RUN_STARTS * self._rates.python
         return seconds + times * BASELINE_STARTS * self._rates.tensorflow * first / TEST_SENTENCES
 
 

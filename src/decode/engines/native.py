@@ -40,7 +40,7 @@ class Native(Engine):
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        return not recurrent(shape) and shape.get("units", 0) % native_model.PANEL == 0 and "model" not in shape
+        return not recurrent(shape) and not shape.get("model") and shape.get("units", 0) % native_model.PANEL == 0
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:

@@ -1,0 +1,99 @@
+"""Model folders of the native engine for tests, made once a session, and workers that decode with them.
+
+Whoever imports this module is skipped where the engine is not installed. A process of its own is told ``root``, where
+the folders are.
+"""
+
+import atexit
+import functools
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from common.files import read_json
+from formats import native_map, native_model
+from formats.native_model import Vocabulary
+
+REASON = "the native engine is not installed here; CTranslate2 decodes in its place"
+engine = pytest.importorskip("nmt_frontier_engine", reason=REASON)
+kernels = pytest.importorskip("nmt_frontier_engine.kernels", reason=REASON)
+
+KINDS = ("float32", "int16", "int8")
+WORDS = range(3, 120)  # the pieces of tests.models that are no control tokens
+
+
+@functools.cache
+def folders() -> Path:
+    """A folder of model folders: ``ctranslate2`` in float32 and one for each of KINDS, all with the same map."""
+    from models import folders as models  # inside: a process that only decodes needs no exporter
+
+    from export import model_folder, native
+
+    root = Path(tempfile.mkdtemp(prefix="native-models-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    source = models()["float32"]
+    exact = shutil.copytree(source, root / "ctranslate2")
+    (exact / "vmap.txt").write_text(random_map(read_json(exact / "shared_vocabulary.json")), encoding="utf-8")
+    converter = native.Converter(exact)
+    for kind in KINDS:
+        converter.write(kind, root / "weights" / kind)
+        description = read_json(source / "model.json") | {"engine": "native", "quantization": kind}
+        tokenizer = source / "sentencepiece.model"
+        model_folder.make(description, root / "weights" / kind, tokenizer, exact / "vmap.txt", root / kind)
+    return root
+
+
+def random_map(pieces: list[str], seed: int = 1) -> str:
+    """A vocabulary map with n-grams of one to three of these pieces."""
+    generator = random.Random(seed)
+    words = [pieces[number] for number in WORDS]
+    ngrams = {(word,) for word in words}
+    ngrams |= {tuple(generator.choices(words, k=size)) for size in (2, 3) for _ in range(2000)}
+    lines = [f"{' '.join(ngram)}\t{' '.join(generator.sample(words, 3))}\n" for ngram in sorted(ngrams)]
+    return "".join(["\t" + " ".join(generator.sample(words, 10)) + "\n", *lines])
+
+
+@functools.cache
+def model(root: Path, kind: str) -> engine.Model:
+    folder = root / kind
+    return engine.Model(folder / native_model.NAME, folder / native_map.NAME)
+
+
+def worker(kind: str = "float32", threads: int = 1, root: Path | None = None) -> engine.Worker:
+    return engine.Worker(model(root or folders(), kind), threads)
+
+
+def vocabulary() -> Vocabulary:
+    return Vocabulary.read(folders() / "float32")
+
+
+def sentences(count: int, seed: int = 1, longest: int = 20) -> list[list[int]]:
+    """Random sentences as numbers."""
+    generator = random.Random(seed)
+    return [generator.choices(WORDS, k=generator.randint(1, longest)) for _ in range(count)]
+
+
+def outputs(
+    worker: engine.Worker, batch: list[list[int]], prefixes: list[list[int]] | None = None, **options
+) -> list[list]:
+    """Pieces and score of each hypothesis of each sentence; n-best is the beam size unless it is given."""
+    options = {"scores": True, "longest": 40, "n_best": options.get("beam_size", 1), **options}
+    found = worker.translate(batch, engine.Options(**options), prefixes)
+    return [[(hypothesis.pieces, hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
+
+
+def run(code: str, *arguments: object, **environment: str) -> str:
+    """What Python code prints, in a process of its own that finds the modules of tests; a crash fails the test."""
+    path = [environment.pop("PYTHONPATH", ""), str(Path(__file__).parent)]
+    call = [sys.executable, "-c", code, *map(str, arguments)]
+    told = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    done = subprocess.run(call, env=told, capture_output=True, text=True, check=False)
+    ending = f"{done.stdout[-1000:]}\n{done.stderr[-3000:]}"
+    assert done.returncode == 0, f"ended with {done.returncode} (a negative number is a signal): {ending}"
+    return done.stdout

@@ -1,0 +1,433 @@
+"""The native engine finds what CTranslate2 finds, whatever the batch, the threads and the errors before."""
+
+import functools
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native import KINDS, WORDS, engine, folders, model, outputs, run, sentences, vocabulary, worker
+
+from formats import loading, native_map, native_model, safetensors
+from formats.vocabulary_map import VocabularyMap
+
+BATCH = sentences(200)
+LONGEST = 40  # pieces of translations in these tests
+NO_PENALTY = 1e-9  # on the length; with 0 itself CTranslate2 ends a search by another rule, with other n-best lists
+
+
+# CTranslate2
+
+
+@functools.cache
+def translator():
+    return loading.translator(folders() / "ctranslate2", compute_type="float32", intra_threads=1)
+
+
+def reference(batch, prefixes=None, **options):
+    """Hypotheses of CTranslate2 as ``native.outputs`` gives them."""
+    options = {
+        "beam_size": 1, "num_hypotheses": options.get("beam_size", 1), "length_penalty": 1, "min_decoding_length": 0,
+        "max_decoding_length": LONGEST, "max_input_length": 0, "return_scores": True, **options,
+    }  # fmt: skip
+    names, numbers = vocabulary().pieces, vocabulary().target_numbers
+    prefixes = prefixes and [names(prefix) for prefix in prefixes]
+    found = translator().translate_batch([names(sentence) for sentence in batch], prefixes, **options)
+    hypotheses = (zip(result.hypotheses, result.scores, strict=True) for result in found)
+    return [[([numbers[piece] for piece in pieces], score) for pieces, score in best] for best in hypotheses]
+
+
+def said(found):
+    return [[pieces for pieces, _ in hypotheses] for hypotheses in found]
+
+
+def scores(found):
+    return np.array([score for hypotheses in found for _, score in hypotheses])
+
+
+def check_equal(found, expected):
+    """Of 200 sentences one may differ: on another CPU, rounding may decide between continuations that are as good."""
+    pairs = [*zip(found, expected, strict=True)]
+    same = [pair for pair in pairs if said([pair[0]]) == said([pair[1]])]
+    assert len(same) >= len(pairs) - 1
+    for ours, theirs in same:
+        np.testing.assert_allclose(scores([ours]), scores([theirs]), rtol=0, atol=1e-4)
+    assert len({str(said([ours])) for ours in found}) > len(found) / 4  # not all the same
+
+
+SEARCHES = {
+    "greedy": ({}, {}),
+    "beam 4, all hypotheses": ({"beam_size": 4}, {"beam_size": 4}),
+    "beam 8": ({"beam_size": 8, "n_best": 1}, {"beam_size": 8, "num_hypotheses": 1}),
+    "half a penalty": ({"beam_size": 4, "length_penalty": 0.5}, {"beam_size": 4, "length_penalty": 0.5}),
+    "penalty 0": (
+        {"beam_size": 4, "length_penalty": 0, "n_best": 1},
+        {"beam_size": 4, "length_penalty": 0, "num_hypotheses": 1},
+    ),
+    "map, greedy": ({"candidates": "batch"}, {"use_vmap": True}),
+    "map, beam 4": ({"candidates": "batch", "beam_size": 4}, {"use_vmap": True, "beam_size": 4}),
+    "at least 9, greedy": ({"shortest": 9}, {"min_decoding_length": 9}),
+    "at least 9, beam 4": ({"shortest": 9, "beam_size": 4}, {"min_decoding_length": 9, "beam_size": 4}),
+    "at most 3, greedy": ({"longest": 3}, {"max_decoding_length": 3}),
+    "at most 3, beam 4": ({"longest": 3, "beam_size": 4}, {"max_decoding_length": 3, "beam_size": 4}),
+    "no bigram twice, greedy": ({"blocked_ngram": 2}, {"no_repeat_ngram_size": 2}),
+    "no piece twice, beam 4": ({"blocked_ngram": 1, "beam_size": 4}, {"no_repeat_ngram_size": 1, "beam_size": 4}),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SEARCHES.values(), ids=SEARCHES)
+def test_translations_are_those_of_ctranslate2(ours, theirs):
+    check_equal(outputs(worker(), BATCH, **ours), reference(BATCH, **theirs))
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_sentence_with_its_own_candidates_is_a_batch_of_one_in_ctranslate2(beam):
+    found = outputs(worker(), BATCH[:50], candidates="sentence", beam_size=beam)
+    check_equal(found, [reference([sentence], use_vmap=True, beam_size=beam)[0] for sentence in BATCH[:50]])
+
+
+PREFIXES = [(sentence * 3)[:3] for sentence in sentences(200, seed=2, longest=5)]
+
+
+FORCED = {
+    "all": ({}, {}),
+    "map": ({"candidates": "batch"}, {"use_vmap": True}),
+    "no piece twice": ({"blocked_ngram": 1}, {"no_repeat_ngram_size": 1}),  # but in prefixes, some of which repeat it
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), FORCED.values(), ids=FORCED)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_translations_behind_a_prefix_are_those_of_ctranslate2(beam, ours, theirs):
+    """Whose lengths count the prefix, and whose scores leave out what the prefix scores.
+
+    shortest: CTranslate2 lets no hypothesis but the best end right behind a prefix.
+    """
+    options = {"beam_size": beam, "length_penalty": NO_PENALTY}
+    found = outputs(worker(), BATCH, PREFIXES, shortest=1, **ours, **options)
+    lengths = {"min_decoding_length": 4, "max_decoding_length": LONGEST + 3}
+    expected = reference(BATCH, PREFIXES, **lengths, **theirs, **options)
+    of_prefixes = [each[:3].sum() for each in worker().score(BATCH, PREFIXES, ours.get("candidates", "all"))]
+    without = zip(found, of_prefixes, strict=True)
+    check_equal([[(pieces, score - prefix) for pieces, score in best] for best, prefix in without], expected)
+
+
+def test_scores_of_targets_are_those_of_ctranslate2():
+    targets = [*sentences(199, seed=3), []]
+    names = vocabulary().pieces
+    expected = translator().score_batch([*map(names, BATCH)], [*map(names, targets)], max_input_length=0)
+    for found, result in zip(worker().score(BATCH, targets), expected, strict=True):
+        np.testing.assert_allclose(found, result.log_probs, rtol=0, atol=1e-4)
+
+
+def test_attention_is_that_of_ctranslate2():
+    """Whose models name one head for alignment, the first."""
+    names = vocabulary().pieces
+    options = {"beam_size": 1, "max_decoding_length": LONGEST, "min_decoding_length": 0, "max_input_length": 0}
+    expected = translator().translate_batch([*map(names, BATCH)], return_attention=True, **options)
+    found = worker().translate(BATCH, engine.Options(longest=LONGEST, attention_layer=0, attention_head=0))
+    for (hypothesis,), result in zip(found, expected, strict=True):
+        if result.hypotheses[0] == names(hypothesis.pieces) and hypothesis.pieces:
+            attention = hypothesis.attention[: len(hypothesis.pieces)]
+            np.testing.assert_allclose(attention, result.attention[0][: len(attention)], rtol=0, atol=1e-4)
+
+
+# Types
+
+
+def test_integers_score_nearly_as_floats():
+    """The tiny model is drawn wide, which is bad for eight bits."""
+    targets = sentences(200, seed=3)
+    exact, wide, narrow = (np.concatenate(worker(kind).score(BATCH, targets)) for kind in KINDS)
+    assert 0 < np.abs(wide - exact).mean() < 0.01 < np.abs(narrow - exact).mean() < 0.4
+
+
+def test_integers_translate_nearly_as_floats():
+    exact, wide, narrow = (said(outputs(worker(kind), BATCH)) for kind in KINDS)
+    same = [sum(a == b for a, b in zip(exact, other, strict=True)) / len(BATCH) for other in (wide, narrow)]
+    assert same[0] > 0.95 and same[1] > 0.3
+
+
+# A sentence does not depend on its batch
+
+FEW = [*sentences(20, seed=4), *[sentence * 5 for sentence in sentences(4, seed=5)]]  # some pass a block of the encoder
+FEW_PREFIXES = [*sentences(12, seed=6, longest=4), *[[]] * 12]
+
+
+@functools.cache
+def alone(kind, prefixed, options):
+    """Each sentence in a batch of its own."""
+    return [decoded(worker(kind), [place], prefixed, dict(options))[0] for place in range(len(FEW))]
+
+
+def decoded(by, places, prefixed, options):
+    batch, prefixes = [FEW[place] for place in places], [FEW_PREFIXES[place] for place in places]
+    return outputs(by, batch, prefixes if prefixed else None, longest=12, **options)
+
+
+@functools.cache
+def shared(kind, threads):
+    return worker(kind, threads)
+
+
+orders = st.permutations(range(len(FEW))).flatmap(lambda order: st.integers(1, len(FEW)).map(lambda n: order[:n]))
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_sentence_is_translated_the_same_in_any_batch(data):
+    """On any number of threads: its pieces, and its scores to the last bit."""
+    kind, threads = data.draw(st.sampled_from(KINDS)), data.draw(st.integers(1, 3))
+    candidates, beam = data.draw(st.sampled_from(["all", "sentence"])), data.draw(st.sampled_from([1, 4]))
+    order, prefixed = data.draw(orders), data.draw(st.booleans())
+    options = {"candidates": candidates, "beam_size": beam}
+    expected = alone(kind, prefixed, tuple(options.items()))
+    size = data.draw(st.integers(1, len(order)))
+    for start in range(0, len(order), size):
+        places = order[start : start + size]
+        assert decoded(shared(kind, threads), places, prefixed, options) == [expected[place] for place in places]
+
+
+@settings(max_examples=30)
+@given(orders, st.sampled_from(KINDS), st.integers(1, 3), st.sampled_from(["all", "sentence"]))
+def test_a_target_is_scored_the_same_in_any_batch(order, kind, threads, candidates):
+    found = shared(kind, threads).score([FEW[p] for p in order], [FEW[-p] for p in order], candidates)
+    for place, scored in zip(order, found, strict=True):
+        (expected,) = shared(kind, 1).score([FEW[place]], [FEW[-place]], candidates)
+        assert scored.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_candidates_of_a_batch_do_not_depend_on_threads(beam):
+    one, three = (outputs(worker(threads=n), BATCH[:6], candidates="batch", beam_size=beam) for n in (1, 3))
+    assert one == three
+
+
+def test_finished_sentences_may_be_kept():
+    assert outputs(worker(), BATCH, keep_finished=True) == outputs(worker(), BATCH)
+
+
+def test_workers_share_a_model_from_the_start():
+    """The first to need the output layer packs it for all."""
+    folder = folders() / "int8"
+    fresh = engine.Model(folder / native_model.NAME)
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(lambda _: outputs(engine.Worker(fresh), BATCH), range(4))]
+    assert found == [outputs(worker("int8"), BATCH)] * 4
+
+
+# The map
+
+
+def test_a_sentence_uses_its_own_candidates_only():
+    names = vocabulary().pieces
+    sources = [names(sentence) for sentence in BATCH]
+    full = VocabularyMap.load(folders() / "ctranslate2" / "vmap.txt", sources)
+    allowed = [full.candidates([source]) for source in sources]
+    used = [{*names(best[0][0])} for best in outputs(worker(), BATCH, candidates="sentence")]
+    assert all(some <= of_it for some, of_it in zip(used, allowed, strict=True))
+    assert not all(some <= allowed[0] for some in used)
+
+
+def mapped_to(path, always, kind="float32"):
+    """A worker whose map allows these pieces and the end for any sentence."""
+    none = np.zeros(0, np.int32)
+    tensors = {"ngrams": np.zeros((0, 1), np.int32), "starts": np.zeros(1, np.int32), "pieces": none}
+    tensors |= {"slots": np.full(2, -1, np.int32), "always": np.array(always, np.int32)}
+    safetensors.write(path, tensors, {"format": native_map.FORMAT})
+    return engine.Worker(engine.Model(folders() / kind / native_model.NAME, path))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("candidates", ["sentence", "batch"])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_map_of_the_end_alone_makes_empty_translations(tmp_path, kind, candidates, beam):
+    only = mapped_to(tmp_path / "map", [], kind)
+    assert outputs(only, BATCH[:3], candidates=candidates, beam_size=beam) == [[([], 0)]] * 3
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_there_is_a_translation_where_every_piece_is_forbidden(tmp_path, beam):
+    only = mapped_to(tmp_path / "map", [])
+    found = outputs(only, BATCH[:3], candidates="sentence", beam_size=beam, shortest=2)
+    assert said(found) == [[[]]] * 3
+
+
+def test_a_beam_may_be_larger_than_the_candidates(tmp_path):
+    few = mapped_to(tmp_path / "map", [5, 7])
+    for hypotheses in said(outputs(few, BATCH[:5], candidates="sentence", beam_size=256, longest=3)):
+        assert {piece for pieces in hypotheses for piece in pieces} == {5, 7}
+        assert len(hypotheses) == len(set(map(tuple, hypotheses))) == 1 + 2 + 4 + 8  # all there are
+
+
+# What comes with a translation
+
+
+@pytest.mark.parametrize("prefixed", [False, True], ids=["free", "prefix"])
+@pytest.mark.parametrize("wu", [False, True])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_score_is_the_normalised_log_probability(beam, wu, prefixed):
+    """Of all pieces, those of a prefix too, and of the end where it was said."""
+    found = outputs(worker(), BATCH, PREFIXES if prefixed else None, beam_size=beam, wu=wu, length_penalty=0.6)
+    pieces = [(sentence, *best[0]) for sentence, best in zip(BATCH, found, strict=True)]
+    scored = worker().score([sentence for sentence, *_ in pieces], [target for _, target, _ in pieces])
+    for (_, target, score), each in zip(pieces, scored, strict=True):
+        length = min(len(target) + 1, LONGEST + 3 * prefixed)
+        norm = ((5 + length) / 6 if wu else length) ** 0.6
+        assert score == pytest.approx(each[:length].sum() / norm, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_attention_has_a_row_for_each_piece_and_the_end(beam):
+    options = {"longest": LONGEST, "attention_layer": 0, "beam_size": beam, "n_best": beam}
+    whole, *heads = (worker().translate(BATCH, engine.Options(**options, attention_head=head)) for head in (-1, 0, 1))
+    ended = set()
+    for sentence, *hypotheses in zip(BATCH, whole, *heads, strict=True):
+        for average, *parts in zip(*hypotheses, strict=True):
+            rows = min(len(average.pieces) + 1, LONGEST)
+            ended.add(rows > len(average.pieces))
+            assert average.attention.shape == (rows, len(sentence))
+            np.testing.assert_allclose(average.attention.sum(axis=1), 1, atol=1e-5)
+            np.testing.assert_allclose(average.attention, sum(part.attention for part in parts) / 2, atol=1e-6)
+    assert ended == {False, True}
+
+
+def test_attention_changes_no_translation():
+    watched = worker().translate(BATCH, engine.Options(longest=LONGEST, attention_layer=0, scores=True))
+    assert [[(best.pieces, best.score)] for (best,) in watched] == outputs(worker(), BATCH)
+
+
+# Limits and errors
+
+
+def test_an_empty_batch():
+    assert worker().translate([], engine.Options()) == [] and worker().score([], []) == []
+    assert worker(threads=2).translate([], engine.Options(beam_size=4), []) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_sentences(kind):
+    batch = [[WORDS[place % 7] for place in range(size)] for size in (1000, 4096)]
+    assert outputs(worker(kind), batch, longest=5) == [outputs(worker(kind), [one], longest=5)[0] for one in batch]
+    (scored,) = worker(kind).score([[5]], [[5] * 4095])
+    assert len(scored) == 4096 and np.isfinite(scored).all()
+
+
+REFUSED = {
+    "5000 pieces": ([[5] * 5000], {}, None, "has 5000 pieces, the engine takes 4096"),
+    "no pieces": ([[5], []], {}, None, "a sentence has no pieces"),
+    "a foreign piece": ([[5, 121]], {}, None, "no source piece 121"),
+    "a negative piece": ([[-1]], {}, None, "no source piece -1"),
+    "a foreign prefix": ([[5]], {}, [[121]], "no target piece 121"),
+    "a prefix too few": ([[5], [5]], {}, [[5]], "one prefix for each sentence"),
+    "beam 0": ([[5]], {"beam_size": 0}, None, "from 1 to 256, not 0"),
+    "beam 257": ([[5]], {"beam_size": 257}, None, "from 1 to 256, not 257"),
+    "n-best": ([[5]], {"n_best": 2}, None, "n-best must be from 1 to the beam size, not 2"),
+    "a layer": ([[5]], {"attention_layer": 1}, None, "has 1 layers of 2 heads"),
+    "a head": ([[5]], {"attention_layer": 0, "attention_head": 2}, None, "has 1 layers of 2 heads"),
+    "a length": ([[5]], {"longest": 0}, None, "a translation must have"),
+    "lengths": ([[5]], {"shortest": 9, "longest": 8}, None, "a translation must have"),
+    "positions": ([[5]], {"longest": 4096}, [[5]], "at most 4096 pieces with its prefix"),
+}
+
+
+@pytest.mark.parametrize(("batch", "options", "prefixes", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_makes_no_sense_is_one_line_and_the_worker_works_on(batch, options, prefixes, message):
+    for threads in (1, 2):
+        one = worker(threads=threads)
+        with pytest.raises(engine.EngineError, match=message) as refused:
+            one.translate(batch, engine.Options(**options), prefixes)
+        assert "\n" not in str(refused.value)
+        assert outputs(one, BATCH[:9]) == outputs(worker(), BATCH[:9])
+
+
+def test_candidates_need_a_map():
+    unmapped = engine.Worker(engine.Model(folders() / "float32" / native_model.NAME))
+    with pytest.raises(engine.EngineError, match="no vocabulary map"):
+        outputs(unmapped, BATCH, candidates="sentence")
+    assert outputs(unmapped, BATCH[:9]) == outputs(worker(), BATCH[:9])
+
+
+def test_a_target_for_each_sentence():
+    with pytest.raises(engine.EngineError, match="one prefix for each"):
+        worker().score([[5]], [])
+    with pytest.raises(engine.EngineError, match="at most 4096 pieces"):
+        worker().score([[5]], [[5] * 4096])
+
+
+def test_a_worker_has_a_thread():
+    with pytest.raises(engine.EngineError, match="at least one thread"):
+        engine.Worker(model(folders(), "float32"), 0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("beam", [1, 16])
+def test_a_call_is_stopped_from_another_thread(beam, threads):
+    """The call would take many seconds; it is stopped again and again, lest a stop comes before it."""
+    one, ended = worker(threads=threads), threading.Event()
+
+    def stop():
+        while not ended.wait(0.05):
+            one.stop()
+
+    stopper = threading.Thread(target=stop)
+    started = time.monotonic()
+    stopper.start()
+    try:
+        with pytest.raises(engine.EngineError, match="stopped"):
+            outputs(one, BATCH * 5, beam_size=beam, shortest=4000, longest=4000)
+    finally:
+        ended.set()
+        stopper.join()
+    assert time.monotonic() - started < 20
+    one.score([], [])  # a stop that came last ends with this call
+    assert outputs(one, BATCH[:9], beam_size=4) == outputs(worker(), BATCH[:9], beam_size=4)
+
+
+def test_a_stop_before_a_call_ends_that_call_alone():
+    one = worker()
+    one.stop()
+    with pytest.raises(engine.EngineError, match="stopped"):
+        outputs(one, BATCH)
+    assert outputs(one, BATCH[:9]) == outputs(worker(), BATCH[:9])
+
+
+GROWTH = """
+import sys
+from pathlib import Path
+from test_native_engine import growth
+print(growth(Path(sys.argv[1])))
+"""
+
+
+def growth(root):
+    """Bytes that a process grows by when it decodes the same batches again and again."""
+    workers = [worker(kind, threads, root) for kind in KINDS for threads in (1, 2)]
+
+    def decode():
+        for one in workers:
+            outputs(one, BATCH[:40], candidates="sentence", beam_size=4)
+            outputs(one, BATCH[:40], PREFIXES[:40])
+            one.score(BATCH[:40], BATCH[40:80])
+            with pytest.raises(engine.EngineError):
+                one.stop()
+                outputs(one, BATCH[:40], beam_size=4)
+
+    def resident():
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * 4096
+
+    for _ in range(5):
+        decode()
+    before = resident()
+    for _ in range(25):
+        decode()
+    return resident() - before
+
+
+def test_decoding_the_same_again_takes_no_more_memory():
+    """A single page of keys and values that is lost in each call would be more than this."""
+    assert int(run(GROWTH, folders())) < 1_000_000

@@ -1,0 +1,476 @@
+"""Any Transformer that CTranslate2 computes is converted to the native engine exactly, or refused by name."""
+
+import shutil
+import subprocess
+import sys
+
+import models
+import numpy as np
+import pytest
+from ctranslate2.converters.marian import _make_sinusoidal_position_encodings as marian_positions
+from ctranslate2.specs import LayerSpec, TransformerSpec, common_spec, model_spec
+from descriptions import redescribe
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native import KINDS, WORDS, engine, folders, outputs, sentences, vocabulary
+from translation import run
+
+from common.errors import UserError
+from common.files import read_json
+from decode import engines
+from decode.engines import Search
+from decode.engines.native import Native
+from decode.tokenizer import Tokenizer
+from export import model_folder
+from export.native import Converter
+from formats import ctranslate2_model, loading, native_map, native_model, safetensors
+from formats.ctranslate2_model import Variable
+from formats.native_model import Vocabulary
+from formats.vocabulary_map import VocabularyMap
+
+# Models of all kinds, compared with CTranslate2
+
+
+def specification(folder, heads=2, units=32, inner=48, pieces=(60, 60), tied=False, end=3, edit=None, **options):
+    """Write a CTranslate2 model with random weights.
+
+    end: added to the score of the end, so that sentences have one. edit: a function that changes the specification.
+    """
+    spec = TransformerSpec.from_config(**{"num_layers": 1, "num_heads": heads, **options})
+    generator = np.random.default_rng(1)
+
+    def dense(linear, outputs, inputs):
+        linear.weight = generator.normal(0, 0.4, (outputs, inputs)).astype(np.float32)
+        linear.bias = generator.normal(0, 0.2, outputs).astype(np.float32)
+
+    def fill(layer):
+        for attribute, value in vars(layer).items():
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, common_spec.LayerNormSpec):
+                    part.gamma = generator.uniform(0.8, 1.2, units).astype(np.float32)
+                    part.beta = generator.normal(0, 0.1, units).astype(np.float32)
+                elif isinstance(part, LayerSpec) and not isinstance(part, common_spec.LinearSpec):
+                    fill(part)
+                elif attribute == "linear_0":
+                    dense(part, inner, units)
+                elif attribute == "linear_1":
+                    dense(part, units, inner)
+        if linears := vars(layer).get("linear"):
+            for linear, parts in zip(linears, [3, 1] if len(linears) == 2 else [1, 2, 1], strict=True):
+                dense(linear, parts * units, units)
+
+    fill(spec)
+    embeddings = [spec.encoder.embeddings[0], spec.decoder.embeddings]
+    for embedding, count in zip(embeddings, pieces, strict=True):
+        embedding.weight = generator.normal(0, 0.5, (count, units)).astype(np.float32)
+    dense(spec.decoder.projection, pieces[1], units)
+    spec.decoder.projection.bias[:3] = -50, -50, end  # sentences hold words only
+    if tied:
+        embeddings[0].weight = spec.decoder.projection.weight = embeddings[1].weight
+    source, target = (["<unk>", "<s>", "</s>", *(f"piece{n}" for n in range(3, count))] for count in pieces)
+    spec.register_source_vocabulary(source)
+    spec.register_target_vocabulary(target)
+    if edit:
+        edit(spec)
+    spec.validate()
+    spec.optimize()
+    folder.mkdir()
+    spec.save(str(folder))
+    return folder
+
+
+def positions(spec, table):
+    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = table.astype(np.float32)
+
+
+def like_marian(spec):
+    """What CTranslate2's converter of Marian's models sets."""
+    positions(spec, marian_positions(32))
+    spec.decoder.start_from_zero_embedding = True
+    spec.config.decoder_start_token = spec.config.eos_token
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = 1e-6
+
+
+def learned_positions(spec):
+    positions(spec, np.random.default_rng(1).normal(0, 0.5, (60, 32)))
+
+
+def unscaled(spec):
+    spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = False
+
+
+def scaled(spec):
+    spec.encoder.scale_embeddings, spec.decoder.scale_embeddings = np.float32(2.5), np.float32(0.5)
+
+
+def without_bias(spec):
+    spec.decoder.projection.bias = model_spec.OPTIONAL
+    for layer in (spec.encoder.layer[0], spec.decoder.layer[0]):
+        for linear in (*layer.self_attention.linear, layer.ffn.linear_0, layer.ffn.linear_1):
+            linear.bias = model_spec.OPTIONAL
+
+
+def framed(spec):
+    spec.config.add_source_bos = spec.config.add_source_eos = True
+
+
+MODELS = {
+    "layers of pre-norm": {"num_layers": (2, 3)},
+    "post-norm": {"num_layers": 2, "pre_norm": False, "end": 6},
+    "three heads of 16": {"units": 48, "heads": 3},
+    "two heads of 24": {"units": 48},
+    "one head of 80": {"units": 80, "heads": 1},
+    "eight heads of 2": {"units": 16, "heads": 8, "end": 0},
+    "feed-forward units not of 16": {"inner": 41},
+    "tied embeddings": {"tied": True},
+    "two vocabularies": {"pieces": (50, 81)},
+    "pieces of 16": {"pieces": (64, 80)},
+    "embeddings as they are": {"edit": unscaled},
+    "embeddings times a number": {"edit": scaled},
+    "few biases": {"edit": without_bias},
+    "a framed source": {"edit": framed},
+    "like Marian": {"pre_norm": False, "tied": True, "edit": like_marian},
+    "learned positions": {"edit": learned_positions},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+def test_a_converted_model_says_the_same(tmp_path, options):
+    source = specification(tmp_path / "ctranslate2", **options)
+    Converter(source).write("float32", tmp_path / "native")
+    theirs = loading.translator(source, compute_type="float32", intra_threads=1)
+    names = Vocabulary.read(tmp_path / "native")
+    ours = engine.Worker(engine.Model(tmp_path / "native" / native_model.NAME))
+    batch = [[names.source[number % 47 + 3] for number in sentence] for sentence in sentences(60)]
+    for beam in (1, 3):
+        lengths = {"max_decoding_length": 30, "min_decoding_length": 0, "max_input_length": 0}
+        expected = theirs.translate_batch(batch, beam_size=beam, return_scores=True, **lengths)
+        found = outputs(ours, [*map(names.numbers, batch)], beam_size=beam, longest=30)
+        said = [(names.pieces(best[0][0]), best[0][1]) for best in found]
+        same = [(score, result.scores[0]) for (pieces, score), result in zip(said, expected, strict=True)
+                if pieces == result.hypotheses[0]]  # fmt: skip
+        assert len(same) >= len(batch) - 1  # rounding may decide between pieces that are as good
+        np.testing.assert_allclose(*zip(*same, strict=True), rtol=0, atol=1e-4)
+        assert len({str(pieces) for pieces, _ in said}) > 8 and max(len(pieces) for pieces, _ in said) > 3
+
+
+def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
+    Converter(specification(tmp_path / "ctranslate2", edit=learned_positions)).write("int8", tmp_path / "native")
+    one = engine.Worker(engine.Model(tmp_path / "native" / native_model.NAME))
+    outputs(one, [[5] * 60], longest=60)
+    with pytest.raises(engine.EngineError, match="has 61 pieces, the engine takes 60"):
+        outputs(one, [[5] * 61])
+    with pytest.raises(engine.EngineError, match="at most 60 pieces"):
+        outputs(one, [[5]], longest=61)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tied_embeddings_are_stored_once(tmp_path, kind):
+    converter = Converter(specification(tmp_path / "ctranslate2", tied=True))
+    tensors, places = converter.tensors(kind)
+    assert [name for name in tensors if name.endswith(".rows")] == ["output.rows"]
+    assert places == {"rows.output": "output", "rows.source": "output", "rows.target": "output"}
+    converter.write(kind, tmp_path / "native")
+    engine.Model(tmp_path / "native" / native_model.NAME)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_the_same_up_to_rounding(kind):
+    """Those of embeddings, which are stored as they are looked up; a row is rounded by its largest weight."""
+    exact = ctranslate2_model.arrays(folders() / "ctranslate2")["encoder/embeddings_0/weight"]
+    tensors = safetensors.read(folders() / kind / native_model.NAME)
+    stored, padding = np.split(tensors["source.rows"], [len(exact)])
+    assert not padding.any()
+    scale = tensors["source.scale"][: len(exact), None] if kind != "float32" else 1
+    limit = {"float32": 0, "int16": 32767, "int8": 127}[kind]
+    off = np.abs(stored * scale - exact)
+    assert off.max() == 0 if not limit else (off <= 0.51 * np.abs(exact).max(axis=1, keepdims=True) / limit).all()
+
+
+# What is refused
+
+
+def gelu(spec):
+    spec.encoder.activation = spec.decoder.activation = np.int8(common_spec.Activation.GELU)
+
+
+def positions_of_one_side(spec):
+    """The other side has those of OpenNMT-tf."""
+    spec.encoder.position_encodings.encodings = marian_positions(32).astype(np.float32)
+
+
+def alibi(spec):
+    spec.decoder.alibi = True
+
+
+def one_sided(spec):
+    spec.decoder.pre_norm = False
+
+
+REFUSED = {
+    "gelu": ({"edit": gelu}, "no activation [0-9], only relu"),
+    "positions of one side": ({"edit": positions_of_one_side}, "positions"),
+    "alibi": ({"edit": alibi}, "the native engine has no alibi"),
+    "units not of 16": ({"units": 24}, "has 24 units; the native engine needs a multiple of 16"),
+    "one norm": ({"edit": one_sided}, "only one side normalises before its layers"),
+    "a norm of embeddings": ({"layernorm_embedding": True}, "does not know .*layernorm_embedding"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_the_engine_does_not_compute_is_refused(tmp_path, options, message):
+    with pytest.raises(UserError, match=f"ctranslate2: .*{message}"):
+        Converter(specification(tmp_path / "ctranslate2", **options))
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A copy of a CTranslate2 model, to be changed."""
+    return shutil.copytree(folders() / "ctranslate2", tmp_path / "ctranslate2")
+
+
+def rewritten(folder, change):
+    """Change the variables of a model, by name."""
+    model = ctranslate2_model.read(folder)
+    change(model.variables)
+    ctranslate2_model.write(folder, model)
+    return folder
+
+
+def floats(*shape):
+    return Variable(shape, 0, memoryview(np.zeros(shape, np.float32).tobytes()))
+
+
+def test_a_variable_that_the_engine_does_not_know(source):
+    rewritten(source, lambda variables: variables.update({"decoder/layer_0/gate/weight": floats(2, 3)}))
+    with pytest.raises(UserError, match="does not know decoder/layer_0/gate/weight"):
+        Converter(source)
+
+
+def test_a_variable_that_is_missing(source):
+    rewritten(source, lambda variables: variables.pop("decoder/layer_0/ffn/linear_1/weight"))
+    with pytest.raises(UserError, match="has no variable decoder/layer_0/ffn/linear_1/weight; the native engine needs"):
+        Converter(source)
+
+
+def test_a_relative_position(source):
+    relative = "encoder/layer_0/self_attention/relative_position_keys"
+    rewritten(source, lambda variables: variables.update({relative: floats(9, 8)}))
+    with pytest.raises(UserError, match=f"does not know {relative}"):
+        Converter(source)
+
+
+def test_a_model_of_integers():
+    with pytest.raises(UserError, match=r"is int8; convert a model with float32 weights|does not know .*weight_scale"):
+        Converter(models.folders()["int8"])
+
+
+def test_another_architecture(source):
+    ctranslate2_model.write(source, ctranslate2_model.read(source)._replace(specification="WhisperSpec"))
+    with pytest.raises(UserError, match="the native engine has no WhisperSpec"):
+        Converter(source)
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, 0.5, 0.99])
+def test_weights_that_are_cut_off(source, kept):
+    path = source / ctranslate2_model.NAME
+    data = path.read_bytes()
+    path.write_bytes(data[: kept if isinstance(kept, int) else int(len(data) * kept)])
+    with pytest.raises(UserError, match=r"model\.bin: not a model of CTranslate2, cut off or damaged"):
+        Converter(source)
+
+
+# The command
+
+
+def convert(*arguments):
+    call = [sys.executable, "-m", "export.native", *map(str, arguments)]
+    return subprocess.run(call, capture_output=True, text=True, check=False)
+
+
+def test_the_command_writes_all_types(tmp_path):
+    names = [tmp_path / f"native-{kind}" for kind in KINDS]
+    done = convert("--model", folders() / "ctranslate2", "--outputs", *names)
+    assert done.returncode == 0, done.stderr
+    for path, kind in zip(names, KINDS, strict=True):
+        assert {file.name for file in path.iterdir()} == {native_model.NAME, native_model.VOCABULARY}
+        expected = folders() / kind / native_model.NAME
+        assert (path / native_model.NAME).read_bytes() == expected.read_bytes()  # the same weights, the same file
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in names)
+
+
+def test_the_command_refuses_a_folder_without_type(tmp_path):
+    done = convert("--model", folders() / "ctranslate2", "--outputs", tmp_path / "native-int4")
+    assert done.returncode == 1 and not (tmp_path / "native-int4").exists()
+    assert done.stderr.startswith("error: --outputs") and "must end in -float32, -int16, -int8" in done.stderr
+
+
+def test_the_command_leaves_nothing_half_done(tmp_path, source):
+    path = source / ctranslate2_model.NAME
+    path.write_bytes(path.read_bytes()[:-10])
+    done = convert("--model", source, "--outputs", tmp_path / "native-int8")
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["ctranslate2"]
+
+
+# The map
+
+numbers = st.lists(st.sampled_from(WORDS[:8]), min_size=1, max_size=4)
+entries = st.dictionaries(st.one_of(st.just(()), numbers.map(tuple)), st.lists(st.sampled_from(WORDS), max_size=5))
+
+
+def candidates(path, source):
+    """The pieces that the engine lets a sentence use: all of them, where the beam is large and translations short."""
+    mapped = engine.Worker(engine.Model(folders() / "float32" / native_model.NAME, path))
+    (found,) = outputs(mapped, [source], beam_size=256, longest=1, candidates="sentence")
+    return {vocabulary().target[pieces[0]] if pieces else "</s>" for pieces, _ in found}
+
+
+@settings(max_examples=60)
+@given(entries, st.lists(numbers.map(lambda parts: parts * 2), min_size=1, max_size=3))
+def test_a_converted_map_has_the_same_candidates(tmp_path_factory, entries, sources):
+    folder, names = tmp_path_factory.mktemp("map"), vocabulary().pieces
+    lines = [f"{' '.join(names(ngram))}\t{' '.join(names(pieces))}\n" for ngram, pieces in entries.items()]
+    (folder / "vmap.txt").write_text("".join(lines))
+    words = vocabulary().source_numbers
+    native_map.convert(folder / "vmap.txt", words, words, folder / native_map.NAME)
+    expected = VocabularyMap.load(folder / "vmap.txt")
+    read = native_map.read(folder / native_map.NAME, vocabulary(), [names(source) for source in sources])
+    for source in sources:
+        allowed = expected.candidates([names(source)])
+        assert read.candidates([names(source)]) == allowed == candidates(folder / native_map.NAME, source)
+
+
+def test_a_large_map_has_the_same_candidates():
+    full = VocabularyMap.load(folders() / "ctranslate2" / "vmap.txt")
+    for source in sentences(40):
+        expected = full.candidates([vocabulary().pieces(source)])
+        assert candidates(folders() / "float32" / native_map.NAME, source) == expected
+
+
+MAPS = {
+    "an n-gram twice": ("{0}\t{1}\n{2}\t{1}\n{0}\t{2}\n", "line 3: the n-gram '{0}' stands there twice"),
+    "a foreign n-gram": ("{0}\t{1}\n{0} foreign\t{1}\n", "line 2: 'foreign' is no piece of the model's vocabulary"),
+    "a foreign piece": ("{0}\tforeign\n", "line 1: 'foreign' is no piece"),
+    "a foreign piece that is always on": ("\tforeign\n", "line 1: 'foreign' is no piece"),
+    "no tab": ("{0} {1}\n", "line 1 is not n-gram<TAB>target pieces"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), MAPS.values(), ids=MAPS)
+def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
+    words = vocabulary().source_numbers
+    some = vocabulary().source[10:13]
+    (tmp_path / "vmap.txt").write_text(text.format(*some))
+    with pytest.raises(UserError, match=r"vmap\.txt: " + message.format(*some)):
+        native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
+
+
+# The model folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of a native model folder."""
+    return shutil.copytree(folders() / "int8", tmp_path / "int8")
+
+
+def test_a_model_folder_holds_what_its_readme_says():
+    exported = folders() / "int8"
+    files = {native_model.NAME, native_model.VOCABULARY, native_map.NAME, "sentencepiece.model"}
+    assert {path.name for path in exported.iterdir()} == {*files, "model.json", "README.md"}
+    assert read_json(exported / "model.json")["sha256"].keys() == files
+    assert all(f"`{name}`" in (exported / "README.md").read_text() for name in files)
+
+
+def test_the_map_of_another_model_is_refused(tmp_path):
+    weights, tokenizer = folders() / "weights" / "int8", folders() / "int8" / "sentencepiece.model"
+    (tmp_path / "vmap.txt").write_text("foreign\tpieces\n")
+    description = {**read_json(folders() / "int8" / "model.json")}
+    with pytest.raises(UserError, match=r"vmap\.txt: line 1: '(pieces|foreign)' is no piece"):
+        model_folder.make(description, weights, tokenizer, tmp_path / "vmap.txt", tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_folder_without_weights_is_refused(tmp_path):
+    description = {**read_json(folders() / "int8" / "model.json")}
+    tokenizer = folders() / "int8" / "sentencepiece.model"
+    with pytest.raises(UserError, match=r"no weights of native in it, weights\.safetensors is missing"):
+        model_folder.make(description, folders() / "ctranslate2", tokenizer, None, tmp_path / "model")
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["all", "map"])
+def test_the_engine_translates_a_folder_as_ctranslate2_does(mapped):
+    """One sentence a batch, as CTranslate2 has the candidates of a batch."""
+    tokenizer = Tokenizer(folders() / "float32")
+    batch = [tokenizer.encode(line) for line in models.sentences(40, seed=3)]
+    ours = engines.load(folders() / "float32", Search(4, vocabulary_map=mapped, workers=2, threads=2))
+    theirs = engines.load(folders() / "ctranslate2", Search(4, vocabulary_map=mapped))
+    expected = [theirs.translate([sentence])[0] for sentence in batch]
+    assert sum(a == b for a, b in zip(ours.translate(batch), expected, strict=True)) >= len(batch) - 1
+    assert ours.effective_compute_type == "float32" and ours.isa == engine.isa() and ours.version
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_command_translates_with_a_folder(kind):
+    text = "\n".join(["bcd fa e", "", "hg fede"]).encode()
+    once, again = (run("--model", folders() / kind, "--workers", n, "--batch-tokens", 8, text=text) for n in (1, 2))
+    assert once.returncode == 0, once.stderr
+    assert once.stdout == again.stdout and once.stdout.count(b"\n") == 3 and once.stdout.splitlines()[1] == b""
+
+
+def test_an_output_has_the_length_that_the_model_says(folder):
+    redescribe(folder, max_decoding_length=2)
+    batch = [vocabulary().pieces(sentence) for sentence in sentences(40)]
+    found = engines.load(folder, Search()).translate(batch)
+    assert max(map(len, found)) == 2
+
+
+def test_an_unknown_piece_is_the_unknown_word():
+    one = engines.load(folders() / "float32", Search())
+    assert one.translate([["foreign"]]) == one.translate([["<unk>"]])
+
+
+def test_a_sentence_that_is_too_long_is_an_error_of_the_interface():
+    one = engines.load(folders() / "float32", Search())
+    with pytest.raises(RuntimeError, match="has 5000 pieces"):
+        one.translate([vocabulary().pieces([5] * 5000)])
+    assert len(one.translate([vocabulary().pieces([5])])) == 1  # the worker is free again
+
+
+@pytest.mark.parametrize("name", [native_model.NAME, native_model.VOCABULARY, native_map.NAME])
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-9])])
+def test_a_folder_with_a_damaged_file(folder, name, damage):
+    damage(folder / name)
+    with pytest.raises(UserError, match=name.replace(".", r"\.")) as error:
+        engines.load(folder, Search(vocabulary_map=True), checksums=False)
+    assert "\n" not in str(error.value)
+
+
+def test_a_damaged_file_is_found_by_its_checksum(folder):
+    data = bytearray((folder / native_model.NAME).read_bytes())
+    data[-9] ^= 1
+    (folder / native_model.NAME).write_bytes(data)
+    with pytest.raises(UserError, match=r"weights\.safetensors: damaged, or not the one"):
+        engines.load(folder, Search())
+
+
+def test_without_the_engine_another_is_named(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nmt_frontier_engine", None)
+    with pytest.raises(UserError, match=r"native engine is not installed .* or decode a model folder of CTranslate2"):
+        engines.load(folder, Search())
+
+
+def test_types_are_supported_where_the_engine_is_installed(monkeypatch):
+    assert Native.supported() == [*KINDS]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert Native.supported() == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "runs"),
+    [({"units": 96}, True), ({"units": 100}, False), ({"units": 96, "model": "own"}, False), ({"units": 0}, True)],
+)
+def test_shapes_that_the_engine_runs(shape, runs):
+    assert Native.runs(shape) == runs

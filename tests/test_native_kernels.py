@@ -1,0 +1,284 @@
+"""Products of the native engine are exact for every weight that its quantiser makes, on every instruction set."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as drawn
+from native import KINDS, engine, folders, kernels, outputs, run, sentences, worker
+
+from common.errors import UserError
+from decode import engines
+from decode.engines import Search
+from formats import native_model
+
+ROWS = 13  # more than the rows of any tile, so that each size of tile has its turn
+SIZES = [(16, 16), (16, 128), (48, 80), (64, 48), (1024, 128), (4096, 80)]  # inputs, outputs
+LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of inputs as they are stored
+
+
+def stored(kind):
+    """The type of weights; that of LIMITS says of inputs, too, whether they have a sign."""
+    return kind.split()[-1]
+
+
+def weights(inputs, outputs):
+    """Weights as a model may have them, by what is bad about them."""
+    generator = np.random.default_rng(inputs + outputs)
+    signs = np.where(np.arange(outputs) % 2, 1, -1)[:, None]
+    lane = np.isin(np.arange(inputs) % 8, (0, 1, 4, 5))
+    huge = generator.normal(0, 0.01, (outputs, inputs))
+    huge[:, inputs // 2] = 100
+    found = {
+        "one sign": np.ones((outputs, inputs)) * signs,
+        "alternating": np.where(np.arange(inputs) % 2, 1, -1) * signs,
+        "one lane": np.where(lane, 1, 0) * signs,
+        "one huge": huge,
+        "random": generator.normal(size=(outputs, inputs)),
+    }
+    return {name: matrix.astype(np.float32) for name, matrix in found.items()}
+
+
+def extremes(integers, kind):
+    """Rows of inputs that drive sums as far as they go: ROWS of them, as they are stored."""
+    low, high = LIMITS[kind]
+    generator = np.random.default_rng(1)
+    width = integers.shape[1]
+    most = [np.where(sign * integers[channel] > 0, high, low) for channel in (0, -1) for sign in (1, -1)]
+    rows = [np.full(width, low), np.full(width, high), *most, *generator.choice([low, high], (3, width))]
+    rows += [*generator.integers(low, high, (ROWS - len(rows), width), endpoint=True)]
+    return np.array(rows).astype(np.int16 if kind == "int16" else np.uint8)
+
+
+def packed(matrix, kind):
+    """The integers of weights, and the tensors of their product without a bias."""
+    integers, _ = native_model.quantized(matrix, kind)
+    tensors = native_model.linear("x", matrix, np.zeros(len(matrix)), kind)
+    return integers, {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+
+
+def cases(kind, inputs, outputs):
+    """Name, tensors, rows, their scales and the exact product for each of ``weights``. kind: a key of LIMITS."""
+    for name, matrix in weights(inputs, outputs).items():
+        integers, tensors = packed(matrix, stored(kind))
+        rows = extremes(integers, kind)
+        scales = np.random.default_rng(2).uniform(0.1, 2, ROWS).astype(np.float32)
+        sums = (rows.astype(np.int64) - 128 * (kind == "int8")) @ integers.T.astype(np.int64)
+        yield name, tensors, rows, scales, sums.astype(np.float32) * (scales[:, None] * tensors["scale"])
+
+
+def product(kind, tensors, rows, scales):
+    return kernels.product(tensors, stored(kind), rows, scales, shifted=kind == "int8")
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), SIZES)
+@pytest.mark.parametrize("kind", LIMITS)
+def test_products_of_integers_are_exact_at_their_extremes(kind, inputs, outputs):
+    for name, tensors, rows, scales, exact in cases(kind, inputs, outputs):
+        for count in range(1, ROWS + 1):
+            found = product(kind, tensors, rows[:count], scales[:count])
+            assert (found == exact[:count]).all(), (name, count)
+
+
+def float_tensors(matrix, bias=0):
+    tensors = native_model.linear("x", matrix, np.broadcast_to(bias, len(matrix)), "float32")
+    return {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), SIZES)
+def test_products_of_floats_are_exact_where_floats_are(inputs, outputs):
+    generator = np.random.default_rng(1)
+    matrix, rows = (generator.integers(-8, 8, (count, inputs), endpoint=True) for count in (outputs, ROWS))
+    bias = generator.integers(-99, 99, outputs).astype(np.float32)
+    found = product("float32", float_tensors(matrix, bias), rows.astype(np.float32), np.ones(ROWS, np.float32))
+    assert (found == rows @ matrix.T + bias).all()
+
+
+@pytest.mark.parametrize("kind", ["float32", *LIMITS])
+def test_a_bias_is_added(kind):
+    generator = np.random.default_rng(1)
+    bias = generator.normal(size=80).astype(np.float32)
+    if kind == "float32":
+        matrix, rows = (generator.normal(size=(count, 48)).astype(np.float32) for count in (80, ROWS))
+        tensors, scales, exact = float_tensors(matrix), np.ones(ROWS, np.float32), rows @ matrix.T
+    else:
+        _, tensors, rows, scales, exact = [*cases(kind, 48, 80)][-1]
+    found = product(kind, {**tensors, "bias": bias}, rows, scales)
+    np.testing.assert_allclose(found, exact + bias, rtol=1e-6, atol=1e-6 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("kind", ["float32", *LIMITS])
+def test_a_row_does_not_depend_on_how_many_rows_there_are(kind):
+    generator = np.random.default_rng(1)
+    tensors = native_model.linear("x", weights(64, 80)["random"], generator.normal(size=80), stored(kind))
+    tensors = {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+    floats = np.abs(generator.normal(size=(30, 64)))
+    rows, scales = kernels.quantise(floats, stored(kind), signed=kind != "unsigned int8")
+    alone = np.concatenate([product(kind, tensors, rows[r : r + 1], scales[r : r + 1]) for r in range(len(rows))])
+    for count in range(2, len(rows) + 1):
+        assert product(kind, tensors, rows[:count], scales[:count]).tobytes() == alone[:count].tobytes()
+
+
+floats = st.floats(-1000, 1000, width=32)
+matrices = st.integers(1, 4).flatmap(
+    lambda panels: drawn.arrays(np.float32, (3, 16 * panels), elements=st.one_of(floats, st.sampled_from([0, 1, -1])))
+)
+
+
+@given(matrices)
+def test_no_sum_of_quantised_weights_can_overflow(matrix):
+    """By the plain definition of the lanes, see engine/kernels/dots.h."""
+    small, small_scale = native_model.quantized(matrix, "int8")
+    for start in range(0, matrix.shape[1], 8):
+        for lane in ((0, 1, 4, 5), (2, 3, 6, 7)):
+            met = small[:, [start + place for place in lane]].astype(int)
+            assert np.maximum(met, 0).sum(axis=1).max() <= 128 and np.minimum(met, 0).sum(axis=1).min() >= -128
+    large, large_scale = native_model.quantized(matrix, "int16")
+    assert np.abs(large.astype(np.int64)).sum(axis=1).max() * 4095 < 2**31
+    for integers, scale in ((small, small_scale), (large, large_scale)):
+        assert np.abs(matrix / scale[:, None] - integers).max() <= 0.5 + 1e-2  # the nearest integer
+
+
+SATURATED = """
+from test_native_kernels import exact_with
+print(exact_with(bounded=True), exact_with(bounded=False))
+"""
+
+
+def exact_with(bounded):
+    """Whether a product is exact, with or without the bound on weights."""
+    matrix = np.ones((16, 64), np.float32)
+    integers, scale = native_model.quantized(matrix, "int8", bounded)
+    zeros = {"bias": np.zeros(16, np.float32), "offset": native_model.offset(integers)}
+    tensors = {"weight": native_model.panels(integers), "scale": np.ones_like(scale), **zeros}
+    rows = np.full((1, 64), 255, np.uint8)
+    found = product("unsigned int8", tensors, rows, np.ones(1, np.float32))
+    return bool((found == 255 * integers.astype(int).sum(axis=1)).all())
+
+
+@pytest.mark.skipif("avx2" not in engine.available_sets(), reason="only AVX2 and AVX512 without VNNI saturate")
+def test_the_bound_is_what_keeps_products_from_saturating():
+    assert run(SATURATED, NMT_ISA="avx2").split() == ["True", "False"]
+
+
+ACTIVATIONS = [
+    np.random.default_rng(1).normal(size=(9, 48)) * np.logspace(-6, 6, 9)[:, None],
+    np.zeros((2, 48)),
+    np.full((2, 48), 1e-12),
+    np.random.default_rng(2).choice([-3.5, 3.5, 1.75, 0], (5, 48)),
+]
+
+
+@pytest.mark.parametrize("rows", ACTIVATIONS, ids=["random", "zeros", "tiny", "ties"])
+@pytest.mark.parametrize("kind", LIMITS)
+def test_activations_become_the_nearest_integers(kind, rows):
+    """As in plain float32 arithmetic; the largest magnitude of a row, or its largest value, becomes the limit."""
+    signed, limit = kind != "unsigned int8", {"int16": 4095, "int8": 127, "unsigned int8": 255}[kind]
+    rows = (rows if signed else np.abs(rows)).astype(np.float32)
+    most = np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.float32(1e-9))
+    found, scale = kernels.quantise(rows, stored(kind), signed)
+    expected = np.rint(rows * (np.float32(limit) / most)).astype(int)
+    assert (found.astype(int) - 128 * (kind == "int8") == expected).all() and np.abs(expected).max() <= limit
+    assert (scale == (most / np.float32(limit))[:, 0]).all()
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(24, 16), (16, 24), (8, 16)])
+def test_a_product_of_other_sizes_is_refused(inputs, outputs):
+    tensors = {"weight": np.zeros(outputs * inputs, np.float32), "bias": np.zeros(outputs, np.float32)}
+    with pytest.raises(engine.EngineError, match="multiples of 16"):
+        product("float32", tensors, np.zeros((1, inputs), np.float32), np.ones(1, np.float32))
+
+
+# Instruction sets. A process chooses its set once, so each set has a process of its own.
+
+
+def digest(arrays):
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+
+
+def computed(root):
+    """What this process computes: digests of integers, digests of floats, and translations."""
+    integers, rounded = {}, {}
+    for kind in LIMITS:
+        sizes = [size for size in SIZES if size[0] < 4096]
+        found = [product(kind, *case[1:4]) for size in sizes for case in cases(kind, *size)]
+        integers[f"products of {kind}"] = digest(found)
+        quantised = [kernels.quantise(np.abs(rows), stored(kind), kind != "unsigned int8") for rows in ACTIVATIONS]
+        integers[f"activations in {kind}"] = digest(array for pair in quantised for array in pair)
+    matrix, rows = (np.random.default_rng(1).normal(size=(80, 64)).astype(np.float32) for _ in range(2))
+    rounded["products of float32"] = digest([product("float32", float_tensors(matrix), rows, np.ones(80, np.float32))])
+    translations = {}
+    for kind in KINDS:
+        one = worker(kind, root=root)
+        for beam, candidates in ((1, "all"), (4, "sentence")):
+            found = outputs(one, sentences(40), beam_size=beam, candidates=candidates)
+            rounded[f"translations {kind} {beam}"] = digest(
+                np.float32(h[1]) for hypotheses in found for h in hypotheses
+            )
+            translations[f"{kind} {beam}"] = [hypotheses[0][0] for hypotheses in found]
+        rounded[f"scores {kind}"] = digest(one.score(sentences(40), sentences(40, seed=2)))
+    return {"isa": engine.isa(), "integers": integers, "rounded": rounded, "translations": translations}
+
+
+COMPUTED = """
+import json, sys
+from pathlib import Path
+from test_native_kernels import computed
+print(json.dumps(computed(Path(sys.argv[1]))))
+"""
+
+
+@pytest.fixture(scope="module")
+def by_set():
+    return {name: json.loads(run(COMPUTED, folders(), NMT_ISA=name)) for name in engine.available_sets()}
+
+
+@pytest.mark.parametrize("name", engine.available_sets())
+def test_the_environment_chooses_the_instruction_set(by_set, name):
+    assert by_set[name]["isa"] == name
+
+
+@pytest.mark.parametrize("name", engine.available_sets())
+def test_integers_are_the_same_on_every_instruction_set(by_set, name):
+    assert by_set[name]["integers"] == by_set["portable"]["integers"]
+
+
+@pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")
+def test_everything_is_the_same_with_fused_multiply_add(by_set):
+    found = [{**by_set[name], "isa": None} for name in by_set if name != "portable"]
+    assert found.count(found[0]) == len(found)
+
+
+@pytest.mark.skipif(len(engine.available_sets()) < 2, reason="this CPU has one set")
+def test_the_portable_set_rounds_otherwise_and_says_nearly_the_same(by_set):
+    """It has no fused multiply-add: what this test is worth shows in the floats, which differ."""
+    portable, vector = by_set["portable"], by_set[engine.available_sets()[1]]
+    assert portable["rounded"] != vector["rounded"]
+    for name, translations in portable["translations"].items():
+        same = sum(a == b for a, b in zip(translations, vector["translations"][name], strict=True))
+        assert same >= 0.9 * len(translations), name
+
+
+UNKNOWN = """
+import sys
+from pathlib import Path
+from test_native_kernels import refusals
+refusals(Path(sys.argv[1]))
+"""
+
+
+def refusals(root):
+    """Two ways to load a model in a process whose instruction set does not exist."""
+    message = "NMT_ISA=avx3: this CPU has portable"
+    with pytest.raises(UserError, match=message):
+        engines.load(root / "float32", Search())
+    with pytest.raises(engine.EngineError, match=message):
+        worker(root=root)
+    assert engine.isa() is None
+
+
+def test_an_unknown_instruction_set_is_one_message():
+    run(UNKNOWN, folders(), NMT_ISA="avx3")
