@@ -26,10 +26,13 @@ def system_compiler() -> str | None:
 
 
 def zig(folder: Path) -> str:
-    """A compiler of the ziglang wheel, which is installed; CMake wants one command without arguments."""
+    """A compiler of the ziglang wheel, which is installed; CMake wants one command without arguments.
+
+    Left alone, it compiles for the CPU it runs on, and the library would end on others.
+    """
     subprocess.run([*PIP, "--require-hashes", "-r", str(LOCK)], check=True)
     script = folder / "c++"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ -mcpu=baseline "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return str(script)
 

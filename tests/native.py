@@ -90,7 +90,7 @@ def outputs(
 
 def run(code: str, *arguments: object, **environment: str) -> str:
     """What Python code prints, in a process of its own that finds the modules of tests; a crash fails the test."""
-    path = [environment.pop("PYTHONPATH", ""), str(Path(__file__).parent)]
+    path = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]
     call = [sys.executable, "-c", code, *map(str, arguments)]
     told = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
     done = subprocess.run(call, env=told, capture_output=True, text=True, check=False)

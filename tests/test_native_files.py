@@ -244,6 +244,12 @@ HOSTILE = {
     "a place that is not aligned": (changed(tensors={NAME: {"data_offsets": [4, 6148]}}), "not aligned to 64 bytes"),
     "no place": (changed(**{NAME: {"dtype": "F32", "shape": [1]}}), "does not lie in the file"),
     "an unknown field": (changed(tensors={NAME: {"more": 1}}), "unknown key 'more'"),
+    "no positions": (changed(positions={"dtype": "F32", "shape": [0, 16], "data_offsets": [0, 0]}), "has no positions"),
+    "positions without units": (
+        changed(positions={"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}), "'positions' is F32 16 where"),
+    "one position": (changed(positions={"dtype": "F32", "shape": [], "data_offsets": [0, 4]}), "has no positions"),
+    "positions of integers": (
+        changed(positions={"dtype": "I32", "shape": [1, 16], "data_offsets": [0, 64]}), "'positions' is I32 1 16"),
     "a tensor that is none": (changed(**{NAME: 5}), "lacks a '{'"),
     "metadata of numbers": (changed({"units": 16}), "lacks a '\"'"),
 }  # fmt: skip

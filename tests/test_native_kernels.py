@@ -254,7 +254,10 @@ def test_everything_is_the_same_with_fused_multiply_add(by_set):
 
 @pytest.mark.skipif(len(engine.available_sets()) < 2, reason="this CPU has one set")
 def test_the_portable_set_rounds_otherwise_and_says_nearly_the_same(by_set):
-    """It has no fused multiply-add: what this test is worth shows in the floats, which differ."""
+    """It has no fused multiply-add, so that floats differ.
+
+    They are equal if the compiler took the instructions of this CPU unasked, as zig does.
+    """
     portable, vector = by_set["portable"], by_set[engine.available_sets()[1]]
     assert portable["rounded"] != vector["rounded"]
     for name, translations in portable["translations"].items():

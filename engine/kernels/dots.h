@@ -105,14 +105,15 @@ struct ByteDot {
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) {
     Register words, more;
     __asm__("vpbroadcastd %5, %1\n\t"
-            "vpbroadcastd 4+%5, %2\n\t"
+            "vpbroadcastd %6, %2\n\t"
             "vpmaddubsw %3, %1, %1\n\t"
             "vpmaddubsw %4, %2, %2\n\t"
             "vpaddw %2, %1, %1\n\t"
-            "vpmaddwd %6, %1, %1\n\t"
+            "vpmaddwd %7, %1, %1\n\t"
             "vpaddd %1, %0, %0"
             : "+x"(sum), "=&x"(words), "=&x"(more)
-            : "x"(weights.first), "x"(weights.second), "m"(*(const int64_t*)row), "x"(_mm256_set1_epi16(1)));
+            : "x"(weights.first), "x"(weights.second), "m"(*(const int32_t*)row), "m"(*(const int32_t*)(row + 4)),
+              "x"(_mm256_set1_epi16(1)));
   }
 #endif
 };
@@ -138,7 +139,8 @@ struct IntegerDot {
     std::memcpy(inputs, row, sizeof inputs);
     for (int g = 0; g < kGroups; ++g)
       for (int channel = 0; channel < kLanes / kParts; ++channel)
-        for (int e = 0; e < kElements; ++e) sum[channel] += inputs[g][e] * weights.groups[g][channel][e];
+        for (int e = 0; e < kElements; ++e)  // unsigned: damaged weights may overflow, and wrap as in the other sets
+          sum[channel] = (int32_t)((uint32_t)sum[channel] + (uint32_t)(inputs[g][e] * weights.groups[g][channel][e]));
   }
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
 };

@@ -1,7 +1,8 @@
 // Beam search, as CTranslate2 does it, so that equal weights give equal translations.
 //
 // A step takes the 2 x beam best continuations of a sentence's hypotheses. Of the best `beam`, those that end are
-// finished, and the next ones that do not end take their places. A sentence is finished with `beam` finished hypotheses.
+// finished, and the next ones that do not end take their places. A sentence is finished with `beam` finished hypotheses; without a length penalty, where no longer hypothesis can become
+// better than a finished one, as soon as the best continuation has ended and there are n-best.
 #include <algorithm>
 #include <cmath>
 
@@ -26,6 +27,7 @@ struct Continuation {
 struct Sentence {
   std::vector<Alive> beams;
   std::vector<Hypothesis> finished;
+  bool best_ended = false;  // the best continuation of some step
   bool done = false;
 };
 
@@ -119,12 +121,16 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           done.attention.insert(done.attention.end(), weights, weights + decoder_.source_length(s));
         }
         sentence.finished.push_back(std::move(done));
+        sentence.best_ended |= k == 0;
         while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
         if (!last && reserve < best.size()) goes_on(best[reserve++]);
       }
       for (Alive& alive : sentence.beams) alive.state.pages.clear(pages);
       std::swap(sentence.beams, next);
-      sentence.done = last || sentence.beams.empty() || (int)sentence.finished.size() >= options.beam_size;
+      const int finished = (int)sentence.finished.size();
+      const bool enough = options.length_penalty == 0 ? sentence.best_ended && finished >= options.n_best
+                                                      : finished >= options.beam_size;
+      sentence.done = last || sentence.beams.empty() || enough;
       if (sentence.done)
         for (Alive& alive : sentence.beams) alive.state.pages.clear(pages);
     }

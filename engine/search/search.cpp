@@ -31,7 +31,8 @@ void Search::check(const Batch& batch, const Options& options) const {
   if (options.n_best < 1 || options.n_best > options.beam_size)
     throw Error("n-best must be from 1 to the beam size, not " + std::to_string(options.n_best));
   if (options.longest < 1 || options.shortest < 0 || options.shortest > options.longest)
-    throw Error("a translation must have from 0 to at least 1 pieces");
+    throw Error("a translation must have from 0 pieces, or more, to 1, or more; not from " +
+                std::to_string(options.shortest) + " to " + std::to_string(options.longest));
   if (options.attention_layer >= shape.decoder_layers || options.attention_head >= shape.decoder_heads)
     throw Error("the decoder has " + std::to_string(shape.decoder_layers) + " layers of " +
                 std::to_string(shape.decoder_heads) + " heads");

@@ -73,9 +73,7 @@ class Converter:
 
     def __init__(self, folder: Path):
         self._weights = weights = Weights(folder)
-        config = read_json(folder / "config.json")
-        vocabularies = [read_json(path) for path in _vocabularies(folder)]
-        source, target = vocabularies[0], vocabularies[-1]
+        config, source, target = _read(folder)
         for name in ABSENT:
             if weights.attribute(name, 0):
                 raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
@@ -97,6 +95,7 @@ class Converter:
         pre_norm = bool(weights.attribute("encoder/pre_norm"))
         if pre_norm != bool(weights.attribute("decoder/pre_norm")):
             raise UserError(f"{folder}: only one side normalises before its layers")
+        self._ffn_units: int | None = None
         self._matrices = self._products(pre_norm)
         if (positions := self._positions()) is not None:
             self._matrices["positions"] = positions
@@ -123,7 +122,20 @@ class Converter:
         prefix = [config["bos_token"]] if config.get("add_source_bos") else []
         suffix = [config["eos_token"]] if config.get("add_source_eos") else []
         self.vocabulary = native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
+        self._check_sizes(source, target)
         weights.check_all_taken()
+
+    def _check_sizes(self, source: list[str], target: list[str]) -> None:
+        """Raises UserError for a vocabulary that does not fit its embeddings."""
+        matrices = {
+            "source": (self._source, source),
+            "target": (self._target, target),
+            "output": (self._output, target),
+        }
+        for name, ((_, matrix), vocabulary) in matrices.items():
+            if len(matrix) != len(vocabulary):
+                sizes = f"{len(matrix)} rows for {len(vocabulary)} pieces"
+                raise UserError(f"{self._weights.folder}: its {name} embeddings have {sizes}; a file is damaged")
 
     def _count(self, side: str) -> int:
         names = [re.match(rf"{side}/layer_(\d+)/", name) for name in self._weights.variables]
@@ -174,6 +186,8 @@ class Converter:
                     found[f"{new}.source.output"] = _narrow(*dense(f"{old}/attention/linear_2"), heads, size)
                     norm(f"{new}.source.norm", f"{old}/attention/layer_norm")
                 inner, outer = dense(f"{old}/ffn/linear_0"), dense(f"{old}/ffn/linear_1")
+                if self._ffn_units not in (None, native_model.padded(len(inner[0]))):
+                    raise UserError(f"{weights.folder}: its layers have feed-forward units of several sizes")
                 self._ffn_units = native_model.padded(len(inner[0]))
                 found[f"{new}.feed_forward.inner"] = (
                     native_model.pad(inner[0], self._ffn_units, inner[0].shape[1]),
@@ -216,10 +230,17 @@ class Converter:
         self.vocabulary.write(folder)
 
 
-def _vocabularies(folder: Path) -> list[Path]:
-    """The files of the source and the target vocabulary, or of the joint one."""
+def _read(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The configuration of a model, its source and its target vocabulary, which may be one. Raises UserError."""
     joint = folder / "shared_vocabulary.json"
-    return [joint] if joint.exists() else [folder / f"{side}_vocabulary.json" for side in ("source", "target")]
+    paths = [joint] if joint.exists() else [folder / f"{side}_vocabulary.json" for side in ("source", "target")]
+    try:
+        config, *vocabularies = (read_json(path) for path in (folder / "config.json", *paths))
+        if missing := {"bos_token", "eos_token", "unk_token", "decoder_start_token"} - {*config}:
+            raise ValueError(f"config.json lacks {', '.join(sorted(missing))}")
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{folder}: a file is missing or damaged ({error}); convert the model again") from None
+    return config, vocabularies[0], vocabularies[-1]
 
 
 def _wide(weights: np.ndarray, bias: np.ndarray, heads: int, size: int) -> tuple[np.ndarray, np.ndarray]:
