@@ -42,13 +42,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1, 4])
+    sets = nmt_frontier_engine.available_sets()
+    parser.add_argument("--sets", nargs="+", default=sets, choices=sets, help="instruction sets; by default all")
     parser.add_argument("--test-set", type=Path, required=True, help="records")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
     pairs = [*records.read(args.test_set)]
     sources, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     bleu = sacrebleu.BLEU()
-    ways = [("native", isa) for isa in nmt_frontier_engine.available_sets()] + [("ctranslate2", None)]
+    ways = [("native", isa) for isa in args.sets] + [("ctranslate2", None)]
     todo = [(model, beam, *way) for model in args.models for beam in args.beam_sizes for way in ways]
     rows: list[dict[str, Any]] = []
     for model, beam, engine, isa in progress(todo, "translating", total=len(todo), unit="way"):

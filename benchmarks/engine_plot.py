@@ -50,7 +50,8 @@ def components(rows: list[Row]) -> str:
 
 def panel(axes: Axes, rows: list[Row]) -> None:
     for kind, color in COLORS.items():
-        shown = [row for row in rows if row["compute_type"] == kind]
+        if not (shown := [row for row in rows if row["compute_type"] == kind]):
+            continue
         for field, line in (("tokens_per_cpu_second", "-"), ("peer_tokens_per_cpu_second", "--")):
             places = [[*SIZES].index(row["batch"]) for row in shown]
             values = [row[field] for row in shown]
