@@ -38,7 +38,7 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Off unless it is asked for: to read the CPU's clock 40 times a step costs a small model some 5 % of its speed.
+// Off unless it is asked for: a step reads the CPU's clock some 40 times, which slows a small model.
 struct Clock {
   bool on = false;
   std::array<uint64_t, kComponents> ticks{};

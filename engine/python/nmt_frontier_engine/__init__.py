@@ -177,7 +177,7 @@ class Worker:
         _library.nmt_stop(self._handle)
 
     def measure(self, on: bool = True) -> None:
-        """Time the components from here on, or stop. It costs a small model some 5 % of its speed."""
+        """Time the components from here on, or stop. It slows small models a little."""
         _library.nmt_measure(self._handle, int(on))
 
     def ticks(self) -> dict[str, int]:
