@@ -212,6 +212,21 @@ def test_finished_sentences_may_be_kept():
     assert outputs(worker(), BATCH, keep_finished=True) == outputs(worker(), BATCH)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_blocked_ngrams_are_found_in_both_ways(beam, size):
+    """Translations of over 16 pieces, so that some places are looked at together and some one by one."""
+    found = outputs(worker(), BATCH, beam_size=beam, blocked_ngram=size, longest=45)
+    assert max(len(hypotheses[0][0]) for hypotheses in found) > 16 + size
+    assert found == outputs(worker(), BATCH, beam_size=beam, blocked_ngram=size, longest=45, plain_scan=True)
+
+
+@pytest.mark.parametrize("candidates", ["all", "sentence"])
+def test_beams_may_have_copies_of_the_encoders_cache(candidates):
+    found = [outputs(worker(), BATCH, beam_size=4, n_best=4, candidates=candidates, copied_cache=c) for c in (0, 1)]
+    assert found[0] == found[1]
+
+
 def test_workers_share_a_model_from_the_start():
     """The first to need the output layer packs it for all."""
     folder = folders() / "int8"

@@ -159,6 +159,8 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
     options.attention_layer = wanted->attention_layer;
     options.attention_head = wanted->attention_head;
     options.keep_finished = wanted->keep_finished;
+    options.plain_scan = wanted->plain_scan;
+    options.copied_cache = wanted->copied_cache;
     nmt_worker& w = *worker;
     const Heeded heeded{w.stop};
     const Results found = shared_out(w, read(*batch), options.candidates, [&](Search& search, const Batch& share) {

@@ -15,7 +15,7 @@ struct nmt_options {
   float length_penalty;
   int32_t wu, shortest, longest, blocked_ngram;
   int32_t candidates;  // 0 all, 1 of the sentence, 2 of the batch
-  int32_t scores, attention_layer, attention_head, keep_finished;
+  int32_t scores, attention_layer, attention_head, keep_finished, plain_scan, copied_cache;
 };
 
 struct nmt_batch {

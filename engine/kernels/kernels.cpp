@@ -12,6 +12,6 @@
 namespace nmt {
 namespace NMT_SET {
 extern const Kernels table;
-const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend, pick, best, log_sum, top};
+const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend, pick, best, log_sum, top, repeats};
 }  // namespace NMT_SET
 }  // namespace nmt

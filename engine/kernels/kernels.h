@@ -101,6 +101,8 @@ struct Kernels {
   float (*log_sum)(const float* scores, int columns);
   // The `most` best columns, best first, the first of equals before others; returns how many are above kNever.
   int (*top)(const float* scores, int columns, int most, float* values, int32_t* places);
+  // Which of the 16 places from `said` on go on with the `size` pieces of `ending`: a bit for each.
+  uint32_t (*repeats)(const int32_t* said, const int32_t* ending, int size);
 };
 
 // The table for the widest set that this CPU has, or for the one that NMT_ISA names: portable, avx2, avx512 or

@@ -67,6 +67,17 @@ class PageTable {
     clear(pages);
     table_ = other.table_;
   }
+  // Copies of another's pages, which share nothing with them.
+  void duplicate(Pages& pages, const PageTable& other) {
+    std::vector<char*> copies;
+    for (const char* page : other.table_) {
+      copies.push_back(pages.take());
+      __builtin_memcpy(copies.back(), page, pages.page_bytes());
+    }
+    clear(pages);
+    table_ = copies;
+  }
+  bool empty() const { return table_.empty(); }
   // The page that holds a position, at most one behind the last.
   char* own(Pages& pages, int position) {
     const size_t index = (size_t)position / 16;

@@ -279,11 +279,12 @@ void Transformer::source_attention(int number, const Step* steps, int count) {
   }
   for (int r = 0; r < count;) {
     const int sentence = steps[r].state->sentence, length = lengths_[sentence];
+    const PageTable& own = steps[r].state->memory;
     int same = 1;  // beams of one sentence share its keys
-    while (r + same < count && steps[r + same].state->sentence == sentence) ++same;
+    while (own.empty() && r + same < count && steps[r + same].state->sentence == sentence) ++same;
     const int padded = (length + kPagePositions - 1) / kPagePositions * kPagePositions;
     float* const weights = watching ? weights_.get((size_t)same * decoder_heads_.count * padded) : nullptr;
-    const Cache cache = {memory_[sentence].data(), (size_t)number * layer_bytes(), length};
+    const Cache cache = {(own.empty() ? memory_[sentence] : own).data(), (size_t)number * layer_bytes(), length};
     kernels_.attend(decoder_heads_, mixed_.data() + (size_t)r * wide, same, wide, cache,
                     contexts_.data() + (size_t)r * wide, wide, weights, scratch(length));
     for (int row = 0; watching && row < same; ++row)

@@ -11,10 +11,11 @@
 
 namespace nmt {
 
-// A hypothesis, as the decoder sees it: its sentence's place in the batch and its own keys and values.
+// A hypothesis, as the decoder sees it: its sentence's place in the batch and its own keys and values. memory: a copy of
+// those of the encoder's output, or empty, where it uses those of its sentence.
 struct State {
   int sentence = 0;
-  PageTable pages;
+  PageTable pages, memory;
 };
 
 // What a step decodes: one row for each hypothesis that is alive.
@@ -38,6 +39,10 @@ class Transformer {
   void watch(int layer, int head) { watched_layer_ = layer, watched_head_ = head; }
   // The attention of a row of the last step: one weight for each source position.
   const float* attention(int row) const { return watched_.data() + (size_t)row * watched_stride_; }
+  // Gives a hypothesis its own copy of the memory of another one, or of its sentence.
+  void copy_memory(State& to, const State* from) {
+    to.memory.duplicate(pages_, from ? from->memory : memory_[to.sentence]);
+  }
   int source_length(int sentence) const { return lengths_[sentence]; }
 
   Pages& pages() { return pages_; }

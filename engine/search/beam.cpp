@@ -41,12 +41,17 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
   for (int s = 0; s < count; ++s) {
     sentences[s].beams.resize(1);
     sentences[s].beams[0].state.sentence = s;
+    if (options.copied_cache) decoder_.copy_memory(sentences[s].beams[0].state, nullptr);
   }
   std::vector<Step> steps;
   std::vector<Continuation> best;
   std::vector<float> values((size_t)most);
   std::vector<int32_t> places((size_t)most);
   std::vector<Alive> next;
+  const auto let_go = [&](State& state) {
+    state.pages.clear(pages);
+    state.memory.clear(pages);
+  };
   for (int position = 0;; ++position) {
     steps.clear();
     for (Sentence& sentence : sentences)
@@ -75,7 +80,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           continue;
         }
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(alive.said, options.blocked_ngram, output_, s, scores);
+        block_ngrams(alive.said, options, output_, s, scores);
         const float total = alive.score - kernel.log_sum(scores, columns);
         const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
         for (int i = 0; i < found; ++i) best.push_back({total + values[i], beam, places[i]});
@@ -96,6 +101,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         Alive& alive = next.back();
         alive.state.sentence = s;
         alive.state.pages.copy(pages, from.state.pages);
+        if (options.copied_cache) decoder_.copy_memory(alive.state, &from.state);
         alive.said.reserve(from.said.size() + 16);
         alive.said = from.said;
         alive.said.push_back(output_.piece(s, c.column));
@@ -125,14 +131,14 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
         if (!last && reserve < best.size()) goes_on(best[reserve++]);
       }
-      for (Alive& alive : sentence.beams) alive.state.pages.clear(pages);
+      for (Alive& alive : sentence.beams) let_go(alive.state);
       std::swap(sentence.beams, next);
       const int finished = (int)sentence.finished.size();
       const bool enough = options.length_penalty == 0 ? sentence.best_ended && finished >= options.n_best
                                                       : finished >= options.beam_size;
       sentence.done = last || sentence.beams.empty() || enough;
       if (sentence.done)
-        for (Alive& alive : sentence.beams) alive.state.pages.clear(pages);
+        for (Alive& alive : sentence.beams) let_go(alive.state);
     }
   }
   Results results((size_t)count);

@@ -35,7 +35,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       } else {
         const int end = output_.column(sentence, model_.shape.end);
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(said.pieces, options.blocked_ngram, output_, sentence, scores);
+        block_ngrams(said.pieces, options, output_, sentence, scores);
         column = kernel.best(scores, columns);
       }
       const int piece = output_.piece(sentence, column);

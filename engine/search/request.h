@@ -21,11 +21,13 @@ struct Options {
   bool wu = false;
   int shortest = 0, longest = 150;  // pieces, without the end
   int blocked_ngram = 0;            // n: no n-gram is said twice; 0: any may be
+  bool plain_scan = false;          // look for them place by place in place of 16 at a time: what that is worth
   Candidates candidates = Candidates::all;
   bool scores = false;              // greedy search needs no softmax without them
   int attention_layer = -1;         // of the decoder, whose attention is returned; -1: none
   int attention_head = -1;          // of that layer; -1: the average
   bool keep_finished = false;       // decode finished sentences until the batch ends: what removing them is worth
+  bool copied_cache = false;        // every beam has its own copy of the encoder's keys and values: what sharing is worth
 };
 
 struct Batch {

@@ -13,15 +13,22 @@ float normalisation(const Options& options, int length) {
   return std::pow(base, options.length_penalty);
 }
 
-void block_ngrams(const std::vector<int32_t>& said, int n, const OutputLayer& output, int sentence, float* scores) {
-  const int length = (int)said.size();
-  if (n < 1 || length < n) return;
-  const auto last = said.end() - (n - 1);  // the start of the n-gram that the next piece would end
-  for (int start = 0; start + n <= length; ++start)
-    if (std::equal(last, said.end(), said.begin() + start)) {
-      const int column = output.column(sentence, said[(size_t)(start + n - 1)]);
-      if (column >= 0) scores[column] = kNever;
-    }
+void block_ngrams(const std::vector<int32_t>& said, const Options& options, const OutputLayer& output, int sentence,
+                  float* scores) {
+  const int n = options.blocked_ngram, places = (int)said.size() - n + 1;  // of n-grams
+  if (n < 1 || places < 1) return;
+  const int32_t* const first = said.data();
+  const int32_t* const ending = first + places;  // the start of the n-gram that the next piece would end
+  const auto block = [&](int place) {
+    const int column = output.column(sentence, first[place + n - 1]);
+    if (column >= 0) scores[column] = kNever;
+  };
+  int place = 0;
+  for (; !options.plain_scan && place + kPanel <= places; place += kPanel)
+    for (uint32_t found = kernels().repeats(first + place, ending, n - 1); found; found &= found - 1)
+      block(place + __builtin_ctz(found));
+  for (; place < places; ++place)
+    if (std::equal(ending, ending + n - 1, first + place)) block(place);
 }
 
 void Search::check(const Batch& batch, const Options& options) const {

@@ -38,6 +38,7 @@ class Search {
 // The divisor of a hypothesis of this many pieces, its end included.
 float normalisation(const Options& options, int length);
 // Forbids every piece that would end an n-gram for the second time.
-void block_ngrams(const std::vector<int32_t>& said, int n, const OutputLayer& output, int sentence, float* scores);
+void block_ngrams(const std::vector<int32_t>& said, const Options& options, const OutputLayer& output, int sentence,
+                  float* scores);
 
 }  // namespace nmt

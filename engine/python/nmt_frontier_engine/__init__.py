@@ -36,7 +36,9 @@ class Options:
     prefix. blocked_ngram: no n-gram of this size is said twice; 0 allows all. candidates: target pieces that the output
     layer computes: ``all``, ``sentence`` (those that the vocabulary map allows for a sentence) or ``batch`` (for any
     sentence of the batch). attention_layer: of the decoder, whose attention is returned; attention_head: -1 averages.
-    keep_finished: decode finished sentences until the batch ends, to measure what removing them is worth.
+    The last three measure what their opposites are worth: keep_finished decodes finished sentences until the batch ends,
+    plain_scan looks for blocked n-grams place by place, copied_cache gives every beam its own copy of the encoder's keys
+    and values.
     """
 
     beam_size: int = 1
@@ -51,6 +53,8 @@ class Options:
     attention_layer: int = -1
     attention_head: int = -1
     keep_finished: bool = False
+    plain_scan: bool = False
+    copied_cache: bool = False
 
 
 class Hypothesis(NamedTuple):
@@ -72,6 +76,7 @@ class _Options(ctypes.Structure):
         ("wu", ctypes.c_int32), ("shortest", ctypes.c_int32), ("longest", ctypes.c_int32),
         ("blocked_ngram", ctypes.c_int32), ("candidates", ctypes.c_int32), ("scores", ctypes.c_int32),
         ("attention_layer", ctypes.c_int32), ("attention_head", ctypes.c_int32), ("keep_finished", ctypes.c_int32),
+        ("plain_scan", ctypes.c_int32), ("copied_cache", ctypes.c_int32),
     ]  # fmt: skip
 
 
