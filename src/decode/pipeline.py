@@ -153,19 +153,19 @@ class Pipeline:
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
         self.counts: Counter[str] = Counter()
-        self.batch_tokens, self.long_lines = batch_tokens, long_lines
+        self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
         self._tokenizer, self._translate = tokenizer, translate
         self._batch, self._weigh = (batch_sentences, by_sentence) if batch_sentences else (batch_tokens, len)
         self._window = WINDOW_BATCHES * self._batch * workers
         self._workers = ThreadPoolExecutor(workers)
         self._busy, self._count = threading.Lock(), workers
-        self._ahead, self._sorting = AHEAD if overlap else 0, sorting
+        self._ahead = AHEAD if overlap else 0
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of window after window, a line for each line read."""
         running: deque[tuple[Window, list[list[int]], list[Future[Batch]]]] = deque()
         for window in windows(map(self._encode, lines), self._window, self._weigh):
-            places = [*batches(window.parts, self._batch, self._sorting, self._weigh)]
+            places = [*batches(window.parts, self._batch, self.sorting, self._weigh)]
             futures = [self._workers.submit(self._decode, [window.parts[place] for place in batch]) for batch in places]
             running.append((window, places, futures))
             if len(running) > self._ahead:
@@ -176,7 +176,7 @@ class Pipeline:
     def cut(self, lines: Iterable[str]) -> Iterator[Batch]:
         """The batches that ``windows`` would decode of these lines."""
         for window in windows(map(self._encode, lines), self._window, self._weigh):
-            for places in batches(window.parts, self._batch, self._sorting, self._weigh):
+            for places in batches(window.parts, self._batch, self.sorting, self._weigh):
                 yield [window.parts[place] for place in places]
 
     def close(self) -> None:

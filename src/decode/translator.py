@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from common import cpu
 from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.interface import Device
@@ -22,7 +21,8 @@ class Translator(Pipeline):
     vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; by default one a core, or
     one on a GPU. batch_tokens: by default the tuned number for this machine (measure.tune), else that of WNGT 2020.
     threads: of each worker. long_lines: lines of more than MAXIMUM_INPUT pieces are cut there, or split into parts that
-    are translated one by one. checksums: look for damaged files first. The other arguments are those of Pipeline.
+    are translated one by one. checksums: look for damaged files first. overlap, sorting and batch_sentences are those
+    of Pipeline, search: the other fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
 
@@ -40,9 +40,10 @@ class Translator(Pipeline):
         batch_sentences: int | None = None,
         device: Device = "cpu",
         checksums: bool = True,
+        **search: Any,
     ):
         folder = Path(folder)
-        workers = workers or (cores() if device == "cpu" else 1)
+        workers = workers or (max(cores() // threads, 1) if device == "cpu" else 1)
         batch_tokens = batch_tokens or best_batch(folder, beam_size, workers, device)
         self.description = engines.describe(folder)
         self.search = Search(
@@ -51,6 +52,7 @@ class Translator(Pipeline):
             workers=workers,
             threads=threads,
             device=device,
+            **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
         switches = {"overlap": overlap, "sorting": sorting, "batch_sentences": batch_sentences}
@@ -59,8 +61,8 @@ class Translator(Pipeline):
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that a translation depends on, except for the model folder and the input."""
-        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "isa": os.environ.get(cpu.ISA)}
-        own |= {"library": self.engine.library, "int8_saturates": self.engine.int8_saturates}
+        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "sorting": self.sorting}
+        own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         return {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
@@ -76,13 +78,14 @@ def cores() -> int:
 def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
     """Tokens of a batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
 
-    A tuned number holds for one set of instructions, so CTranslate2 is told to use it, unless the environment names
+    A tuned number holds for one set of instructions, so the engine is told to use it, unless the environment names
     another.
     """
     if device == "cuda":
         return GPU
     if workers == cores() and (settings := tuned.settings(folder, beam_size)):
         if settings["isa"]:
-            os.environ.setdefault(cpu.ISA, settings["isa"])  # CTranslate2 reads it when it loads its first model
+            # The engine reads it when it loads its first model.
+            os.environ.setdefault(engines.of(folder).isa_variable, settings["isa"])
         return settings["batch_tokens"]
     return ONE_CORE if workers == 1 else MANY_CORES

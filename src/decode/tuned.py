@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from common import cpu, machine
+from common import machine
 from common.errors import UserError
 from common.files import read_json
+from decode import engines
 from formats import model_folder
 
 Settings = dict[str, Any]  # batch_tokens: int; isa: str or None; source_words_per_second: int
@@ -33,5 +34,9 @@ def settings(folder: Path, beam_size: int = 1) -> Settings:
 
 
 def isa(folder: Path, beam_size: int = 1) -> str | None:
-    """The instruction set that CTranslate2 is told to use: the environment's, else the tuned one, else the widest."""
-    return os.environ.get(cpu.ISA) or settings(folder, beam_size).get("isa") or cpu.widest()
+    """The instruction set that the folder's engine is told to use: the environment's, else the tuned one, else the
+    widest; None if it is told none."""
+    engine = engines.of(folder)
+    if not engine.isa_variable:
+        return None
+    return os.environ.get(engine.isa_variable) or settings(folder, beam_size).get("isa") or engine.widest()

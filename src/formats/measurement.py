@@ -80,6 +80,15 @@ class Measurement:
     threads: int = noted("threads of each worker", "threads", 1)
     sorting: bool = noted("whether sentences were sorted by length before batches were cut", default=True)
     overlap: bool = noted("whether tokenization, decoding and detokenization overlapped", default=True)
+    map_per_sentence: bool = noted(
+        "whether each sentence had its own candidates, where the engine can", default=True, only=SPEED_TABLES
+    )
+    remove_finished: bool = noted("whether finished sentences left their batch", default=True, only=SPEED_TABLES)
+    shared_cache: bool = noted(
+        "whether all beams read one copy of the encoder's keys and values", default=True, only=SPEED_TABLES
+    )
+    blocked_ngram: int = noted("size of the n-grams that were not said twice; 0: none", "pieces", 0, only=SPEED_TABLES)
+    parallel_scan: bool = noted("whether vectors looked for such n-grams", default=True, only=SPEED_TABLES)
     packed: bool = noted("whether weights were laid out beforehand for the matrix products", default=True)
     isa: str | None = noted("widest instruction set of the CPU for matrix products")
     sentences: int | None = noted("sentences decoded", "sentences")
@@ -94,7 +103,9 @@ class Measurement:
     source_tokens: int | None = noted("pieces of the sources", "pieces")
     target_tokens: int | None = noted("pieces of the translations, without `</s>`", "pieces")
     reference_tokens: int | None = noted("pieces of the references", "pieces")
-    candidates: float | None = noted("pieces scored with the vocabulary map, mean of the batches", "pieces")
+    candidates: float | None = noted(
+        "pieces scored with the vocabulary map, mean of the sentences with a map of each, else of the batches", "pieces"
+    )
     load_seconds: float | None = noted("loading of the engine and the model, without checksums", "s")
     load_seconds_min: float | None = lowest("s")
     load_seconds_max: float | None = highest("s")
@@ -135,7 +146,7 @@ class Measurement:
     length_penalty: float | None = noted("exponent of the length in the scores of hypotheses, log p / length^penalty")
     commit: str | None = noted("commit of this code")
     cpu: str | None = noted("model name of the CPU")
-    forced_isa: str | None = noted("instruction set that CTranslate2 was told to use")
+    forced_isa: str | None = noted("instruction set that the engine was told to use, or says that it uses")
     core_seconds_per_million_words: float | None = noted(
         "`text_seconds` on every core of the run, per million source words", "core-s/M words"
     )
@@ -177,9 +188,9 @@ class Measurement:
         return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))
 
     def as_json(self) -> dict[str, Any]:
-        """The fields in order, without those of other kinds of records."""
+        """The fields in order, without those of other kinds of records that are at their default."""
         values = ((column, getattr(self, column.name)) for column in fields(self))
-        return {column.name: value for column, value in values if value is not None or not only(column)}
+        return {column.name: value for column, value in values if value != column.default or not only(column)}
 
 
 def read(path: Path) -> list[Measurement]:

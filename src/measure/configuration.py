@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import cpu
 from decode import engines, tuned
+from decode.translate import SWITCHED_OFF
 from formats import model_folder
 from formats.prices import Price
 from measure.interleave import Repeats
 
-SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "sentences", "batch_sentences")
+SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "sentences", "batch_sentences", *engines.SWITCHES)
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,12 @@ class Configuration:
     """One row of a table of results: a model folder and how it is decoded.
 
     baseline: decoded by the toolkit that trained it. workers: batches decoded at a time. threads: of each worker.
-    cores: the only ones used. isa: the instruction set CTranslate2 is told to use; that of ``decode.tuned`` if None.
+    cores: the only ones used. isa: the instruction set the engine is told to use; that of ``decode.tuned`` if None.
     packed: weights are laid out beforehand for the matrix products. sentences: the first ones of each test set, all if
     None. batch_sentences: the size of a batch in sentences, in place of tokens. label: distinguishes configurations
     whose names would otherwise collide, such as those of two systems. runs: how often it is timed, as often as the
-    others if None. test_sets: the names of those it decodes, all if None; the first one is timed.
+    others if None. test_sets: the names of those it decodes, all if None; the first one is timed. The rest are switches
+    of decode.engines.Search.
     """
 
     model: Path
@@ -42,6 +43,11 @@ class Configuration:
     label: str = ""
     runs: int | None = None
     test_sets: tuple[str, ...] | None = None
+    map_per_sentence: bool = True
+    remove_finished: bool = True
+    shared_cache: bool = True
+    blocked_ngram: int = 0
+    parallel_scan: bool = True
 
     @property
     def name(self) -> str:
@@ -57,7 +63,8 @@ class Configuration:
     def environment(self) -> dict[str, str]:
         packing = {} if self.packed else {"CT2_PACKED_GEMM": "0"}
         isa = self.isa or tuned.isa(self.model, self.beam_size)
-        return packing | ({cpu.ISA: isa} if isa else {})
+        variable = engines.of(self.model).isa_variable
+        return packing | ({variable: isa} if isa and variable else {})
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -74,9 +81,9 @@ class Configuration:
     def command(self, test_sets: list[tuple[str, Path]]) -> list[str]:
         options = ["--model", self.model, "--beam-size", self.beam_size, "--workers", self.workers]
         options += ["--batch-tokens", self.batch_tokens, "--cores", *self.cores]
-        options += [] if self.vocabulary_map else ["--no-vocabulary-map"]
-        options += [] if self.overlap else ["--no-overlap"]
-        options += [] if self.sorting else ["--no-sorting"]
+        off = (name for name in ("vocabulary_map", *SWITCHED_OFF) if not getattr(self, name))
+        options += [f"--no-{name.replace('_', '-')}" for name in off]
+        options += ["--blocked-ngram", self.blocked_ngram] if self.blocked_ngram else []
         options += ["--threads", self.threads] if self.threads > 1 else []
         options += ["--sentences", self.sentences] if self.sentences else []
         options += ["--batch-sentences", self.batch_sentences] if self.batch_sentences else []

@@ -21,7 +21,7 @@ from decode import engines
 from decode.engines import Engine
 from decode.pipeline import Pipeline
 from decode.tokenizer import Tokenizer
-from decode.translate import decoding_options
+from decode.translate import decoding_options, loaded
 from decode.translator import Translator
 from formats import model_folder
 from formats.test_sets import references, sources
@@ -62,15 +62,18 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     """The fields of a run that explain its times; they are computed when the clock has stopped.
 
     reference_tokens: pieces of the references, to compare ``target_tokens`` with; None without references. candidates:
-    mean number of pieces that the output layer scores in a batch; None without a map, or with one that is not text.
+    number of pieces that the output layer scores for a sentence, the mean of sentences, or for a batch, the mean of
+    batches; None without a map, or with one that Python cannot read.
     """
     encode = Tokenizer(folder).encode
     fields = {"reference_tokens": sum(len(encode(line)) for line in references) or None, "candidates": None}
     if translator.search.vocabulary_map:
         batches = [*translator.cut(lines)]
-        sentences = itertools.chain.from_iterable(batches)
+        sentences = [*itertools.chain.from_iterable(batches)]
+        by_itself = translator.search.map_per_sentence and "map_per_sentence" in translator.engine.switches
+        together = [[sentence] for sentence in sentences] if by_itself else batches
         if vocabulary_map := translator.engine.read_map(folder, sentences):
-            fields["candidates"] = statistics.mean(len(vocabulary_map.candidates(batch)) for batch in batches)
+            fields["candidates"] = statistics.mean(len(vocabulary_map.candidates(group)) for group in together)
     return fields
 
 
@@ -86,11 +89,6 @@ def text(outputs: list[str]) -> str:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run beside those of every command that decodes."""
     decoding_options(parser)
-    parser.add_argument("--no-overlap", dest="overlap", action="store_false", help="run one stage after the other")
-    parser.add_argument(
-        "--no-sorting", dest="sorting", action="store_false", help="fill batches in the order of the text"
-    )
-    parser.add_argument("--threads", type=positive, default=1, help="of each worker, which share its batch")
     parser.add_argument("--sentences", type=positive, help="the first of each test set (default: all)")
     parser.add_argument("--batch-sentences", type=positive, help="size of a batch, in place of its tokens")
     parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
@@ -111,13 +109,7 @@ def main() -> None:
         model_folder.check(args.model, engines.describe(args.model))
     checksum_seconds = time.perf_counter() - start
     start = time.perf_counter()
-    switches = {
-        name: getattr(args, name)
-        for name in ("long_lines", "overlap", "sorting", "threads", "batch_sentences", "device")
-    }
-    translator = Translator(
-        args.model, args.beam_size, args.vocabulary_map, args.workers, args.batch_tokens, **switches, checksums=False
-    )
+    translator = loaded(args, batch_sentences=args.batch_sentences, checksums=False)
     load_seconds = time.perf_counter() - start
     start = time.perf_counter()
     list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))

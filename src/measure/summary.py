@@ -17,6 +17,8 @@ STAGES = ("tokenization", "decode", "detokenization")
 BY_RUN = ("text_seconds", "total_seconds")  # all values, in the order of the runs, to compare two records run by run
 RATES = ("target_tokens_per_second", "source_words_per_second")
 
+SWITCHED_OFF = ("sorting", "overlap", "packed", "map_per_sentence", "remove_finished", "shared_cache", "parallel_scan")
+
 Run = dict[str, Any]  # JSON of measure.run
 
 
@@ -84,7 +86,8 @@ def signature(record: Measurement) -> str:
         "isa": record.isa,
         "library": (record.library or "").replace(" ", "-").lower(),
         "forced": (record.forced_isa or "").lower(),
-        **{name: "no" for name in ("sorting", "overlap", "packed") if not getattr(record, name)},
+        **{name: "no" for name in SWITCHED_OFF if not getattr(record, name)},
+        "blocked": record.blocked_ngram or "",
         "runs": record.runs,
     }
     return "|".join(f"{name}:{value}" for name, value in facts.items() if value != "")

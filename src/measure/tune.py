@@ -2,10 +2,10 @@
 
     python -m measure.tune --model MODEL --text TEXT
 
-First the instruction set that CTranslate2 is told to use is chosen, then the tokens of a batch. The settings take turns
-(measure.interleave), each run a process of its own (measure.run) on all cores that this process may use; the highest
-median of words a second wins. The folder keeps the settings of every machine it was tuned on, and decode.translate
-uses those of its machine (decode.tuned).
+First the instruction set that the engine is told to use is chosen, if it has to be told, then the tokens of a batch.
+The settings take turns (measure.interleave), each run a process of its own (measure.run) on all cores that this process
+may use; the highest median of words a second wins. The folder keeps the settings of every machine it was tuned on, and
+decode.translate uses those of its machine (decode.tuned).
 """
 
 import argparse
@@ -20,11 +20,10 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from common import cpu
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import read_json, write_json
-from decode import tuned
+from decode import engines, tuned
 from decode.pipeline import MANY_CORES, ONE_CORE
 from decode.translate import decoded
 from decode.tuned import Settings
@@ -42,7 +41,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     """Find the settings with these lines and write them into the folder. Raises UserError for too little text."""
     remembered = tuned.read(folder)
     cores = sorted(os.sched_getaffinity(0))
-    widest = cpu.widest()
+    widest = engines.of(folder).widest()
     choices = {"isa": [widest, "AVX2"] if widest else [None], "batch_tokens": list(BATCHES)}
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
     with tempfile.TemporaryDirectory() as scratch:
@@ -80,8 +79,8 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     call = ["-m", "measure.run", "--model", folder, "--test-sets", f"text={text}", "--output", output]
     call += ["--beam-size", beam_size, "--workers", len(cores), "--cores", *cores]
     call += ["--batch-tokens", settings["batch_tokens"]]
-    environment = {**os.environ, **({cpu.ISA: settings["isa"]} if settings["isa"] else {})}
-    done = subprocess.run([sys.executable, *map(str, call)], env=environment, check=False)
+    told = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
+    done = subprocess.run([sys.executable, *map(str, call)], env={**os.environ, **told}, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
     return read_json(output)

@@ -18,7 +18,7 @@ DIFFERENCES = {"int8 against float32": "int8_minus_float32", "map against no map
 CONDITIONS = {  # what all measurements share: field of a record, name on the page
     "cpu": "processor",
     "isa": "instructions",
-    "forced_isa": "instructions CTranslate2 was told to use",
+    "forced_isa": "instructions the engine was told to use",
     "cores": "cores",
     "workers": "workers",
     "batch_tokens": "tokens a batch",

@@ -9,14 +9,14 @@ from typing import Any
 
 from common.errors import UserError
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.interface import Batch, Engine, Search, version
+from decode.engines.interface import SWITCHES, Batch, Engine, Search, version
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from decode.engines.opennmt_tf import OpenNMTTF
 from formats import model_folder
 from formats.model_folder import Description
 
-__all__ = ["ENGINES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "version"]
+__all__ = ["ENGINES", "SWITCHES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "version"]
 
 ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (OpenNMTTF, CTranslate2, Native, Marian)}
 
@@ -55,6 +55,19 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
         raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
     if search.vocabulary_map and not (folder / engine.map_file).exists():
         raise UserError(f"{folder}: its vocabulary map {engine.map_file} is missing; decode with --no-vocabulary-map")
+    if refused := told(search) - engine.switches - {"map_per_sentence"}:  # the map of other engines is of the batch
+        names = ", ".join(map(option, sorted(refused)))
+        raise UserError(f"{folder}: {engine.label} cannot be told {names}; leave it out")
     if checksums:
         model_folder.check(folder, description)
     return engine(folder, description, search)
+
+
+def told(search: Search) -> set[str]:
+    """The switches of a search that are not as usual."""
+    return {name for name in SWITCHES if getattr(search, name) != getattr(Search, name)}
+
+
+def option(switch: str) -> str:
+    """The command line's word for a switch that is not as usual."""
+    return f"--{'no-' * (getattr(Search, switch) is True)}{switch.replace('_', '-')}"

@@ -26,6 +26,8 @@ class CTranslate2(Engine):
     devices = ("cpu", "cuda")
     weights = "model.bin"
     map_file = "vmap.txt"
+    switches = frozenset({"blocked_ngram"})
+    isa_variable = cpu.ISA
     files: ClassVar = {
         "model.bin": "weights, as the engine reads them",
         "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
@@ -42,6 +44,10 @@ class CTranslate2(Engine):
     @classmethod
     def native(cls, quantization: str) -> bool:
         return decoding.native(quantization)
+
+    @classmethod
+    def widest(cls) -> str | None:
+        return cpu.widest()
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
@@ -93,6 +99,7 @@ class CTranslate2(Engine):
             "beam_size": search.beam_size,
             "use_vmap": search.vocabulary_map,
             "length_penalty": search.length_penalty,
+            "no_repeat_ngram_size": search.blocked_ngram,
             "max_input_length": 0,
             "min_decoding_length": 0,  # as OpenNMT-tf; CTranslate2's default is 1
             "max_decoding_length": decoding.longest_output(description),

@@ -22,6 +22,9 @@ Device = Literal["cpu", "cuda"]
 class Search:
     """How an engine searches. The caller cuts batches; an engine decodes each as it comes.
 
+    The last five fields are switches (SWITCHES): most say what our engine does to be fast, so that it can be measured
+    without. An engine states which of them it can be told.
+
     All engines score a finished hypothesis by its log probability / length^``length_penalty``, where the length counts
     the end token. OpenNMT-tf's own formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used: equal weights are
     to give equal translations. Without a penalty beam search prefers short hypotheses, which cost the demo 3 BLEU
@@ -34,6 +37,14 @@ class Search:
     workers: int = 1  # batches decoded at a time, with one copy of the weights
     threads: int = 1  # that share the work of one batch, in each worker
     device: Device = "cpu"
+    map_per_sentence: bool = True  # candidates of each sentence by itself; False: of its whole batch together
+    remove_finished: bool = True  # finished sentences leave the batch; False: they stay until all are finished
+    shared_cache: bool = True  # the encoder's keys and values once a sentence; False: copied to every beam
+    blocked_ngram: int = 0  # no n-gram of this size twice; 0 allows all
+    parallel_scan: bool = True  # look for these n-grams with vectors; False: one place after the other
+
+
+SWITCHES = ("map_per_sentence", "remove_finished", "shared_cache", "blocked_ngram", "parallel_scan")  # of a Search
 
 
 class Engine(ABC):
@@ -51,6 +62,8 @@ class Engine(ABC):
     weights: ClassVar[str]  # the file that tells whether a folder has weights
     files: ClassVar[Mapping[str, str]]  # of a model folder: name and purpose, for the folder's README
     map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None if the engine uses none
+    switches: ClassVar[frozenset[str]] = frozenset()  # those of SWITCHES that it can be told
+    isa_variable: ClassVar[str | None] = None  # of the environment, names the instructions to use; None: there is none
 
     effective_compute_type: str  # the type that the loaded model computes in, whatever the type of its weights
     isa: str | None = None  # the instructions that the engine is told to use; None if it chooses them itself
@@ -68,6 +81,11 @@ class Engine(ABC):
     def native(cls, quantization: str) -> bool:
         """Whether the engine is fast in this type on this CPU, so that its speed is worth measuring."""
         return True
+
+    @classmethod
+    def widest(cls) -> str | None:
+        """The value of ``isa_variable`` for the widest instructions of this CPU; None if it takes them by itself."""
+        return None
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:

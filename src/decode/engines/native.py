@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from common.errors import UserError
-from decode.engines.interface import Batch, Engine, Search
+from decode.engines.interface import SWITCHES, Batch, Engine, Search
 from formats import decoding, native_map, native_model
 from formats.model_folder import Description
 from formats.shape import recurrent
@@ -27,6 +27,8 @@ class Native(Engine):
     types = ("float32", "int16", "int8")
     weights = native_model.NAME
     map_file = native_map.NAME
+    switches = frozenset(SWITCHES)
+    isa_variable = ISA
     files: ClassVar = {
         native_model.NAME: "weights, packed as the engine uses them",
         native_model.VOCABULARY: "the pieces, by number",
@@ -74,11 +76,16 @@ class Native(Engine):
             self._free.put(worker)
         self.effective_compute_type = description["quantization"]
         self.isa = engine.isa()
+        mapped = "sentence" if search.map_per_sentence else "batch"
+        slower = {"copied_cache": not search.shared_cache, "plain_scan": not search.parallel_scan}
         self._options = engine.Options(
             beam_size=search.beam_size,
             length_penalty=search.length_penalty,
             longest=decoding.longest_output(description),
-            candidates="sentence" if search.vocabulary_map else "all",
+            candidates=mapped if search.vocabulary_map else "all",
+            blocked_ngram=search.blocked_ngram,
+            keep_finished=not search.remove_finished,
+            **{name: told for name, told in slower.items() if told},
         )
 
     def translate(self, batch: Batch) -> Batch:

@@ -1,0 +1,165 @@
+"""What decoding can be told: an engine takes a switch or refuses it by name, and records and resuming know of it."""
+
+import itertools
+from collections import Counter
+from dataclasses import fields, replace
+
+import pytest
+from descriptions import redescribe
+from measured import measured
+from models import folders, sentences
+from translation import run
+
+from common import cpu
+from common.errors import UserError
+from decode import engines, tuned
+from decode.engines import SWITCHES, Search
+from decode.engines.native import ISA
+from decode.tokenizer import Tokenizer
+from decode.translate import SWITCHED_OFF
+from decode.translator import Translator
+from formats import measurement
+from measure import run as measure_run
+from measure import summary
+from measure.configuration import Configuration
+
+OTHER = {
+    name: not value if isinstance(value, bool) else 3 for name, value in vars(Search()).items() if name in SWITCHES
+}
+HERE = folders()
+LINES = sentences(30, seed=6)
+
+
+def trigrams(pieces):
+    return Counter(zip(pieces, pieces[1:], pieces[2:], strict=False))
+
+
+@pytest.mark.parametrize(("name", "known"), [("float32", "CTranslate2"), ("opennmt-tf", "OpenNMT-tf")])
+def test_what_an_engine_cannot_be_told_is_refused_by_name(name, known):
+    for switch, value in OTHER.items():
+        engine, search = engines.of(HERE[name]), Search(**{switch: value})
+        if switch in engine.switches or switch == "map_per_sentence":  # there is no other map than that of the batch
+            continue
+        with pytest.raises(UserError, match=f"{known} cannot be told {engines.option(switch)}; leave it out"):
+            engines.load(HERE[name], search)
+    with pytest.raises(UserError, match="cannot be told --no-parallel-scan, --no-shared-cache; leave it out"):
+        engines.load(HERE[name], Search(shared_cache=False, parallel_scan=False))
+
+
+def test_the_map_of_ctranslate2_is_of_the_batch_whatever_it_is_told():
+    batch = [Tokenizer(HERE["int8"]).encode(line) for line in LINES[:8]]
+    found = [engines.load(HERE["int8"], Search(vocabulary_map=True, map_per_sentence=told)) for told in (True, False)]
+    assert found[0].translate(batch) == found[1].translate(batch)
+
+
+def test_ctranslate2_blocks_ngrams(tmp_path):
+    batch = [Tokenizer(HERE["float32"]).encode(line) for line in LINES]
+    free, blocked = (engines.load(HERE["float32"], Search(blocked_ngram=size)).translate(batch) for size in (0, 3))
+    assert any(max(trigrams(pieces).values(), default=0) > 1 for pieces in free)
+    assert all(max(trigrams(pieces).values(), default=1) == 1 for pieces in blocked)
+
+
+def test_switches_are_options_and_change_the_key_of_resuming():
+    plain = Translator(HERE["float32"]).settings
+    assert set(SWITCHES) | {"sorting", "isa"} <= set(plain)
+    assert Translator(HERE["float32"], blocked_ngram=3).settings != plain
+    assert Translator(HERE["float32"], sorting=False).settings != plain
+    assert set(OTHER) == {*SWITCHED_OFF, "blocked_ngram"} - {"sorting", "overlap"}
+
+
+def test_the_command_takes_them_and_names_what_it_cannot_do(tmp_path):
+    options = ["--no-sorting", "--no-overlap", "--threads", 2, "--blocked-ngram", 3]
+    done = run("--model", HERE["float32"], *options, text="".join(f"{line}\n" for line in LINES).encode())
+    expected = Translator(HERE["float32"], blocked_ngram=3).translate(LINES)
+    assert done.stdout.decode().splitlines() == [*expected], done.stderr
+    done = run("--model", HERE["float32"], "--no-remove-finished")
+    assert done.returncode == 1 and b"CTranslate2 cannot be told --no-remove-finished; leave it out\n" in done.stderr
+    done = run("--model", HERE["opennmt-tf"], "--isa", "AVX2")
+    assert done.stderr.decode().endswith("OpenNMT-tf cannot be told --isa; leave it out\n")
+
+
+def test_every_switch_has_a_name_an_option_and_a_place_in_the_record():
+    plain = Configuration(HERE["int8"])
+    record = measured(length_penalty=1.0, **plain.settings)
+    assert not set(SWITCHES) & set(record.as_json())  # at their defaults, as in records of older versions
+    for switch, value in OTHER.items():
+        changed = replace(plain, **{switch: value})
+        assert changed.name == f"{plain.name}.{switch}-{value}"
+        assert engines.option(switch) in changed.command([]) and engines.option(switch) not in plain.command([])
+        told = measured(length_penalty=1.0, **changed.settings)
+        assert told.as_json()[switch] == value and summary.signature(told) != summary.signature(record)
+    assert set(SWITCHES) <= {column.name for column in fields(measurement.Measurement)}
+
+
+def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, monkeypatch):
+    for variable in (cpu.ISA, ISA):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(cpu, "widest", lambda: "AVX512")
+    native = tmp_path / "native-int8"
+    native.mkdir()
+    (native / "model.json").write_text((HERE["int8"] / "model.json").read_text())
+    redescribe(native, engine="native")
+    assert Configuration(HERE["int8"]).environment == {cpu.ISA: "AVX512"}
+    assert Configuration(HERE["int8"], isa="AVX2").environment == {cpu.ISA: "AVX2"}
+    assert Configuration(native).environment == {} and Configuration(native, isa="avx2").environment == {ISA: "avx2"}
+    assert Configuration(HERE["opennmt-tf"], isa="AVX2").environment == {}
+    monkeypatch.setenv(ISA, "portable")
+    assert (tuned.isa(native), tuned.isa(HERE["int8"]), tuned.isa(HERE["opennmt-tf"])) == ("portable", "AVX512", None)
+
+
+# The native engine
+
+
+@pytest.fixture(scope="module")
+def native():
+    """A model folder in float32 with a map that depends on the source."""
+    return pytest.importorskip("native").folders() / "float32"
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("switch", ["remove_finished", "shared_cache"])
+def test_what_is_only_slower_translates_the_same(native, switch, beam_size):
+    knows(switch)
+    plain, slower = (
+        [*Translator(native, beam_size, workers=1, **told).translate(LINES)] for told in ({}, {switch: False})
+    )
+    assert plain == slower
+
+
+def test_both_scans_block_the_same_ngrams(native):
+    knows("parallel_scan")
+    batch = [Tokenizer(native).encode(line) for line in LINES]
+    found = [
+        engines.load(native, Search(4, blocked_ngram=2, parallel_scan=scan)).translate(batch) for scan in (True, False)
+    ]
+    assert found[0] == found[1]
+
+
+def knows(switch):
+    """Skip where the installed engine is older than a switch."""
+    import nmt_frontier_engine as engine
+
+    if {"shared_cache": "copied_cache", "parallel_scan": "plain_scan"}.get(switch, "n_best") not in vars(
+        engine.Options()
+    ):
+        pytest.skip(f"the engine that is installed does not know {switch}: make install")
+
+
+def test_a_map_of_the_batch_lets_sentences_say_more(native):
+    """Each sentence's own candidates are fewer, and the run says of which of the two it tells the mean."""
+    means = {}
+    for own in (True, False):
+        translator = Translator(native, workers=1, batch_tokens=200, map_per_sentence=own)
+        means[own] = measure_run.about(translator, native, LINES, [])["candidates"]
+        entries = translator.engine.read_map(native, [*itertools.chain.from_iterable(translator.cut(LINES))])
+        groups = [[[sentence] for sentence in batch] if own else [batch] for batch in translator.cut(LINES)]
+        sizes = [len(entries.candidates(group)) for parts in groups for group in parts]
+        assert means[own] == pytest.approx(sum(sizes) / len(sizes))
+    assert means[True] < means[False]
+
+
+def test_the_command_holds_the_native_engine_to_a_set(native):
+    done = run("--model", native, "--isa", "portable", text=b"abc\n")
+    assert done.returncode == 0 and done.stdout.count(b"\n") == 1, done.stderr
+    done = run("--model", native, "--isa", "AVX9000")
+    assert done.returncode == 1 and b"error: NMT_ISA=AVX9000: this CPU has portable" in done.stderr
