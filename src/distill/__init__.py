@@ -12,5 +12,6 @@ What they share:
 
 - ``n_best_lists``: the format of n-best lists; as a command, it writes the best hypotheses as text
 - ``teacher``: a model that translates text and scores translations
+- ``engine``: what an engine does for it: ``native``, ``ctranslate2``
 - ``tokenization``: how teachers split text into pieces
 """

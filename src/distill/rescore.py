@@ -55,7 +55,7 @@ def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> I
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="n-best lists of each teacher")
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="CTranslate2 folder of each teacher")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folder of each teacher")
     parser.add_argument("--tokenizations", type=json.loads, nargs="+", required=True, help="JSON of each, or null")
     teacher_options(parser)
     parser.add_argument("--n-best", type=int, default=1, help="hypotheses to keep per sentence (default: %(default)s)")

@@ -19,7 +19,7 @@ from formats import records
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
-    parser.add_argument("--model", type=Path, required=True, help="target-to-source teacher, a CTranslate2 folder")
+    parser.add_argument("--model", type=Path, required=True, help="folder of the target-to-source teacher")
     parser.add_argument("--tokenization", type=json.loads, help="JSON of its own tokenization (default: the study's)")
     teacher_options(parser)
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")

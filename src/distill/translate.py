@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
-    parser.add_argument("--model", type=Path, required=True, help="teacher, a CTranslate2 folder")
+    parser.add_argument("--model", type=Path, required=True, help="folder of the teacher, as distill.teacher takes it")
     parser.add_argument("--tokenization", type=json.loads, help="JSON of its own tokenization (default: the study's)")
     teacher_options(parser)
     parser.add_argument("--beam-size", type=int, default=4, help="(default: %(default)s)")
