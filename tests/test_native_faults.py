@@ -1,0 +1,142 @@
+"""The native engine without memory: one line, and the worker goes on. A signal while it decodes: it ends soon."""
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import models
+import pytest
+from native import engine, folders, outputs, run, sentences, worker
+
+from common.errors import UserError
+from decode.translator import Translator
+
+pytestmark = pytest.mark.slow
+
+# Memory
+
+GROWTH = (
+    "Pages::grow (engine/model/pages.h) keeps an empty slab when memory runs out; the next growth writes to no memory"
+)
+growth = pytest.mark.xfail(strict=True, reason=GROWTH)
+THREADS = (
+    "std::async (engine/bindings/c_api.cpp) starts threads, whose own data the loader cannot allocate: it ends all"
+)
+
+LARGE, SMALL = sentences(300, seed=5, longest=60), sentences(4, seed=6)
+STEP = 64 * 1024  # bytes more at every try
+
+LIMITED = """
+import sys
+from pathlib import Path
+import test_native_faults
+getattr(test_native_faults, sys.argv[1])(Path(sys.argv[2]), *sys.argv[3:])
+"""
+
+
+def limit(extra):
+    """Give this process so many bytes of its own more than it has; any number of them if None."""
+    ctypes.CDLL(None).malloc_trim(0)  # what C has freed would be used before the limit is felt
+    with open("/proc/self/status") as status:
+        (size,) = (int(line.split()[1]) * 1024 for line in status if line.startswith("VmData:"))
+    _, unlimited = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (unlimited if extra is None else size + extra, unlimited))
+
+
+def decode_with_more_and_more(root, kind, threads, beam):
+    """Decode a large batch with a little more memory each time; no batch after one that fails is harmed."""
+    options = {"beam_size": int(beam)}
+    large, small = (outputs(worker(kind, root=root), batch, **options) for batch in (LARGE, SMALL))
+    found, extra = None, 0
+    while found is None:
+        one = worker(kind, int(threads), root)
+        assert outputs(one, SMALL, **options) == small
+        limit(extra)
+        try:
+            found = outputs(one, LARGE, **options)
+        except (engine.EngineError, MemoryError) as error:  # the latter is Python's own
+            assert str(error) in ("", "not enough memory")
+            assert outputs(one, SMALL, **options) == small
+        finally:
+            limit(None)
+        assert outputs(one, LARGE, **options) == large
+        extra += STEP
+    assert found == large and extra > STEP, "memory was never short"
+
+
+@growth
+@pytest.mark.parametrize(("kind", "beam"), [("float32", 1), ("int8", 4), ("int16", 3)])
+def test_a_worker_goes_on_after_memory_ran_out(kind, beam):
+    run(LIMITED, "decode_with_more_and_more", folders(), kind, 1, beam)
+
+
+@pytest.mark.xfail(reason=f"{GROWTH}; {THREADS}")
+def test_threads_of_a_worker_go_on_after_memory_ran_out():
+    run(LIMITED, "decode_with_more_and_more", folders(), "int8", 2, 4)
+
+
+def translate_with_too_little(root):
+    translator = Translator(root / "int8", beam_size=8, workers=1, batch_tokens=100_000)
+    lines, few = models.sentences(4000), models.sentences(5, seed=2)
+    expected = [*translator.translate(few)]
+    limit(8 << 20)
+    with pytest.raises(UserError, match=r"failed at a batch of \d+ sentences.*: not enough memory; .* lower --workers"):
+        [*translator.translate(lines)]
+    assert [*translator.translate(few)] == expected
+    limit(None)
+    assert [*translator.translate(lines)][:100] == [*translator.translate(lines[:100])]
+
+
+@growth
+def test_a_batch_that_memory_does_not_suffice_for_is_a_line_that_says_what_to_do():
+    run(LIMITED, "translate_with_too_little", folders())
+
+
+# Signals
+
+LINES = models.sentences(10_000, seed=3)
+BATCH = ["--beam-size", 8, "--batch-tokens", 10_000, "--workers", 1]  # half a second each
+SOON = 5  # seconds; idle machines need one
+
+
+def started(folder, *options):
+    """Translate in a process of its own, which has the keyboard, as in a terminal."""
+    files = ["--input", folder / "in", "--output", folder / "out"]
+    call = [sys.executable, "-m", "decode.translate", "--model", folders() / "float32", *BATCH, *files, *options]
+    return subprocess.Popen([*map(str, call)], stderr=subprocess.PIPE, start_new_session=True)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The translation in one go."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "in").write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    process = started(folder)
+    assert process.communicate()[1] == b"" and process.returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_translation_soon_and_it_goes_on_to_the_same_bytes(whole, tmp_path, number, status):
+    (tmp_path / "in").write_bytes((whole / "in").read_bytes())
+    process = started(tmp_path)
+    while not (tmp_path / "out").exists() or not (tmp_path / "out").stat().st_size:
+        assert process.poll() is None
+        time.sleep(0.02)
+    start = time.monotonic()
+    if number == signal.SIGINT:  # the terminal sends it to all processes
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    assert process.communicate()[1] == b"" and process.returncode == status
+    assert time.monotonic() - start < SOON
+    written = (tmp_path / "out").read_bytes()
+    assert 0 < len(written) < (whole / "out").stat().st_size and (tmp_path / "out.progress").exists()
+    resumed = started(tmp_path, "--resume")
+    assert resumed.communicate()[1] == b"" and resumed.returncode == 0
+    assert (tmp_path / "out").read_bytes() == (whole / "out").read_bytes()
+    assert not (tmp_path / "out.progress").exists()
