@@ -1,6 +1,7 @@
 """The speed tables: one switch a rung, ratios run by run, workers against threads. The measurements are made up."""
 
 import itertools
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from common.files import read_json, write_json
 from decode import tuned
 from decode.engines import Search, load
 from decode.translator import Translator
-from experiments import end_to_end, ladder, scaling
+from experiments import end_to_end, ladder, scaling, switches
 from formats import measurement, records
 from measure import score
 from report import __main__ as report
@@ -24,6 +25,7 @@ from report import end_to_end as end_to_end_report
 from report import ladder as ladder_report
 from report import scaling as scaling_report
 from report import speed
+from report import switches as switches_report
 
 pytestmark = pytest.mark.slow
 
@@ -237,6 +239,48 @@ def test_a_ladder_needs_a_map(made_up, tmp_path):
         run(ladder, tmp_path, *models(folders() | {"int8": without}))
 
 
+@pytest.fixture
+def native(tmp_path):
+    """A folder with the native engine's model folders of the same system, named as in a study."""
+    made = pytest.importorskip("native").folders()
+    for kind in ("int8", "int16", "float32"):
+        (tmp_path / f"native-{kind}").symlink_to(made / kind)
+    return tmp_path
+
+
+def test_the_native_engine_follows_with_the_settings_of_the_other(two_cores):
+    last = ladder.rungs(*folders().values())[ladder.OVERLAPPING]
+    same, own = ladder.native_rungs(folders()["float32"], last).values()
+    assert differences([last, same, own]) == [{"model", "isa", "map_per_sentence"}, {"map_per_sentence"}]
+    assert own.map_per_sentence and own.isa is None and own.overlap and own.sorting and own.batch_tokens == 512
+
+
+def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
+    found = run(ladder, tmp_path, *models(folders()), "--native", native / "native-int8")
+    names = [record.rung for record in found if record.engine == "native"]
+    assert names == [
+        "native engine",
+        "map of each sentence",
+        "native engine, best of 4 sizes of batches: 1,024 tokens",
+        "native engine, 2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens",
+    ]
+    assert [record.map_per_sentence for record in found if record.engine == "native"] == [False, True, True, True]
+    assert found[-1].rung == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
+    one_core, all_cores = ladder_report.table(found).split("## On all cores")
+    rows = [*rows_of(one_core)]
+    assert rows.index("native engine") == rows.index("best of 4 sizes of batches: 1,024 tokens") + 1
+    assert "1.00 (1.00 to 1.00) |" in rows_of(one_core)["native engine"]  # over overlapping stages: both are made up
+    assert (
+        "CTranslate2: 80 (256)" in one_core and "native: 80 (256)" in one_core and '"native engine" decodes' in one_core
+    )
+    assert all(name in all_cores for name in ("2 workers on 2 cores, best", names[-1])) and "native: 160" in all_cores
+    picture = ladder_report.draw(found)
+    colors = {text.get_text(): patch.get_facecolor() for text, patch in
+              zip(picture.legends[0].get_texts(), picture.legends[0].get_patches(), strict=True)}  # fmt: skip
+    bars = [bar.get_facecolor() for bar in picture.axes[0].patches]
+    assert bars.count(colors["native engine"]) == 3 and bars.count(colors["all cores"]) == 2
+
+
 # Table 6
 
 
@@ -251,7 +295,7 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     assert (greedy.beam_size, beam.beam_size) == (1, 4)
     assert all((search.compute_type, search.vocabulary_map) == ("float32", False) for search in (greedy, beam))
     found[-2:] = replace(greedy, bleu=100.39), replace(beam, bleu=100.2)
-    one, two, *speed_only = end_to_end_report.pairs(found)
+    one, two, *speed_only = end_to_end_report.ways(found)
     assert [len(pair.optimized.cores) for pair in (one, two)] == [1, 2] and two.optimized.workers == 2
     assert one.baseline.beam_size == 4 and one.optimized.vocabulary_map and one.optimized.bleu is not None
     assert one.times_faster == pytest.approx(((11 / 2 + 41 / 3) / 2, 11 / 2, 41 / 3))  # loading is in it
@@ -265,9 +309,27 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     assert f"×{one.times_faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
 
 
+def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path):
+    names = {"--baselines": "opennmt-tf", "--rounded": "int8"}
+    options = [part for option, name in names.items() for part in (option, folders()[name])]
+    found = run(end_to_end, tmp_path, *options, "--native", native / "native-int8")
+    assert len(made_up) == 2 * 2 * 3
+    one, two = end_to_end_report.ways(found)
+    assert one.native.engine == "native" and one.native.vocabulary_map and one.native.map_per_sentence
+    assert (two.native.workers, two.native.beam_size, two.native.batch_tokens) == (2, 1, 256)
+    text = end_to_end_report.table(found)
+    assert "| native × | native × CTranslate2 |" in re.sub(" +", " ", text) and "map of each sentence" in text
+    assert text.count(" 1.00 (1.00 to 1.00) |") == 2 and text.count(f" {one.times_faster:.1f} |") == 2  # made up alike
+    picture = end_to_end_report.draw(found)
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == list(end_to_end_report.COLORS)
+    assert texts(picture.axes[0]).count(f"×{one.times_faster.middle:.1f}") == 2
+    with pytest.raises(UserError, match="1 --native and 2 --rounded; all systems need one, or none"):
+        run(end_to_end, tmp_path, "--baselines", "a", "b", "--rounded", "c", "d", "--native", "e")
+
+
 def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     def best():
-        return end_to_end.configurations(folders()["opennmt-tf"], folders()["int8"], "x")[1::2]
+        return end_to_end.configurations(folders()["opennmt-tf"], folders()["int8"], label="x")[1::2]
 
     wide = {cpu.ISA: "AVX512"}
     assert [(c.environment, c.batch_tokens, c.workers) for c in best()] == [(wide, 512, 1), (wide, 256, 2)]
@@ -294,7 +356,7 @@ def test_cores_double(cores, counts):
 
 
 def test_scaling(two_cores, made_up, tmp_path):
-    found = run(scaling, tmp_path, "--model", folders()["int8"])
+    found = run(scaling, tmp_path, "--models", folders()["int8"])
     ways = [(len(record.cores), record.workers, record.threads) for record in found]
     assert ways == [(1, 1, 1), (2, 2, 1), (2, 1, 2)]
     assert all(record.batch_tokens == 1024 and record.vocabulary_map for record in found)  # the best of all three
@@ -310,6 +372,70 @@ def test_scaling(two_cores, made_up, tmp_path):
     assert texts(left) == ["1.00", "1.50", "1.00", "2.00"] and texts(right) == ["50", "50", "50", "100"]
 
 
+def test_scaling_of_two_engines(two_cores, made_up, native, tmp_path):
+    found = run(scaling, tmp_path, "--models", folders()["int8"], native / "native-int8")
+    assert [record.engine for record in found] == ["ctranslate2"] * 3 + ["native"] * 3
+    text = scaling_report.table(found)
+    assert text.count("| CTranslate2 ") == text.count("| native ") == 3 and "native: 1 × 1: 80 (256)" in text
+    assert text.count("1.00 (1.00 to 1.00)") == 2  # each over itself on one core
+    panels = scaling_report.draw(found).axes
+    assert [axes.get_title(loc="left").partition(":")[0] for axes in panels] == ["CTranslate2"] * 2 + ["native"] * 2
+
+
+# The switches of the native engine
+
+
+def test_every_switch_is_taken_away_once(two_cores, native):
+    found = switches.configurations(native / "native-int8", [native / "native-int16", native / "native-float32"])
+    groups = {"everything": [], "everything, beam 4": [], "everything, 2 workers on 2 cores": []}
+    for name, configuration in found.items():
+        if name in groups:
+            first, group = configuration, groups[name]
+        else:
+            group += differences([first, configuration])
+    greedy, beam, everywhere = groups.values()
+    sets = len(switches.instruction_sets())
+    assert greedy == [
+        {"map_per_sentence"}, {"vocabulary_map"}, {"sorting"}, {"overlap"}, {"remove_finished"},
+        *[{"isa"}] * sets, {"model"}, {"model"},
+    ]  # fmt: skip
+    assert beam == [{"shared_cache"}, {"blocked_ngram"}, {"blocked_ngram", "parallel_scan"}]
+    assert everywhere == [{"workers", "threads"}]
+    assert len({configuration.name for configuration in found.values()}) == len(found)
+
+
+def test_on_one_core_nothing_is_spread(native, monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: (0,))
+    assert not any("cores" in name for name in switches.configurations(native / "native-int8", []))
+
+
+def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
+    monkeypatch.setattr(switches, "instruction_sets", lambda: ["avx2", "portable"])
+    types = [native / "native-int16", native / "native-float32"]
+    found = run(switches, tmp_path, "--model", native / "native-int8", "--others", *types)
+    assert len(found) == 16 and len(made_up) == 2 * 16
+    assert [len(group) for group in switches_report.groups(found)] == [10, 4, 2]
+    text = switches_report.table(found)
+    rows = rows_of(text)
+    assert (
+        "1.00 (1.00 to 1.00)" in rows["map of the batch"]
+        and "0.75 (0.75 to 0.75)" in rows["2 threads in place of workers"]
+    )
+    assert "×" not in rows["everything"] and "100.00" in rows["int16"] and "| 300 |" in re.sub(" +", " ", rows["int16"])
+    picture = switches_report.draw(found)
+    (axes,) = picture.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [record.rung for record in found]
+    assert [bar.get_width() for bar in axes.patches][-2:] == [1, pytest.approx(0.75)]
+    assert "×0.75   120 tokens/s" in texts(axes)
+    tops = [bar.get_y() for bar in axes.patches]
+    assert tops[10] - tops[9] == pytest.approx(1.5) and tops[9] - tops[8] == pytest.approx(1)
+
+
+def test_switches_are_of_the_native_engine(tmp_path):
+    with pytest.raises(UserError, match="int8: not a model folder of the native engine"):
+        run(switches, tmp_path, "--model", folders()["int8"])
+
+
 def test_threads_change_nothing_but_time():
     model = folders()["float32"]
     batch = [list(line.replace(" ", "")) for line in SOURCES]
@@ -318,7 +444,7 @@ def test_threads_change_nothing_but_time():
 
 
 def test_pictures_are_written(two_cores, made_up, tmp_path):
-    measurement.write(tmp_path / "records.json", run(scaling, tmp_path, "--model", folders()["int8"]))
+    measurement.write(tmp_path / "records.json", run(scaling, tmp_path, "--models", folders()["int8"]))
     for suffix in ("svg", "png"):
         sys.argv = ["x", "scaling", "--input", f"{tmp_path}/records.json", "--output", f"{tmp_path}/x.{suffix}"]
         report.main()
@@ -326,7 +452,7 @@ def test_pictures_are_written(two_cores, made_up, tmp_path):
 
 
 def test_a_disturbed_measurement_is_marked(two_cores, made_up, tmp_path):
-    found = run(scaling, tmp_path, "--model", folders()["int8"])
+    found = run(scaling, tmp_path, "--models", folders()["int8"])
     assert "~" not in scaling_report.table(found)
     text = scaling_report.table([found[0], *(replace(record, others=0.5) for record in found[1:])])
     assert text.count(")~ |") == 2 * 2 and "such a speed is no result" in text

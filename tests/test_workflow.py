@@ -8,6 +8,7 @@ import pytest
 from snakefile import ROOT, TINY, TINY_GIVEN, planned, snakemake, succeeded
 
 from corpora.availability import available
+from decode.engines.native import Native
 from study import config
 
 pytestmark = pytest.mark.slow
@@ -80,9 +81,23 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     jobs = planned(run)
     calls = re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*)", run.stdout)
     assert "experiments.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
-    assert {name: jobs[name] for name in ("untrained", "ladder", "scaling", "end_to_end", "table", "picture")} == {
-        "untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "table": 5, "picture": 5,
-    }  # fmt: skip
+    expected = {"untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "table": 5, "picture": 5}
+    assert {name: jobs[name] for name in expected} == expected and "switches" not in jobs
+    assert "native-" not in run.stdout
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
+    study = tmp_path / "x.yaml"
+    study.write_text(f"extends: {TINY_GIVEN}\nstudy: x\ndecoding: {{engines: [native]}}\n")
+    run = snakemake("-n", "-p", "speed", "--configfile", study, cwd=tmp_path)
+    jobs = planned(run)
+    assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 7, 7)
+    calls = re.findall(r"python -m experiments.(\w+) (.*)", run.stdout)
+    assert {name for name, _ in calls} == {"ladder", "scaling", "end_to_end", "switches"}
+    assert all("/native-int8 " in given for _, given in calls)
+    given = next(given for name, given in calls if name == "switches")
+    assert re.search(r"--model (\S*)native-int8 --others \1native-float32 --test-sets", given)
 
 
 def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):

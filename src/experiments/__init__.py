@@ -5,6 +5,7 @@ Measured in processes of their own (measure.protocol), as records:
 - ``ladder``: what each optimisation is worth (Table 5 of WNGT 2020)
 - ``end_to_end``: the toolkit against all optimisations together (Table 6)
 - ``scaling``: workers against threads (Figure 2)
+- ``switches``: everything the native engine has, but one thing at a time
 - ``beam_batch``: beams and sizes of batches (Figure 3 of OpenNMT at WNMT 2018)
 
 Measured as calls in one process (measure.in_process):

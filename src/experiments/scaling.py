@@ -2,7 +2,8 @@
 
 With n cores, n workers decode a batch each on one thread, or one worker decodes each batch on n threads; memory holds
 the weights once in both cases. n doubles from one core to all of them. Each way is measured with the same sizes of
-batches, and its best size is compared: a size that is slow on one core would flatter the workers.
+batches, and its best size is compared: a size that is slow on one core would flatter the workers. Of several model
+folders, each for an engine of its own, all runs take turns.
 """
 
 import argparse
@@ -44,11 +45,12 @@ def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of one system, an engine each")
     protocol.speed_options(parser)
     args = parser.parse_args()
 
-    ways = configurations(args.model, **protocol.text(args.model, args.sentences))
+    text = protocol.text(args.models[0], args.sentences)
+    ways = [way for model in args.models for way in configurations(model, **text)]
     todo = [configuration for by_tokens in ways for configuration in by_tokens.values()]
     timed = of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0])
     records = dict(zip(todo, timed, strict=True))

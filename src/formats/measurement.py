@@ -57,7 +57,7 @@ def highest(unit: str) -> Any:
 class Measurement:
     """One configuration of one system on one test set. The fields are in the order in which they are written."""
 
-    rung: str | None = noted("what this rung of the ladder adds", only=SPEED_TABLES)
+    rung: str | None = noted("what this rung of the ladder adds, or the switches take away", only=SPEED_TABLES)
     study: str = required("name of the study")
     system: str = required("name of the system in the configuration, with its seed where it has several")
     role: Role = required("what the system is in the study")  # noqa: RUF009 (a Literal is immutable)

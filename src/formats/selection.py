@@ -9,6 +9,7 @@ from formats.front import pareto
 from formats.measurement import ROLES, Measurement
 
 BASELINE = "opennmt-tf"  # the engine that every system was trained with
+PEER, OWN = "ctranslate2", "native"  # the engine that students were decoded with so far, and this project's own
 BEAM = 4  # of the baseline and of the reference of quality, as in the papers
 CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # distinguishes rows of a test set
 

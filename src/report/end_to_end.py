@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from formats import measurement
 from formats.comparison import times_faster
 from formats.measurement import Measurement
-from formats.selection import BASELINE
+from formats.selection import BASELINE, OWN, PEER
 from formats.spread import Spread
 from formats.wording import mark, once
 from report import figure, markdown, speed
@@ -23,51 +23,65 @@ PAPER = {  # table 6 of WNGT 2020, by shape: seconds for newstest2019 on one cor
     "4:3 d256 ff1024 h8 shared": (238.0, 8.8),
 }
 NOTE = """
-OpenNMT-tf with beam 4 against CTranslate2 in 8 bits with the vocabulary map, greedy, on the same cores. Seconds for
-the whole test set from text to text, loading of the engine and the model included, the median with the fastest and
-the slowest run; not included is a warm-up of a few sentences, in which TensorFlow builds its graph. ×: times
-faster, run by run. "paper": on one core, in table 6 of WNGT 2020. "told": the instructions that CTranslate2 is told to
-use; OpenNMT-tf always chooses the widest itself. "candidates": pieces that the output layer scores with the map, the
-mean of the batches. {conditions}
+OpenNMT-tf with beam 4 against CTranslate2 in 8 bits with the vocabulary map, greedy, on the same cores{native}.
+Seconds for the whole test set from text to text, loading of the engine and the model included, the median with the
+fastest and the slowest run; not included is a warm-up of a few sentences, in which TensorFlow builds its graph. ×:
+times faster, run by run. "paper": on one core, in table 6 of WNGT 2020. "told": the instructions that CTranslate2 is
+told to use; the others always choose the widest themselves. "candidates": pieces that the output layer scores with the
+map, the mean of the batches. {conditions}
 """
+NATIVE_NOTE = """; and against the native engine in 8 bits with the map of each sentence, greedy ("native"), whose
+candidates are the mean of the sentences"""
 TITLE = "The toolkit against the optimised configuration"
-COLORS = {"OpenNMT-tf, beam 4": "#999999", "CTranslate2 in 8 bits with the vocabulary map, greedy": "#0072b2"}
+COLORS = {
+    "OpenNMT-tf, beam 4": "#999999",
+    "CTranslate2 in 8 bits with the vocabulary map, greedy": "#0072b2",
+    "native engine, the same": "#d55e00",
+}
 WIDTH, ROW, AROUND = 9.0, 0.42, 1.7  # inches: the picture, a system on some cores, the space above and below
 COLUMN = 1.02  # where BLEU stands, in widths of the axes
 
 
-class Pair(NamedTuple):
-    """One system on the same cores in both ways."""
+class Ways(NamedTuple):
+    """One system on the same cores in all ways."""
 
     baseline: Measurement
     optimized: Measurement
+    native: Measurement | None = None
 
     @property
     def times_faster(self) -> Spread:
+        """CTranslate2 over OpenNMT-tf."""
         return times_faster(self.optimized, self.baseline, "total_seconds")
 
+    @property
+    def measured(self) -> list[Measurement]:
+        return [record for record in self if record]
 
-def pairs(records: list[Measurement]) -> list[Pair]:
+
+def ways(records: list[Measurement]) -> list[Ways]:
     """In the order of the records; each system on one core, then on all of them."""
-    ways: dict[tuple[str, int], dict[bool, Measurement]] = {}
+    found: dict[tuple[str, int], dict[str, Measurement]] = {}
     for record in records:
-        if record.engine != BASELINE and not record.vocabulary_map:  # a search that BLEU is lost against
-            continue
-        ways.setdefault((record.system, len(record.cores)), {})[record.engine == BASELINE] = record
-    return [Pair(way[True], way[False]) for way in ways.values()]
+        if record.engine == BASELINE or record.vocabulary_map:  # else a search that BLEU is lost against
+            found.setdefault((record.system, len(record.cores)), {})[record.engine] = record
+    return [Ways(by[BASELINE], by[PEER], by.get(OWN)) for by in found.values()]
 
 
 # The table
 
 
 def table(records: list[Measurement]) -> str:
-    rows = [row(pair, records) for pair in pairs(records)]
-    note = NOTE.format(conditions=speed.conditions(records))
+    systems = ways(records)
+    rows = [row(system, records) for system in systems]
+    if all(system.native for system in systems):
+        rows = [cells | native(system, records) for cells, system in zip(rows, systems, strict=True)]
+    note = NOTE.format(native=NATIVE_NOTE * bool(systems[0].native), conditions=speed.conditions(records))
     return "\n".join([f"# {TITLE}\n", markdown.table(rows, left=("system", "shape")), note])
 
 
-def row(pair: Pair, records: list[Measurement]) -> dict[str, str]:
-    baseline, optimized = pair
+def row(system: Ways, records: list[Measurement]) -> dict[str, str]:
+    baseline, optimized, _ = system
     paper = PAPER.get(optimized.shape) if len(optimized.cores) == 1 else None
     return {
         "system": optimized.system,
@@ -76,7 +90,7 @@ def row(pair: Pair, records: list[Measurement]) -> dict[str, str]:
         "cores": f"{len(optimized.cores)}",
         "OpenNMT-tf, s": seconds(baseline, records),
         "optimised, s": seconds(optimized, records),
-        "×": f"{pair.times_faster:.1f}{mark(baseline, optimized)}",
+        "×": f"{system.times_faster:.1f}{mark(baseline, optimized)}",
         "paper": speed.paper(optimized, f"{paper[0] / paper[1]:.1f}" if paper else ""),
         "BLEU OpenNMT-tf": speed.bleu(baseline),
         "loss OpenNMT-tf": speed.loss(baseline, records),
@@ -90,6 +104,22 @@ def row(pair: Pair, records: list[Measurement]) -> dict[str, str]:
     }
 
 
+def native(system: Ways, records: list[Measurement]) -> dict[str, str]:
+    """The cells of the native engine."""
+    baseline, optimized, own = system
+    return {
+        "native, s": seconds(own, records),
+        "native ×": f"{times_faster(own, baseline, 'total_seconds'):.1f}{mark(baseline, own)}",
+        "native × CTranslate2": f"{times_faster(own, optimized, 'total_seconds'):.2f}{mark(optimized, own)}",
+        "BLEU native": speed.bleu(own),
+        "loss native": speed.loss(own, records),
+        "native's candidates": speed.candidates(own),
+        "native's batch, tokens": f"{own.batch_tokens:,}",
+        "native's memory, MB": f"{own.peak_rss_bytes / 1e6:,.0f}",
+        "native on disk, MB": f"{own.model_bytes / 1e6:,.1f}",
+    }
+
+
 def seconds(record: Measurement, records: list[Measurement]) -> str:
     return f"{record.spread('total_seconds'):,.1f}{mark(record)}{once(record, records)}"
 
@@ -99,13 +129,13 @@ def seconds(record: Measurement, records: list[Measurement]) -> str:
 
 @figure.styled
 def draw(records: list[Measurement]) -> Figure:
-    """Seconds for the test set in both ways, for each system on one core and on all."""
-    systems = pairs(records)
+    """Seconds for the test set in all ways, for each system on one core and on all."""
+    systems = ways(records)
     picture = Figure(figsize=(WIDTH, AROUND + ROW * len(systems)), layout="constrained")
     axes = picture.add_subplot()
-    for place, pair in enumerate(systems):
-        line(axes, place, pair, records)
-    axes.set_yticks(range(len(systems)), [name(pair) for pair in systems])
+    for place, system in enumerate(systems):
+        line(axes, place, system, records)
+    axes.set_yticks(range(len(systems)), [name(system) for system in systems])
     axes.set_ylim(len(systems) - 0.4, -0.7)
     axes.set_xscale("log")
     axes.margins(x=0.16)
@@ -115,7 +145,8 @@ def draw(records: list[Measurement]) -> Figure:
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
-    speed.heading(picture, TITLE, COLORS)
+    shown = max(len(system.measured) for system in systems)
+    speed.heading(picture, TITLE, dict([*COLORS.items()][:shown]))
     if any(record.bleu is not None for record in records):
         style = {"va": "center", "fontsize": 8, "weight": "bold"}
         axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
@@ -123,25 +154,40 @@ def draw(records: list[Measurement]) -> Figure:
     return picture
 
 
-def line(axes: Axes, place: float, pair: Pair, records: list[Measurement]) -> None:
-    """From the seconds of the baseline to the optimised ones, the ratio above; on the right BLEU and its loss."""
-    ends = [record.total_seconds for record in pair]
-    axes.plot(ends, [place, place], color="#cccccc", linewidth=3, zorder=1)
-    for record, color in zip(pair, COLORS.values(), strict=True):
+def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> None:
+    """From the seconds of the baseline to the optimised ones; on the right BLEU and its loss."""
+    ends = [record.total_seconds for record in system.measured]
+    axes.plot([max(ends), min(ends)], [place, place], color="#cccccc", linewidth=3, zorder=1)
+    for record, color in zip(system.measured, COLORS.values(), strict=False):
         spread = record.spread("total_seconds")
-        whiskers = figure.whiskers(spread)
-        axes.errorbar(spread.middle, place, xerr=whiskers, fmt="o", color=color, elinewidth=1)
-        text = f"{spread.middle:,.1f} s{mark(record)}"
-        side, points, end = ("left", 8, spread.high) if record is pair.baseline else ("right", -8, spread.low)
-        axes.annotate(text, (end, place), (points, 0), textcoords="offset points", ha=side, va="center", fontsize=8)
-    centre = (ends[0] * ends[1]) ** 0.5  # on a logarithmic axis
-    ratio = f"×{pair.times_faster.middle:.1f}"
-    axes.annotate(ratio, (centre, place), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8)
-    text = " → ".join(dict.fromkeys(map(speed.bleu, pair)))
-    text += f", {lost}" if (lost := speed.loss(pair.optimized, records)) else ""
+        axes.errorbar(spread.middle, place, xerr=figure.whiskers(spread), fmt="o", color=color, elinewidth=1)
+    for record, side in ((max(system.measured, key=total), "left"), (min(system.measured, key=total), "right")):
+        spread, points = record.spread("total_seconds"), 8 if side == "left" else -8
+        text, end = f"{spread.middle:,.1f} s{mark(record)}", spread.high if side == "left" else spread.low
+        annotate(axes, text, (end, place), (points, 0), ha=side, va="center")
+    ratios(axes, place, system)
+    text = " → ".join(dict.fromkeys(map(speed.bleu, system.measured)))
+    text += f", {lost}" if (lost := speed.loss(system.measured[-1], records)) else ""
     axes.text(COLUMN, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
 
 
-def name(pair: Pair) -> str:
-    cores = len(pair.optimized.cores)
-    return f"{pair.optimized.system}, {cores} core{'s' if cores > 1 else ''}"
+def total(record: Measurement) -> float:
+    return record.total_seconds
+
+
+def ratios(axes: Axes, place: float, system: Ways) -> None:
+    """How many times faster than the baseline: in the middle of the line, and with our engine above each point."""
+    for record in system.measured[1:]:
+        ratio = times_faster(record, system.baseline, "total_seconds")
+        alone = len(system.measured) == 2
+        at = (record.total_seconds * system.baseline.total_seconds) ** 0.5 if alone else record.total_seconds
+        annotate(axes, f"×{ratio.middle:.1f}", (at, place), (0, 3 if alone else 5), ha="center", va="bottom")
+
+
+def annotate(axes: Axes, text: str, at: tuple[float, float], points: tuple[int, int], **style: str) -> None:
+    axes.annotate(text, at, points, textcoords="offset points", fontsize=8, **style)
+
+
+def name(system: Ways) -> str:
+    cores = len(system.optimized.cores)
+    return f"{system.optimized.system}, {cores} core{'s' if cores > 1 else ''}"

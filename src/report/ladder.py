@@ -5,10 +5,10 @@ from matplotlib.figure import Figure
 
 from formats import measurement
 from formats.comparison import times_faster
-from formats.experiments import BEAM, GREEDY, HELD, SEARCH
+from formats.experiments import BEAM, GREEDY, HELD, NATIVE, OVERLAPPING, SEARCH
 from formats.measurement import Measurement
-from formats.selection import BASELINE
-from formats.wording import mark, once, sizes
+from formats.selection import BASELINE, OWN
+from formats.wording import engine_label, mark, once, sizes
 from report import figure, markdown, speed
 
 read = measurement.read
@@ -25,32 +25,34 @@ NOTE = """
 A row has the switches of all rows above it but for what it names; all but the first search greedily. Target tokens
 over the time from text to text, the median with the slowest and the fastest run. ×: times faster, run by run, the
 median with the lowest and the highest. "paper": × greedy in table 5 of WNGT 2020, and its BLEU, where Base was decoded
-on a test set that is not public: compare what a row loses, not BLEU itself. The last row was chosen after it was
-measured, by its median: {tried} target tokens/s with batches of so many tokens.
-"candidates": pieces that the output layer scores, the mean of the batches, where it is not the whole vocabulary.
-"told": the instructions that CTranslate2 is told to use; where it is not, and in OpenNMT-tf always, an engine chooses
-them itself. {held}{conditions}
+on a test set that is not public: compare what a row loses, not BLEU itself. The {chosen} chosen after
+measuring, by the median: {tried} target tokens/s with batches of so many tokens.
+"candidates": pieces that the output layer scores, where it is not the whole vocabulary: the mean of the batches, and
+with a map of each sentence that of the sentences. "told": the instructions that CTranslate2 is told to use, or that
+the native engine says it uses; without, an engine chooses them itself. {native}{held}{conditions}
 """
+NATIVE_NOTE = """"{name}" decodes the same weights, in our own engine, with the settings of
+"{below}", and × the row above is over that row. """
 HELD_NOTE = "CTranslate2 would take {held} by itself: the row that is held to it is denied what OpenNMT-tf has. "
 APART = """
 ## On all cores
 
 {table}
 
-The last row of above with a worker on every core, and the best of the same sizes of batches: {tried}.
-× one core is over the last row of above, which has the best size there; × beam 4 and × greedy are over OpenNMT-tf on
+The last row {of} with a worker on every core, and the best of the same sizes of batches: {tried}.
+× one core is over {that}, which has the best size there; × beam 4 and × greedy are over OpenNMT-tf on
 one core.
 """
 
-TOOLKIT, EVERYWHERE = "OpenNMT-tf", "all cores"
+TOOLKIT, OURS, EVERYWHERE = "OpenNMT-tf", "native engine", "all cores"
 PAPERS, BEYOND = "switches of table 5 of WNGT 2020", "switches beyond it"
-COLORS = {TOOLKIT: "#999999", PAPERS: "#0072b2", BEYOND: "#009e73", EVERYWHERE: "#cc79a7"}
+COLORS = {TOOLKIT: "#999999", PAPERS: "#0072b2", BEYOND: "#009e73", OURS: "#d55e00", EVERYWHERE: "#cc79a7"}
 WIDTH, BAR, AROUND = 9.0, 0.34, 1.5  # inches: the picture, a bar, the space above and below the bars
 GAP = 0.5  # in bars, between one core and all cores
 
 
 def without_reference(records: list[Measurement]) -> list[Measurement]:
-    """The rungs on one core and the one on all cores, without the search that BLEU is lost against."""
+    """The rungs on one core and those on all cores, without the search that BLEU is lost against."""
     return [record for record in records if record.rung != SEARCH]
 
 
@@ -61,12 +63,26 @@ def table(records: list[Measurement]) -> str:
     rungs = {record.rung: record for record in records}
     shown = without_reference(records)
     ladder = [record for record in shown if len(record.cores) == 1]
-    rows = [row(record, above, rungs) for above, record in zip([None, *ladder], ladder, strict=False)]
+    above = zip([None, *ladder], ladder, strict=False)
+    rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
     title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
-    held = HELD_NOTE.format(held=HELD) if any(HELD in name for name in rungs) else ""
-    note = NOTE.format(tried=sizes(ladder[-1]), held=held, conditions=speed.conditions(records))
-    everywhere = [apart(record, ladder[-1], rungs) for record in shown[len(ladder) :]]
+    best = [record for record in ladder if record.tried]
+    note = NOTE.format(
+        chosen="last row was" if len(best) == 1 else "last row of each engine was",
+        tried=tried(best),
+        native=NATIVE_NOTE.format(name=NATIVE, below=OVERLAPPING) if NATIVE in rungs else "",
+        held=HELD_NOTE.format(held=HELD) if any(HELD in name for name in rungs) else "",
+        conditions=speed.conditions(records),
+    )
+    everywhere = [apart(shown[len(ladder) :], best, rungs)] if len(shown) > len(ladder) else []
     return "\n".join([title, markdown.table(rows), note, *everywhere])
+
+
+def tried(best: list[Measurement]) -> str:
+    """What the best of the sizes were chosen from, with the engine's name where there are several."""
+    if len(best) == 1:
+        return sizes(best[0])
+    return "; ".join(f"{engine_label(record)}: {sizes(record)}" for record in best)
 
 
 def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measurement]) -> dict[str, str]:
@@ -94,14 +110,19 @@ def times(record: Measurement, other: Measurement, digits: int) -> str:
     return f"{times_faster(record, other):.{digits}f}{mark(record, other)}"
 
 
-def apart(record: Measurement, best: Measurement, rungs: dict[str, Measurement]) -> str:
-    """A section of its own for the rung on all cores; ``best`` is the last rung on one core."""
-    cells = {
-        name.replace("the row above", "one core"): cell
-        for name, cell in row(record, best, rungs).items()
-        if not name.startswith("paper")
-    }
-    return APART.format(table=markdown.table([cells]), tried=sizes(record))
+def apart(records: list[Measurement], best: list[Measurement], rungs: dict[str, Measurement]) -> str:
+    """A section of its own for the rungs on all cores, an engine each; ``best`` are their last rungs on one core."""
+    cells = [
+        {
+            name.replace("the row above", "one core"): cell
+            for name, cell in row(record, one_core, rungs).items()
+            if not name.startswith("paper")
+        }
+        for record, one_core in zip(records, best, strict=True)
+    ]
+    alone = len(records) == 1
+    of, that = ("of above", "the last row of above") if alone else ("of each engine above", "that row of its engine")
+    return APART.format(table=markdown.table(cells), tried=tried(records), of=of, that=that)
 
 
 # The picture
@@ -161,4 +182,4 @@ def kind(record: Measurement) -> str:
     """What a bar's colour stands for."""
     if len(record.cores) > 1:
         return EVERYWHERE
-    return TOOLKIT if record.engine == BASELINE else PAPERS if record.rung in PAPER else BEYOND
+    return {BASELINE: TOOLKIT, OWN: OURS}.get(record.engine) or (PAPERS if record.rung in PAPER else BEYOND)

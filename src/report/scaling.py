@@ -1,4 +1,7 @@
-"""Workers against threads (experiments.scaling) by the number of cores: a table, and bars of speed-up and memory."""
+"""Workers against threads (experiments.scaling) by the number of cores: a table, and bars of speed-up and memory.
+
+Each engine is compared with itself on one core.
+"""
 
 from collections.abc import Iterator
 
@@ -8,16 +11,17 @@ from matplotlib.figure import Figure
 from formats import measurement
 from formats.comparison import times_faster
 from formats.measurement import Measurement
-from formats.wording import mark, once, sizes
+from formats.selection import matching
+from formats.wording import engine_label, mark, once, sizes
 from report import figure, labels, markdown, speed
 
 read = measurement.read
 
 NOTE = """
 Workers decode a batch each on one thread; threads share the work of one batch. The weights are in memory once. ×:
-times faster than one worker with one thread, run by run, the median with the lowest and the highest, from text to
-text without loading. Memory is the peak of the whole process. Every row was measured with batches of the same sizes,
-and has the one that was fastest by its median, the row of one core, too: {tried}.
+times faster than one worker with one thread of the same engine, run by run, the median with the lowest and the
+highest, from text to text without loading. Memory is the peak of the whole process. Every row was measured with batches
+of the same sizes, and has the one that was fastest by its median, the row of one core, too: {tried}.
 {conditions}
 """
 WAYS = {"threads": "#d55e00", "workers": "#0072b2"}
@@ -29,19 +33,29 @@ BAR = 0.36  # of the distance between two numbers of cores
 
 
 def table(records: list[Measurement]) -> str:
-    rows = [row(record, records) for record in records]
-    tried = "; ".join(f"{record.workers} × {record.threads}: {sizes(record)}" for record in records)
+    rows = [row(record, of_engine[0], records) for of_engine in by_engine(records) for record in of_engine]
+    tried = "; ".join(
+        f"{engine_label(of_engine[0])}: " * (len(of_engine) < len(records))
+        + "; ".join(f"{record.workers} × {record.threads}: {sizes(record)}" for record in of_engine)
+        for of_engine in by_engine(records)
+    )
     note = NOTE.format(
         tried=f"workers × threads: target tokens/s (tokens of a batch); {tried}", conditions=speed.conditions(records)
     )
-    return "\n".join([f"# Workers and threads: {speed.title(records[0])}\n", markdown.table(rows, left=()), note])
+    title = f"# Workers and threads: {speed.title(records[0])}\n"
+    return "\n".join([title, markdown.table(rows, left=("engine",)), note])
 
 
-def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
-    """The cells of a record; the first of ``records`` is on one core."""
-    single = records[0]
+def by_engine(records: list[Measurement]) -> list[list[Measurement]]:
+    """The records of each engine; the first of each is on one core."""
+    return [matching(records, engine=name) for name in dict.fromkeys(record.engine for record in records)]
+
+
+def row(record: Measurement, single: Measurement, records: list[Measurement]) -> dict[str, str]:
+    """The cells of a record; ``single`` is the one of its engine on one core."""
     memory, base = record.peak_rss_bytes / 1e6, single.peak_rss_bytes / 1e6
     return {
+        "engine": engine_label(record),
         "cores": f"{len(record.cores)}",
         "workers": f"{record.workers}",
         "threads": f"{record.threads}",
@@ -60,14 +74,17 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
 
 @figure.styled
 def draw(records: list[Measurement]) -> Figure:
-    picture = Figure(figsize=(9.0, 4.2), layout="constrained")
-    counts = cores(records)
-    for axes, panel in zip(picture.subplots(1, 2), (speed_up, memory), strict=True):
-        panel(axes, records)
-        axes.set_xticks(range(len(counts)), counts)
-        axes.grid(axis="x", visible=False)
-        axes.margins(y=0.12)
-        axes.set_xlabel("cores")
+    """A row of panels for each engine."""
+    engines, counts = by_engine(records), cores(records)
+    picture = Figure(figsize=(9.0, 0.8 + 3.4 * len(engines)), layout="constrained")
+    panels = picture.subplots(len(engines), 2, squeeze=False, sharey="col")
+    for both, of_engine in zip(panels, engines, strict=True):
+        for axes, panel in zip(both, (speed_up, memory), strict=True):
+            panel(axes, of_engine)
+            axes.set_xticks(range(len(counts)), counts)
+            axes.grid(axis="x", visible=False)
+            axes.margins(y=0.12)
+            axes.set_xlabel("cores")
     speed.heading(picture, speed.title(records[0]), {LABELS[way]: color for way, color in WAYS.items()})
     speed.footnote(picture, records)
     return picture
@@ -81,14 +98,14 @@ def speed_up(axes: Axes, records: list[Measurement]) -> None:
         ratio = times_faster(record, records[0])
         text = f"{ratio.middle:.2f}{mark(record, records[0])}"
         bar(axes, place, color, ratio.middle, text, figure.whiskers(ratio))
-    axes.set_title("times faster than on one core (dotted: ideal)")
+    axes.set_title(f"{engine_label(records[0])}: times faster than on one core (dotted: ideal)")
 
 
 def memory(axes: Axes, records: list[Measurement]) -> None:
     for place, color, record in bars(records):
         amount = record.peak_rss_bytes / 1e6
         bar(axes, place, color, amount, f"{amount:,.0f}", None)
-    axes.set_title("peak memory of the process, MB")
+    axes.set_title(f"{engine_label(records[0])}: peak memory of the process, MB")
 
 
 def bars(records: list[Measurement]) -> Iterator[tuple[float, str, Measurement]]:

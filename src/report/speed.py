@@ -1,4 +1,4 @@
-"""What the tables and pictures of ladder, end_to_end and scaling share: cells, titles and notes."""
+"""What the tables and pictures of ladder, end_to_end, scaling and switches share: cells, titles and notes."""
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch

@@ -269,6 +269,11 @@ class Study(Paths):
         """The model folders that a system is exported to, one for each engine and type of weights."""
         return engines.folders(self.systems[system].shape, self.types, self.engines)
 
+    def native(self, *systems: str, type: str = "int8") -> list[str]:
+        """The folders of systems for the native engine; none where one of the systems has none."""
+        name = Native.folder(type)
+        return [self.model(system, name) for system in systems] if all(name in self.formats(s) for s in systems) else []
+
     @cached_property
     def engines(self) -> list[str]:
         """The engines that systems are exported to."""

@@ -1,10 +1,11 @@
-# The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling). The
-# models are those of the study, with BLEU, and untrained ones of the papers' sizes, for their speed only.
+# The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling); and
+# an ablation of the native engine (switches). The models are those of the study, with BLEU, and untrained ones of the
+# papers' sizes, for their speed only.
 
-# A ladder and a scaling show one system each, as in the paper. `speed` makes those of the first trained system and of
-# the first untrained one; others can be asked for by name.
+# All but end_to_end show one system each, as in the paper. `speed` makes those of the first trained system and of the
+# first untrained one; others can be asked for by name. The native engine is in all of them where the study has it.
 SPEED_FIRST = [*study.speed_trained[:1], *study.untrained[:1]]
-SPEED_KINDS = ["ladder", "scaling"]
+SPEED_KINDS = ["ladder", "scaling", *(["switches"] if study.native(*study.speed_systems) else [])]
 SPEED_NAMES = [
     *expand("{kind}.{system}", kind=SPEED_KINDS, system=study.speed_systems),
     "end_to_end",
@@ -60,6 +61,7 @@ rule ladder:
         baseline=study.model("{system}", "opennmt-tf"),
         exact=study.model("{system}", "float32"),
         rounded=study.model("{system}", "int8"),
+        native=lambda w: study.native(w.system),
         test_set=ancient(study.clean(study.timed_corpus)),
     output:
         records=f"{study.folder}/speed/ladder.{{system}}.json",
@@ -78,7 +80,8 @@ rule ladder:
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
-        " {params.options} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
+        " --native {input.native} {params.options} --translations {params.translations} --output {output.records}"
+        " 2> >(tee {log} >&2)"
 
 
 rule end_to_end:
@@ -86,6 +89,7 @@ rule end_to_end:
     input:
         baselines=expand(study.model("{system}", "opennmt-tf"), system=study.speed_systems),
         rounded=expand(study.model("{system}", "int8"), system=study.speed_systems),
+        native=study.native(*study.speed_systems),
         exact=expand(study.model("{system}", "float32"), system=study.speed_trained),
         test_set=ancient(study.clean(study.timed_corpus)),
     output:
@@ -105,14 +109,14 @@ rule end_to_end:
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
-        " --exact {input.exact} {params.options} --translations {params.translations}"
+        " --native {input.native} --exact {input.exact} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(tee {log} >&2)"
 
 
 rule scaling:
     """Workers over the file against threads inside the batch."""
     input:
-        model=study.model("{system}", "int8"),
+        models=lambda w: [study.model(w.system, "int8"), *study.native(w.system)],
         test_set=ancient(study.clean(study.timed_corpus)),
     output:
         records=f"{study.folder}/speed/scaling.{{system}}.json",
@@ -130,8 +134,36 @@ rule scaling:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m experiments.scaling --model {input.model} {params.options} --translations {params.translations}"
+        "python -m experiments.scaling --models {input.models} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(tee {log} >&2)"
+
+
+rule switches:
+    """What each part of the native engine is worth: everything but one thing at a time."""
+    input:
+        model=study.model("{system}", "native-int8"),
+        others=lambda w: [
+            model for type in study.types if type != "int8" for model in study.native(w.system, type=type)
+        ],
+        test_set=ancient(study.clean(study.timed_corpus)),
+    output:
+        records=f"{study.folder}/speed/switches.{{system}}.json",
+    log:
+        f"{study.folder}/logs/switches_{{system}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/switches_{{system}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: ALL_CORES
+    resources:
+        mem_mb=4000,
+        runtime=600,
+    params:
+        options=SPEED_OPTIONS,
+        translations=lambda w, output: output.records.removesuffix(".json"),
+    shell:
+        "python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
+        " --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
 
 
 rule speed_scores:

@@ -1,0 +1,87 @@
+"""What each part of the native engine is worth: everything, and everything but one thing at a time.
+
+Rows are compared with *everything* of their group, run by run:
+
+    greedy, one core    vocabulary map of the batch, or none; unsorted batches; stages one after the other; finished
+                        sentences kept in their batch; each narrower instruction set of this CPU; other types
+    beam 4, one core    the encoder's keys and values copied to every beam; no trigram twice, found with vectors, or one
+                        place after the other (what blocking costs in each way)
+    greedy, all cores   threads that share a batch, in place of workers that have a batch each
+
+Everything is: 8 bits, the map of each sentence, sorted batches, overlapping stages, the widest instructions, and on all
+cores a worker each.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from common import machine
+from common.command_line import pick
+from common.errors import UserError, command
+from decode import engines
+from decode.pipeline import MANY_CORES, ONE_CORE
+from formats import measurement, selection
+from formats.experiments import EVERYTHING
+from formats.selection import of_test_set
+from measure import protocol
+from measure.configuration import Conditions, Configuration
+
+NGRAM = 3  # no trigram twice, as in FastSeq
+BLOCKED = "no trigram twice"
+
+
+def instruction_sets() -> list[str]:
+    """Those of this CPU that are narrower than the one the engine takes by itself, widest first."""
+    from nmt_frontier_engine import available_sets  # inside: a study without the engine reads this module, too
+
+    return available_sets()[-2::-1]
+
+
+def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, Configuration]:
+    """All rows by their names, groups one after the other, *everything* first in each of them.
+
+    model: folder in 8 bits; others: the same weights in other types. common: fields of all.
+    """
+    cores = machine.cores()
+    everything = Configuration(model, vocabulary_map=True, batch_tokens=ONE_CORE, cores=cores[:1], **common)
+    beam = replace(everything, beam_size=selection.BEAM)
+    blocked = replace(beam, blocked_ngram=NGRAM)
+    rows = {
+        EVERYTHING: everything,
+        "map of the batch": replace(everything, map_per_sentence=False),
+        "no map": replace(everything, vocabulary_map=False),
+        "unsorted batches": replace(everything, sorting=False),
+        "no overlapping stages": replace(everything, overlap=False),
+        "finished sentences kept": replace(everything, remove_finished=False),
+        **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
+        **{engines.describe(other)["quantization"]: replace(everything, model=other) for other in others},
+        f"{EVERYTHING}, beam {selection.BEAM}": beam,
+        "copies of the encoder's cache": replace(beam, shared_cache=False),
+        f"{BLOCKED}, with vectors": blocked,
+        f"{BLOCKED}, place by place": replace(blocked, parallel_scan=False),
+    }
+    if len(cores) > 1:
+        workers = replace(everything, cores=cores, workers=len(cores), batch_tokens=MANY_CORES, label="all-cores")
+        rows[f"{EVERYTHING}, {len(cores)} workers on {len(cores)} cores"] = workers
+        rows[f"{len(cores)} threads in place of workers"] = replace(workers, workers=1, threads=len(cores))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="folder of the native engine in 8 bits, with a map")
+    parser.add_argument("--others", type=Path, nargs="*", default=[], help="the same weights in other types")
+    protocol.speed_options(parser)
+    args = parser.parse_args()
+
+    if wrong := [model for model in (args.model, *args.others) if engines.describe(model)["engine"] != selection.OWN]:
+        raise UserError(f"{wrong[0]}: not a model folder of the native engine")
+    named = configurations(args.model, args.others, **protocol.text(args.model, args.sentences))
+    timed = of_test_set(protocol.measured([*named.values()], pick(Conditions, args)), args.test_sets[0][0])
+    measurement.write(args.output, (replace(record, rung=name) for name, record in zip(named, timed, strict=True)))
+
+
+if __name__ == "__main__":
+    command(main)
