@@ -8,9 +8,10 @@ from models import folders
 from teacher_texts import PAIRS, SOURCES
 
 from common.errors import UserError
+from decode.engines.native import Native
 from distill.teacher import Teacher
 from distill.tokenization import MosesBPE, tokenizers
-from export.import_teacher import import_teacher
+from export.import_teacher import import_native, import_teacher
 from train.vocabulary import train
 
 IMPORT = {"checkpoint": None, "ctranslate2": None, "converted": None}
@@ -63,6 +64,27 @@ def test_a_teacher_is_imported(kind, tmp_path):
     side = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
     expected = next(Teacher(folders()["float32"], side).translate(SOURCES, 1, 1))[0].text
     assert next(Teacher(tmp_path / "int8", side).translate(SOURCES, 1, 1))[0].text == expected
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@pytest.mark.parametrize("kind", ["ctranslate2", pytest.param("checkpoint", marks=pytest.mark.slow)])
+def test_a_teacher_is_imported_for_the_native_engine(kind, tmp_path):
+    folder = folders()["opennmt-tf" if kind == "checkpoint" else "float32"]
+    import_native(IMPORT | {kind: str(folder)}, tmp_path / "vocabulary", tmp_path / "native-float32")
+    side = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
+    expected, found = (Teacher(model, side).translate(SOURCES, 4, 4)
+                       for model in (folders()["float32"], tmp_path / "native-float32"))  # fmt: skip
+    assert [[h.text for h in hypotheses] for hypotheses in found] == [[h.text for h in some] for some in expected]
+
+
+def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy(tmp_path):
+    output = tmp_path / "given/imported/native-int8"
+    with pytest.raises(UserError) as refused:
+        import_native(IMPORT | {"ctranslate2": str(folders()["int8"])}, None, output)
+    message = str(refused.value)
+    assert message.startswith(f"{output}: ") and "is int8; convert a model with float32 weights" in message
+    assert message.endswith("; CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}")
+    assert not output.exists() and "\n" not in message
 
 
 @pytest.mark.slow

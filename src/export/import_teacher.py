@@ -1,6 +1,7 @@
-"""Import a teacher that was trained elsewhere as a CTranslate2 folder.
+"""Import a teacher that was trained elsewhere, for CTranslate2 or for the native engine.
 
-It may be an OpenNMT-tf run, a CTranslate2 folder, or a model of another toolkit that CTranslate2's converters read.
+It may be an OpenNMT-tf run, a CTranslate2 folder, or a model of another toolkit that CTranslate2's converters read. The
+native engine's weights are made of CTranslate2's in float32.
 """
 
 import argparse
@@ -16,13 +17,31 @@ import ctranslate2
 
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
+from decode.engines.native import Native
 from export.convert import load
+from export.native import Converter as NativeConverter
 from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
+FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
+REMEDY = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
+
+
+def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
+    """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
+    with tempfile.TemporaryDirectory() as folder:
+        exact = Path(folder) / "float32"
+        import_teacher(teacher, vocabulary, exact)
+        try:
+            converter = NativeConverter(exact)
+        except UserError as error:
+            raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {REMEDY}") from None
+        with atomic_path(output) as part:
+            converter.write(output.name.removeprefix(FOR_NATIVE), part)
+
 
 def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
-    """Write ``output``, a folder named after its compute type. ``teacher`` is its entry in the configuration.
+    """Write ``output``, a folder of CTranslate2 named after its type. ``teacher`` is its entry in the configuration.
 
     Raises UserError for a model that is missing or that its converter refuses.
     """
@@ -103,9 +122,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--teacher", type=json.loads, required=True, help="JSON: its entry in the configuration")
     parser.add_argument("--vocabulary", type=Path, nargs="?", help="the study's, for a run that has none")
-    parser.add_argument("--output", type=Path, required=True, help="folder to write, named after its compute type")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write, named TYPE or native-TYPE")
     args = parser.parse_args()
-    import_teacher(args.teacher, args.vocabulary, args.output)
+    write = import_native if args.output.name.startswith(FOR_NATIVE) else import_teacher
+    write(args.teacher, args.vocabulary, args.output)
 
 
 if __name__ == "__main__":
