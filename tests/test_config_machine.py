@@ -13,9 +13,11 @@ from configurations import (
 
 from common import cpu
 from common.errors import UserError
+from decode.engines.native import Native
 from formats.prices import prices
 from study import config, expansion, precision
 from study.identity import config_hash
+from study.plan import Study
 from study.teachers import absent_teachers
 
 
@@ -36,44 +38,135 @@ def test_a_listed_price_says_where_it_is_from(monkeypatch, tmp_path):
     expansion.listed_prices.cache_clear()
 
 
+NATIVE, CTRANSLATE2 = {"engine": "native"}, {"engine": "ctranslate2"}
+ELSEWHERE = {"ctranslate2": "folder"}
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """A function that says whether the native engine is installed; it is, until told otherwise. int8 is exact."""
+    monkeypatch.setattr(precision, "warning", lambda _: None)
+
+    def say(there):
+        monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types] if there else []))
+
+    say(True)
+    return say
+
+
+def distilling(folder, section, **teachers):
+    """The effective configuration of the default study with this section and these teachers beside its own."""
+    study = edited("distillation", section)
+    study["teachers"] |= teachers
+    return config.load(saved(folder, study))
+
+
+def chosen(study):
+    return study["distillation"]["engine"], study["distillation"]["compute_type"]
+
+
 @pytest.mark.parametrize(
-    ("section", "saturates", "chosen"),
+    ("section", "saturates", "expected"),
     [
-        ({}, False, "int8"),
-        ({}, True, "float32"),
-        ({"compute_type": None}, True, "float32"),
-        ({"compute_type": "int8"}, True, "int8"),
-        ({"device": "cuda"}, True, "float16"),
-        ({"device": "cuda", "compute_type": "int8"}, False, "int8"),
+        ({}, True, ("native", "int8")),  # exact everywhere
+        (NATIVE | {"compute_type": "int16"}, True, ("native", "int16")),
+        (CTRANSLATE2, False, ("ctranslate2", "int8")),
+        (CTRANSLATE2, True, ("ctranslate2", "float32")),
+        (CTRANSLATE2 | {"compute_type": None}, True, ("ctranslate2", "float32")),
+        (CTRANSLATE2 | {"compute_type": "int8"}, True, ("ctranslate2", "int8")),
+        ({"compute_type": "int8_float16"}, False, ("ctranslate2", "int8_float16")),
+        ({"device": "cuda"}, True, ("ctranslate2", "float16")),
+        ({"device": "cuda", "compute_type": "int8"}, False, ("ctranslate2", "int8")),
     ],
 )
-def test_teachers_compute_in_what_is_exact_here(tmp_path, monkeypatch, section, saturates, chosen):
+def test_teachers_compute_in_what_is_exact_here(tmp_path, monkeypatch, installed, section, saturates, expected):
     monkeypatch.setattr(precision, "int8_saturates", lambda: saturates)
-    study = config.load(saved(tmp_path, edited("distillation", section)))
-    assert study["distillation"]["compute_type"] == chosen
-    explicit = config.load(saved(tmp_path, edited("distillation", section | {"compute_type": chosen})))
-    assert config_hash(study) == config_hash(explicit)
+    study = distilling(tmp_path, section)
+    assert chosen(study) == expected and list(precision.warnings(study)) == []
+    explicit = dict(zip(("engine", "compute_type"), expected, strict=True))
+    assert config_hash(study) == config_hash(distilling(tmp_path, section | explicit))
 
 
-def test_a_study_goes_on_with_the_type_it_began_with(tmp_path, monkeypatch):
-    path = saved(tmp_path, edited("distillation", {}))
-    begun = config.load(path)
-    precision.note_teachers_type(begun)
-    monkeypatch.setattr(precision, "int8_saturates", lambda: True)  # a node of a cluster, or another machine
-    assert config.load(path) == begun
-    explicit = config.load(saved(tmp_path, edited("distillation", {"compute_type": "float32"})))
-    assert explicit["distillation"]["compute_type"] == "float32"
+def test_the_engine_is_part_of_the_hash(tmp_path, installed):
+    studies = [distilling(tmp_path, engine | {"compute_type": "int8"}) for engine in (NATIVE, CTRANSLATE2)]
+    assert len({*map(config_hash, studies)}) == 2
+
+
+def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teachers(tmp_path, installed):
+    of = {"training": edited("study", "x")["teachers"]["teacher"]["training"]}
+    narrow = of | {"shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2}}
+    assert chosen(distilling(tmp_path, {}))[0] == "native"
+    assert chosen(distilling(tmp_path, {}, given=ELSEWHERE))[0] == "ctranslate2"
+    assert chosen(distilling(tmp_path, {}, narrow=narrow))[0] == "ctranslate2"
+    reverse = config.load(saved(tmp_path, edited("reverse_teacher", ELSEWHERE)))
+    assert chosen(reverse)[0] == "ctranslate2"
+    installed(False)
+    assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "int8")
 
 
 @pytest.mark.parametrize(
-    ("compute_type", "warned"), [("int8", True), ("int8_float32", True), ("float32", False), (None, False)]
+    ("section", "there", "reason"),
+    [
+        ({}, False, "is not installed"),
+        ({"device": "cuda"}, True, "does not run on cuda"),
+        ({"compute_type": "int8_float16"}, True, "does not compute in int8_float16, only in float32, int16, int8"),
+        ({}, True, "does not decode a teacher of the shape of narrow"),
+    ],
 )
-def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, compute_type, warned):
+def test_a_wish_that_cannot_be_had_is_said_in_one_line(tmp_path, installed, section, there, reason):
+    teachers = edited("study", "x")["teachers"]
+    installed(there)
+    shape = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2}
+    narrow = {"narrow": teachers["teacher"] | {"shape": shape}} if reason.endswith("narrow") else {}
+    study = distilling(tmp_path, NATIVE | section, **narrow)
+    (line,) = precision.warnings(study)
+    assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
+    assert Study(study).teacher_engine == "ctranslate2"
+
+
+def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path, installed):
+    study = distilling(tmp_path, NATIVE, given=ELSEWHERE)
+    assert list(precision.warnings(study)) == [] and Study(study).teacher_engine == "native"
+
+
+def test_a_study_goes_on_with_what_it_began_with(tmp_path, monkeypatch, installed):
+    monkeypatch.setattr(precision, "int8_saturates", lambda: True)
+    installed(False)
+    begun = distilling(tmp_path, {})
+    assert chosen(begun) == ("ctranslate2", "float32")
+    precision.note_teachers(begun)
+    installed(True)  # a node of a cluster, or another machine
+    monkeypatch.setattr(precision, "int8_saturates", lambda: False)
+    assert distilling(tmp_path, {}) == begun
+    assert chosen(distilling(tmp_path, {"compute_type": "int8"})) == ("ctranslate2", "int8")
+    assert chosen(distilling(tmp_path, NATIVE)) == ("native", "int8")  # the type was the other engine's
+
+
+def test_a_study_that_began_natively_goes_on_where_it_can(tmp_path, monkeypatch, installed):
+    begun = distilling(tmp_path, {"compute_type": "float32"})
+    precision.note_teachers(begun)
+    assert distilling(tmp_path, {}) == begun and chosen(begun) == ("native", "float32")
+    installed(False)
+    assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "int8")
+
+
+def test_a_study_that_began_before_there_was_a_choice_goes_on_in_ctranslate2(tmp_path, installed):
+    precision.note_teachers(distilling(tmp_path, {}))
+    (note,) = (tmp_path / "results").rglob("distillation.json")
+    note.write_text('{"compute_type": "float32"}')
+    assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "float32")
+
+
+@pytest.mark.parametrize(
+    ("compute_type", "warned"), [("int8", True), ("int8_float16", True), ("float32", False), (None, False)]
+)
+def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, installed, compute_type, warned):
     monkeypatch.setattr(precision, "int8_saturates", lambda: True)
     monkeypatch.setattr(precision, "warning", lambda what: f"warning: {what}: x")
-    study = config.load(saved(tmp_path, edited("distillation.compute_type", "int8")))
-    study["distillation"]["compute_type"] = compute_type or precision.default_type(study)
+    study = distilling(tmp_path, CTRANSLATE2 | {"compute_type": compute_type})
     assert list(precision.warnings(study)) == (["warning: distillation.compute_type: x"] if warned else [])
+    study["distillation"] |= NATIVE | {"compute_type": "int8"}
+    assert list(precision.warnings(study)) == []  # exact there
 
 
 def test_a_type_this_cpu_lacks(monkeypatch):

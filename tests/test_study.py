@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decode.engines.native import Native
 from study import config
 from study.plan import Study
 
@@ -16,9 +17,9 @@ CONFIGS = sorted(ROOT.glob("configs/*.yaml"))
 
 
 def loaded(name):
-    """A study whose teachers compute in int8, whatever is best on this CPU."""
+    """A study whose teachers compute in int8 in CTranslate2, whatever is best on this machine."""
     study = config.load(ROOT / f"configs/{name}.yaml")
-    study["distillation"]["compute_type"] = "int8"
+    study["distillation"] |= {"engine": "ctranslate2", "compute_type": "int8"}
     return study
 
 
@@ -135,6 +136,23 @@ def test_a_teacher_from_elsewhere_translates_and_is_not_measured():
     assert study.teacher_model("given") == "results/offline/systems/given/imported/int8"
     assert study.teacher_model("teacher") == "results/offline/systems/teacher/converted/int8"
     assert study.foreign == ["given", "ensemble"] and study.reference == "teacher"
+
+
+@pytest.mark.parametrize("exported", [[], ["native"]])
+def test_teachers_translate_in_the_engine_that_distils(monkeypatch, exported):
+    def change(study):
+        study["teachers"].update(given=foreign_teacher())
+        study["distillation"] |= {"engine": "native", "compute_type": "int16"}
+        study["decoding"] |= {"compute_types": ["int8"], "engines": exported}
+
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+    study = plan(change=change)
+    assert study.teacher_model("given") == "results/offline/systems/given/imported/native-int16"
+    assert study.teacher_model("teacher") == "results/offline/systems/teacher/native/native-int16"
+    assert study.converted_types == ["float32", "int8"]  # CTranslate2's, of which float32 is converted again
+    assert study.native_types == (["int16", "int8"] if exported else ["int16"])
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
+    assert plan(change=change).teacher_model("teacher") == "results/offline/systems/teacher/converted/int16"
 
 
 def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():

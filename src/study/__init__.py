@@ -7,7 +7,7 @@ From files to an effective configuration:
 - ``extends``: YAML files, merged with those that they extend
 - ``expansion``: every entry with what the study says once for all of them
 - ``checks``: the rules that a schema cannot express
-- ``precision``: the type that teachers compute in
+- ``precision``: the engine and the type that teachers compute with
 - ``available``: whether the corpora can be had (command)
 
 What follows from the configuration:

@@ -14,7 +14,7 @@ from common.errors import UserError, command
 from study import checks, schema
 from study.expansion import expanded
 from study.extends import read, without_nulls
-from study.precision import default_type
+from study.precision import chosen
 from study.schema import Config
 
 
@@ -27,8 +27,10 @@ def load(path: str | Path) -> Config:
     problems = list(schema.problems(config, schema.schema()))
     if not problems:
         config = expanded(config)
-        config["distillation"]["compute_type"] = config["distillation"]["compute_type"] or default_type(config)
         problems = list(checks.problems(config))
+    if not problems:
+        config["distillation"] |= chosen(config)
+        problems = list(checks.teacher_type_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config

@@ -45,9 +45,9 @@ class Paths:
         """The bare model of a system for the native engine in one type."""
         return f"{self.folder}/systems/{system}/native/native-{type}"
 
-    def imported_model(self, teacher: str, type: str) -> str:
-        """The bare CTranslate2 model of a teacher from elsewhere."""
-        return f"{self.folder}/systems/{teacher}/imported/{type}"
+    def imported_model(self, teacher: str, format: str) -> str:
+        """The bare model of a teacher from elsewhere: a type for CTranslate2, ``native-TYPE`` for the native engine."""
+        return f"{self.folder}/systems/{teacher}/imported/{format}"
 
     def model(self, system: str, format: str) -> str:
         """A model folder, which decodes without any other file."""

@@ -7,6 +7,7 @@ from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from formats.selection import BASELINE
+from study import precision
 from study.identity import config_hash, results
 from study.mixtures import ORIGINAL, learned_from, mixture, weights
 from study.paths import Paths
@@ -30,6 +31,7 @@ class Study(Paths):
         self.pair: list[str] = [config["source"], config["target"]]
         self.types: list[str] = config["decoding"]["compute_types"]
         self.teacher_type: str = config["distillation"]["compute_type"]
+        self.teacher_engine: str = precision.engine(config)
 
     # Corpora
 
@@ -246,9 +248,16 @@ class Study(Paths):
         return {name: entry for name, entry in self.translators.items() if not entry["shape"]}
 
     def teacher_model(self, teacher: str) -> str:
-        """The CTranslate2 folder of a teacher."""
-        folder = self.imported_model if teacher in self.imported else self.converted
+        """The folder that a teacher translates with, of the engine that distils."""
+        if teacher in self.imported:
+            return self.imported_model(teacher, self.imported_format)
+        folder = self.converted_native if self.teacher_engine == Native.name else self.converted
         return folder(teacher, self.teacher_type)
+
+    @property
+    def imported_format(self) -> str:
+        """The name of the folder of every teacher from elsewhere."""
+        return engines.ENGINES[self.teacher_engine].folder(self.teacher_type)
 
     def pieces_for(self, *teachers: str) -> list[str]:
         """The study's SentencePiece model if one of the teachers splits text with it."""
@@ -287,9 +296,17 @@ class Study(Paths):
 
     @property
     def converted_types(self) -> list[str]:
-        """The types that weights are converted to, for decoding, for teachers and for the native engine."""
-        native = {"float32"} if Native.name in self.engines else {}
-        return sorted({*self.types, self.teacher_type, *native})
+        """The types of CTranslate2 that weights are converted to, for decoding, teachers and the native engine."""
+        native = {"float32"} if Native.name in (*self.engines, self.teacher_engine) else {}
+        teachers = {self.teacher_type} if self.teacher_engine == CTranslate2.name else {}
+        return sorted({*self.types, *teachers, *native})
+
+    @property
+    def native_types(self) -> list[str]:
+        """The types that weights are converted to for the native engine; float32 where it is not used."""
+        wanted = {*self.types} if Native.name in self.engines else set()
+        wanted |= {self.teacher_type} if self.teacher_engine == Native.name else set()
+        return [type for type in Native.types if type in wanted] or ["float32"]
 
     @cached_property
     def transformers(self) -> list[str]:

@@ -1,38 +1,96 @@
-"""The type that teachers compute in: what the study says, what it began with, or what is exact on this machine."""
+"""What teachers compute with, engine and type: as the study says, as it began, or the best on this machine."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from common.cpu import int8_saturates, warning
 from common.files import read_json, write_json
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
 from study.identity import results
 from study.schema import Config
 
 
-def default_type(config: Config) -> str:
-    """What teachers compute in if the study does not say.
+def chosen(config: Config) -> Config:
+    """The engine and the type of ``distillation``, with defaults in place of null.
 
-    On a CPU, what the study was last run with, so that the nodes of a cluster and a machine that continues the run
-    compute alike, whatever their CPUs; else int8 where its products are exact, float32 where they are not.
+    On a CPU a study goes on with those that it was last run with, so that the nodes of a cluster and a machine that
+    continues the run compute alike, whatever their CPUs.
+    """
+    distillation = config["distillation"]
+    named = config | {"distillation": distillation | {"engine": distillation["engine"] or default_engine(config)}}
+    begun = _begun(config)
+    kept = begun["compute_type"] if begun.get("engine") == engine(named) else default_type(named)
+    return {"engine": named["distillation"]["engine"], "compute_type": distillation["compute_type"] or kept}
+
+
+def default_engine(config: Config) -> str:
+    """The engine of a study that names none: the native one where it is sure to decode every teacher.
+
+    What a teacher from elsewhere is made of shows only when it is there; CTranslate2 is the safe choice for it.
+    """
+    translators = [*config["teachers"].values(), *filter(None, [config["reverse_teacher"]])]
+    trained = translators and all(teacher["shape"] for teacher in translators)
+    sure = Native.name if trained else CTranslate2.name
+    return CTranslate2.name if obstacle(config) else _begun(config).get("engine", sure)
+
+
+def default_type(config: Config) -> str:
+    """int8 where its products are exact, float32 where they are not; float16 on a GPU.
+
+    int8 is the fastest type. Exact, it costs 0.11 BLEU at most (results/reference/engine), and the native engine's is
+    exact on every CPU.
     """
     if config["distillation"]["device"] == "cuda":
         return "float16"
-    if (note := _note(config)).exists():
-        return read_json(note)["compute_type"]
-    return "float32" if int8_saturates() else "int8"
+    return "float32" if engine(config) == CTranslate2.name and int8_saturates() else "int8"
 
 
-def note_teachers_type(config: Config) -> None:
-    """Keep the type that the teachers of this run compute in, for the next load of the configuration."""
+def engine(config: Config) -> str:
+    """The engine that the teachers run in: the one that the study names, or CTranslate2 where that cannot be had."""
+    wish = config["distillation"]["engine"]
+    return CTranslate2.name if wish == Native.name and obstacle(config) else wish
+
+
+def obstacle(config: Config) -> str | None:
+    """Why the native engine cannot translate for this study, if so."""
+    distillation = config["distillation"]
+    if distillation["device"] not in Native.devices:
+        return f"does not run on {distillation['device']}"
+    if not Native.supported():
+        return "is not installed"
+    if (type := distillation["compute_type"]) and type not in Native.types:
+        return f"does not compute in {type}, only in {', '.join(Native.types)}"
+    shapes = {name: teacher["shape"] for name, teacher in config["teachers"].items() if teacher["shape"]}
+    if others := [name for name, shape in shapes.items() if not Native.runs(shape)]:
+        return f"does not decode a teacher of the shape of {others[0]}"
+    return None
+
+
+def note_teachers(config: Config) -> None:
+    """Keep what the teachers of this run compute with, for the next load of the configuration."""
     if config["distillation"]["device"] == "cpu":
-        write_json(_note(config), {"compute_type": config["distillation"]["compute_type"]})
+        type = config["distillation"]["compute_type"]
+        write_json(_note(config), {"engine": engine(config), "compute_type": type})
 
 
 def warnings(config: Config) -> Iterator[str]:
-    """A line for each choice that is allowed, but costs quality on this machine."""
+    """A line for each wish that cannot be had here, and for each choice that is allowed, but costs quality."""
     distillation = config["distillation"]
-    if config["teachers"] and distillation["device"] == "cpu" and distillation["compute_type"].startswith("int8"):
+    if not config["teachers"]:
+        return
+    if engine(config) != distillation["engine"]:
+        yield f"distillation.engine: {Native.name} {obstacle(config)}; {CTranslate2.label} translates in its place"
+    saturating = engine(config) == CTranslate2.name and distillation["device"] == "cpu"
+    if saturating and distillation["compute_type"].startswith("int8"):
         yield from filter(None, [warning("distillation.compute_type")])
+
+
+def _begun(config: Config) -> Config:
+    """What the study was last run with on a CPU, if it was."""
+    if config["distillation"]["device"] != "cpu" or not _note(config).exists():
+        return {}
+    return {"engine": CTranslate2.name} | read_json(_note(config))  # older notes name no engine: there was one only
 
 
 def _note(config: Config) -> Path:

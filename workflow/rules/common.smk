@@ -13,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 from study.config import load
 from study.estimate import estimate
 from study.plan import Study
-from study.precision import note_teachers_type, warnings
+from study.precision import note_teachers, warnings
 from study.rates import rates
 from study.teachers import absent_teachers
 
@@ -99,4 +99,4 @@ onstart:
         fcntl.flock(workflow.study_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise WorkflowError(f"another snakemake is running the study {study.name} in {study.folder}") from None
-    note_teachers_type(config)  # before any job, which may run on another machine
+    note_teachers(config)  # before any job, which may run on another machine

@@ -1,8 +1,5 @@
 # CTranslate2 models in every type of the study, and model folders that need nothing else. The commands replace a folder
 # by a complete one only. Snakemake removes the outputs of a job before it starts and after it fails.
-from decode.engines.native import Native
-
-NATIVE_TYPES = [type for type in Native.types if type in study.types] or ["float32"]
 
 
 rule convert:
@@ -55,7 +52,7 @@ rule convert_native:
     input:
         model=study.converted("{system}", "float32"),
     output:
-        folders=[directory(study.converted_native("{system}", type)) for type in NATIVE_TYPES],
+        folders=[directory(study.converted_native("{system}", type)) for type in study.native_types],
     log:
         f"{study.folder}/logs/convert_native_{{system}}.log",
     benchmark:
@@ -83,7 +80,7 @@ rule model_folder_native:
     benchmark:
         f"{study.folder}/benchmarks/model_folder_{{system}}_native-{{native}}.tsv"
     wildcard_constraints:
-        native=one_of(NATIVE_TYPES),
+        native=one_of(study.native_types),
     conda:
         "../../environment.yml"
     threads: 1

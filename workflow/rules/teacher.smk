@@ -1,11 +1,11 @@
-# Teachers that are not trained here, and the reverse teacher, as CTranslate2 folders beside those of the trained ones.
+# Teachers that are not trained here, and the reverse teacher, for the engine that distils.
 
 
 rule import_teacher:
     input:
         vocabulary=lambda w: study.vocabulary_for(w.system),
     output:
-        folder=directory(study.imported_model("{system}", study.teacher_type)),
+        folder=directory(study.imported_model("{system}", study.imported_format)),
     log:
         f"{study.folder}/logs/import_{{system}}.log",
     benchmark:
