@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decode.engines.native import Native
 from study import config, rates
 from study.estimate import estimate, makespan
 from study.rates import Rates
@@ -59,6 +60,17 @@ def test_seeds_are_trained_and_not_timed():
 def test_every_teacher_translates():
     one = edited(lambda study: study["teachers"].pop("narrow"))
     assert core_minutes(MULTI30K, "distillation") > 1.2 * core_minutes(one, "distillation")
+
+
+@pytest.mark.parametrize(("compute_type", "share"), [("float32", 0.8), ("int8", 0.5)])
+def test_teachers_translate_faster_in_the_native_engine(compute_type, share, monkeypatch):
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+
+    def minutes(engine):
+        change = {"engine": engine, "compute_type": compute_type}
+        return core_minutes(edited(lambda study: study["distillation"].update(change)), "distillation")
+
+    assert minutes("native") == pytest.approx(share * minutes("ctranslate2"), rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ are those of GPUs of a stated speed.
 from collections.abc import Iterable
 from typing import Any
 
+from decode.engines.native import Native
 from formats.decoding import native
 from formats.shape import shape
 from study.plan import Study
@@ -25,6 +26,8 @@ RUN_STARTS = 4.0  # time of a measured run before its work begins, in starts of 
 BASELINE_STARTS = 8.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
 GREEDY = 0.4  # time of greedy search over that of beam 4
 NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
+# The same in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
+NATIVE_TEACHER = {"float32": 0.8, "int16": 0.2, "int8": 0.5}
 TEST_SENTENCES = 1000  # of a test set of unknown size
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
 TAUGHT_STARTS = 1 / 370  # per pair that the aligner learns from, in starts of Python
@@ -75,6 +78,8 @@ class Work:
         self._pairs = sum(number or 0 for number in sizes.values())
         self._epoch = config["distillation"]["epoch_pairs"] or self._pairs
         study = Study(config)
+        of_native = study.teacher_engine == Native.name
+        self._teachers_share = NATIVE_TEACHER[study.teacher_type] if of_native else 1.0
         self._trained = [study.systems[name] for name in study.trained]
         self._measured = [study.systems[name] for name in study.measured]
         self.unknown = [name for name, number in sizes.items() if number is None]
@@ -87,7 +92,8 @@ class Work:
         on_cpu = [system for system in self._trained if system.training["device"] == "cpu"]
         original = [system for system in on_cpu if self._learns_from_originals(system)]
         texts = self._read * LINE_SECONDS + len(config["corpora"]) * TEXT_JOBS * JOB_STARTS * rates.python
-        translated = 0.0 if config["distillation"]["device"] == "cuda" else self._translated() * rates.decoded
+        on_gpu = config["distillation"]["device"] == "cuda"
+        translated = 0.0 if on_gpu else self._translated() * rates.decoded * self._teachers_share
         aligned = min(self._pairs, config["alignment"]["pairs"]) * TAUGHT_STARTS + self._pairs * ALIGNED_STARTS
         exported = (aligned + len(self._trained) * MODEL_JOBS * JOB_STARTS) * rates.python
         return {
