@@ -45,7 +45,8 @@ def windows(lists: Iterator[NBestList]) -> Iterator[list[NBestList]]:
 def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> Iterator[NBestList]:
     """The lists with the mean scores of all teachers, ranked by them; at most ``n_best`` hypotheses per sentence."""
     pairs = [(n_best_list.source, hypothesis.text) for n_best_list in window for hypothesis in n_best_list.hypotheses]
-    scores = zip(*(teacher.score(pairs) for teacher in teachers), strict=True)
+    # Lists, so that one teacher after the other has the cores.
+    scores = zip(*(list(teacher.score(pairs)) for teacher in teachers), strict=True)
     means = (sum(row) / len(row) for row in scores)
     for n_best_list in window:
         hypotheses = ranked(Hypothesis(hypothesis.text, next(means)) for hypothesis in n_best_list.hypotheses)
