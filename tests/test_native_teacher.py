@@ -1,8 +1,12 @@
 """Teachers in the native engine find what they find in CTranslate2, whatever the shards, windows and threads."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from models import sentences
@@ -20,6 +24,7 @@ from export.native import Converter
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 
+BENCHMARK = Path(__file__).parents[1] / "benchmarks/engine_distillation.py"
 SENTENCES = sentences(150, seed=7)
 LONG = " ".join(SENTENCES[:12])  # more pieces than a teacher reads
 
@@ -187,3 +192,32 @@ def test_errors_are_one_line(models, tmp_path):
     (tmp_path / "damaged/weights.safetensors").write_bytes(b"x")
     with pytest.raises(UserError, match="damaged"):
         Teacher(tmp_path / "damaged", sides())
+
+
+@pytest.mark.slow
+def test_both_engines_are_timed_in_turn(models, tmp_path):
+    records.write(tmp_path / "t.tsv.zst", [(line,) for line in SENTENCES[:20]])
+    call = [
+        sys.executable,
+        BENCHMARK,
+        "--models",
+        models / "plain",
+        "--types",
+        "float32",
+        "--runs",
+        "1",
+        "--noise",
+        "1",
+    ]
+    call += [
+        "--core",
+        min(os.sched_getaffinity(0)),
+        "--test-set",
+        tmp_path / "t.tsv.zst",
+        "--output",
+        tmp_path / "x.json",
+    ]
+    subprocess.run([*map(str, call)], check=True, capture_output=True)
+    rows = json.loads((tmp_path / "x.json").read_text())
+    assert [(row["beam_size"], row["n_best"], row["sentences"]) for row in rows] == [(4, 1, 20), (8, 8, 20)]
+    assert all(row["peer"] == "ctranslate2" and row["equal"] >= 19 and row["ratio"] > 0 for row in rows)
