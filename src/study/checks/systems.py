@@ -49,7 +49,7 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
         if teacher["tokenization"] is not None:
             yield f"{path}.tokenization: a teacher that is trained here has the study's own"
     if recurrent(teacher["shape"]):
-        yield f"{path}.shape.cell: CTranslate2 has no recurrent models, and it is what translates the training data"
+        yield f"{path}.shape.cell: CTranslate2 has no recurrent models, nor has the native engine; teachers need one"
 
 
 def _student_problems(path: str, student: Config, config: Config) -> Iterator[str]:
