@@ -15,15 +15,13 @@ from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
 from common.errors import UserError
-from experiments import (
-    components,
-    pipeline_cost,
-)
+from experiments import components, components_native, pipeline_cost
 from formats import measurement, records
 from measure import in_process
 from report import __main__ as report
 from report import beam_batch as beam_batch_report
 from report import components as components_report
+from report import pipeline_cost as pipeline_report
 from report.registry import SUBJECTS
 
 pytestmark = pytest.mark.slow
@@ -102,7 +100,7 @@ def test_components_of_both_engines(test_set, tmp_path):
 
 
 def test_pipelines(test_set, tmp_path):
-    found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--model", folders()["int8"], "--lines", 30)
+    found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--models", folders()["int8"], "--lines", 30)
     expected = pipeline_cost.settings(sorted(os.sched_getaffinity(0)))
     assert [(len(row["cores"]), row["workers"]) for row in found["rows"][::3]] == [(len(c), w) for c, w in expected]
     assert [row["way"] for row in found["rows"][:3]] == ["engine", "synchronous", "asynchronous"]
@@ -131,6 +129,78 @@ def test_cache(test_set, tmp_path):
     text = page("cache", tmp_path, tmp_path / "c.json")
     assert "copies alone" in text and "estimates for 1,024 pieces in and 50 out" in text
     assert "64 sources of 20 pieces; medians of 2 runs" in footnote("cache", found)
+
+
+# With the native engine beside CTranslate2
+
+
+@pytest.fixture(scope="module")
+def native():
+    return pytest.importorskip("native").folders()
+
+
+def test_components_by_the_native_engines_own_clock(native, test_set, tmp_path):
+    own = [native / kind for kind in ("float32", "int8")]
+    models = ["--models", folders()["int8"], "--native", *own, "--beam-sizes", 1, 2]
+    found = timing("components", test_set, tmp_path / "a.json", *models)
+    rows = [row for row in found["rows"] if row["how"] == "clock"]
+    ways = [(row["compute_type"], row["beam_size"], row["vocabulary_map"]) for row in rows]
+    plain = itertools.product(("float32", "int8"), (1, 2), (False,))
+    assert ways == [*plain, ("int8", 1, True), ("int8", 2, True)]
+    for row in rows:
+        shares = {name: value["share"] for name, value in row["shares"].items()}
+        assert [name for name, share in shares.items() if share <= 0] == ["other"]
+        assert sum(shares.values()) == pytest.approx(1, abs=0.05) and row["engine_label"] == "native"  # of medians
+    (written := tmp_path / "b.json").write_text(json.dumps({**found, "rows": []}))
+    text = page("components", tmp_path, written, tmp_path / "a.json")
+    assert text.count("| native, int8, beam 2, map") == 1 and text.count(" clock |") == 6 and "* **clock**" in text
+
+
+def test_the_groups_have_each_component_of_the_engine_once(native):
+    from nmt_frontier_engine import components as names
+
+    assert sorted(itertools.chain(*components_native.GROUPS.values())) == sorted(names())
+    assert tuple(components_native.GROUPS) == components.COMPONENTS
+
+
+def test_the_pipelines_of_two_engines(native, test_set, tmp_path):
+    models = ["--models", folders()["int8"], native / "int8"]
+    found = timing("pipeline_cost", test_set, tmp_path / "p.json", *models, "--lines", 30)
+    half = len(found["rows"]) // 2
+    assert [row["engine_label"] for row in found["rows"]] == ["CTranslate2"] * half + ["native"] * half
+    assert page("pipeline", tmp_path, tmp_path / "p.json").count(" native |") == half
+    panels = pipeline_report.draw(found).axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["CTranslate2", "native"]
+
+
+def test_ngrams_of_the_native_engine(native, test_set, tmp_path):
+    options = ["--model", folders()["int8"], "--native", native / "int8", "--beam-sizes", 2, "--lengths", 8, 16]
+    found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
+    ways = [(row["engine_label"], row["way"], row["length"]) for row in found["engine"]]
+    scans = [("native", scan, length) for length in (8, 16) for scan in ("with vectors", "place by place")]
+    assert ways == [("CTranslate2", "on", 8), ("CTranslate2", "on", 16), *scans]
+    text = page("ngrams", tmp_path, tmp_path / "n.json")
+    assert text.count("| native ") == 4 and "which looks for n-grams with vectors" in text
+
+
+def test_copies_of_the_cache_in_the_native_engine(native, test_set, tmp_path):
+    options = ["--model", folders()["int8"], "--native", native / "float32", "--beam-sizes", 1, 8, "--pieces", 200]
+    found = timing("encoder_cache", test_set, tmp_path / "c.json", *options, "--lengths", 8)
+    one, many = found["native"]
+    assert [one["beam_size"], many["beam_size"]] == [1, 8] and many["times_shared"] > 0
+    copies = 2 * 7 * 64 * 200 * 16 * 4  # keys and values of 7 further beams, float32
+    assert many["copied_bytes"] - many["shared_bytes"] > copies / 2
+    text = page("cache", tmp_path, tmp_path / "c.json")
+    assert "a copy a beam, added MB" in text and "as engines did that FastSeq improved" in text
+
+
+def test_the_grid_says_whose_candidates_there_are(native, test_set, tmp_path):
+    options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, "--batch-sentences", 1, 4, "--core", CORE]
+    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
+    run("beam_batch", "--model", native / "int8", *options, "--output", tmp_path / "grid.json")
+    found = measurement.read(tmp_path / "grid.json")
+    assert len({record.bleu for record in found}) == 1 and "in native" in beam_batch_report.table(found)
+    assert "Here each sentence has candidates of its own" in beam_batch_report.table(found)
 
 
 def test_what_cannot_be_measured_says_so(test_set, tmp_path):

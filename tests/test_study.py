@@ -257,6 +257,18 @@ def test_a_target_that_cannot_be_made_says_why():
     assert no_grid.maps_problem == "the study offline tries no maps: give it a vocabulary_map.grid"
 
 
+def test_what_the_native_engine_is_measured_with():
+    study, without = plan(), plan(change=lambda study: study["decoding"].update(engines=[]))
+    assert without.native("tiny") == without.search_native("int8") == []
+    if "native" not in study.engines:
+        pytest.skip("the native engine is not installed here")
+    assert study.native("tiny", "deep") == [study.model(system, "native-int8") for system in ("tiny", "deep")]
+    assert study.search_native("float32") == [study.model(study.searched, "native-float32")]
+    recurrent = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
+    assert recurrent.native("deep", "tiny") == [] and recurrent.native("deep") == study.native("deep")
+    assert plan(change=lambda study: study["search"].update(system="big")).search_native("int8") == []
+
+
 # Files
 
 

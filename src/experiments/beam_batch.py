@@ -1,8 +1,9 @@
 """Quality and CPU time over the width of the beam and the sentences of a batch (OpenNMT at WNMT 2018, Figure 3).
 
 The paper counts batches in sentences, and so does this grid. Sentences are sorted by length inside a window, as always
-here, and the model's vocabulary map is used where it has one. Its candidates are those of all sentences of a batch
-together; by that the paper explains that larger batches translate a little better. One core, one worker.
+here, and the model's vocabulary map is used where it has one. In CTranslate2 its candidates are those of all sentences
+of a batch together; by that the paper explains that larger batches translate a little better. In the native engine each
+sentence has its own. One core, one worker.
 
 The same weights are also decoded in float32 without a map, greedily and with beam 4: the reference for lost BLEU.
 """

@@ -17,6 +17,8 @@ same number of pieces, whatever the model says, so that every variant takes the 
 
 The first two are readings, the others differences of readings, run by run. All are CPU seconds of one thread, which
 other work on the machine disturbs less than wall time.
+
+The native engine needs none of this, as it has a clock of its own (experiments.components_native).
 """
 
 import argparse
@@ -36,17 +38,16 @@ from common.files import write_json, write_text
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.pipeline import ONE_CORE
-from experiments import model_variants
+from experiments import components_native, model_variants
 from formats import loading
 from formats.decoding import compute_type
-from formats.experiments import FEW
+from formats.experiments import COMPONENTS, FEW
 from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Conditions
 from measure.run import pin
 from measure.usage import Usage
 
-COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
 OPERATIONS = {  # that make the variants of a model
     "whole": model_variants.whole,
     "deaf": model_variants.without_attention,
@@ -86,7 +87,11 @@ class Variants:
 
 def few_candidates(model: Path, path: Path) -> None:
     """Write a vocabulary map of the first FEW pieces, which are candidates for every source."""
-    pieces = json.loads((model / "shared_vocabulary.json").read_text(encoding="utf-8"))
+    write_few(json.loads((model / "shared_vocabulary.json").read_text(encoding="utf-8")), path)
+
+
+def write_few(pieces: list[str], path: Path) -> None:
+    """Write a vocabulary map of the first FEW pieces of a vocabulary, behind its control tokens."""
     write_text(path, "\t" + " ".join(pieces[3 : 3 + FEW]) + "\n")
 
 
@@ -190,6 +195,7 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of one system, in some types")
+    parser.add_argument("--native", type=Path, nargs="*", default=[], help="of the native engine, in the same types")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()
@@ -199,8 +205,13 @@ def main() -> None:
         raise UserError(f"--beam-sizes: at most {FEW // 2}, or the search would look at all of {FEW} candidates")
     pin([args.core])
     shared = in_process.shared_fields(conditions)
-    shared |= {"sentences": len(in_process.pieces(args.models[0], conditions)), "batch_tokens": ONE_CORE}
-    write_json(args.output, {**shared, "rows": measured(args.models, args.beam_sizes, conditions)})
+    sentences = in_process.pieces(args.models[0], conditions)
+    shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
+    rows = measured(args.models, args.beam_sizes, conditions)
+    if args.native:
+        batches = in_process.in_batches(sentences, ONE_CORE)
+        rows += components_native.rows(args.native, args.beam_sizes, batches, conditions)
+    write_json(args.output, {**shared, "rows": rows})
 
 
 if __name__ == "__main__":

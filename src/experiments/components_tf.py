@@ -11,9 +11,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from common.command_line import pick, positive
 from common.errors import UserError, command
@@ -21,12 +19,13 @@ from common.files import write_json
 from decode import engines
 from decode.engines import Batch, Engine, Search
 from decode.pipeline import ONE_CORE
-from experiments.components import COMPONENTS
-from formats.spread import Spread
-from measure import in_process, interleave
+from experiments import component_rows
+from experiments.component_rows import Profile
+from formats.experiments import COMPONENTS
+from measure import in_process
 from measure.in_process import Conditions
 from measure.run import pin
-from measure.usage import Usage, watch
+from measure.usage import watch
 
 ENCODER, DECODER = "self_attention_encoder", "self_attention_decoder"
 ATTENTION = re.compile(rf"({DECODER}_layer(?:_\d+)?)/\w+/multi_head_attention(?:_(\d+))?/")
@@ -36,13 +35,6 @@ EMBEDDINGS = "embedder"
 OPERATION = re.compile(r"\w:\w")
 
 Operation = tuple[str, float]  # its place in the model and its name; milliseconds
-
-
-@dataclass
-class Profile(Usage):
-    """shares: of each component in the seconds."""
-
-    shares: dict[str, float] = field(default_factory=dict)
 
 
 def between(names: Iterable[str]) -> dict[str, int]:
@@ -87,7 +79,7 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
 
     with tempfile.TemporaryDirectory() as folder:
         with tf.profiler.experimental.Profile(folder), watch([core]) as usage:
-            decode(engine, batches)
+            component_rows.decode(engine, batches)
         recorded = operations(Path(folder))
     attention = between(name for name, _ in recorded)
     total: Counter[str] = Counter()
@@ -95,45 +87,6 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
         total[component(name, attention)] += milliseconds / 1000
     total["other"] += usage.seconds - sum(total.values())
     return Profile(**vars(usage), shares={name: total[name] / usage.seconds for name in COMPONENTS})
-
-
-def decode(engine: Engine, batches: list[Batch]) -> None:
-    for batch in batches:
-        engine.translate(batch)
-
-
-def row(model: Path, beam_size: int, conditions: Conditions) -> dict[str, Any]:
-    """The shares of a beam's components under the profiler, and its times without; the two take turns."""
-    engine = engines.load(model, Search(beam_size=beam_size))
-    batches = in_process.in_batches(in_process.pieces(model, conditions), ONE_CORE)
-    engine.translate(batches[0])  # warm-up
-    usages = interleave.timed(
-        {
-            "profiled": lambda _: profiled(engine, batches, conditions.core),
-            "bare": in_process.watched(lambda: decode(engine, batches), [conditions.core]),
-        },
-        conditions,
-        f"beam {beam_size}",
-    )
-    profiles, bare = usages["profiled"], usages["bare"]
-    costs = [profile.seconds / usage.seconds - 1 for profile, usage in zip(profiles, bare, strict=True)]
-    description = engines.describe(model)
-    return {
-        "engine": engine.name,
-        "engine_label": engine.label,
-        "engine_version": engine.version,
-        "how": "profiler",
-        **{name: description.get(name) for name in ("system", "shape")},
-        "compute_type": engine.effective_compute_type,
-        "beam_size": beam_size,
-        "vocabulary_map": False,
-        **in_process.cpu_seconds(bare),
-        "others": in_process.others([*profiles, *bare]),
-        "profiler_costs": Spread.of(costs).middle,
-        "shares": {
-            name: Spread.of(profile.shares[name] for profile in profiles).fields("share") for name in COMPONENTS
-        },
-    }
 
 
 def main() -> None:
@@ -148,8 +101,13 @@ def main() -> None:
         raise UserError(f"{args.model}: not a model folder of OpenNMT-tf")
     pin([args.core])
     shared = in_process.shared_fields(conditions)
-    shared |= {"sentences": len(in_process.pieces(args.model, conditions)), "batch_tokens": ONE_CORE}
-    rows = [row(args.model, beam, conditions) for beam in args.beam_sizes]
+    sentences = in_process.pieces(args.model, conditions)
+    shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
+    batches = in_process.in_batches(sentences, ONE_CORE)
+    rows = [
+        component_rows.row(args.model, Search(beam), "profiler", profiled, batches, conditions)
+        for beam in args.beam_sizes
+    ]
     write_json(args.output, {**shared, "rows": rows})
 
 

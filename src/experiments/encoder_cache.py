@@ -6,8 +6,10 @@ of CTranslate2). Memory must agree: the resident set that decoding adds, beam by
 compared with the size of copies. Where copies alone would need more than all that was added, there are none; with few
 beams the peak is the encoder's, and says nothing. The map leaves FEW candidates, so that scores need no room.
 
-The engine cannot tell what copies would cost in time, as it has none. NumPy does, for one layer, with the same products
-on the same numbers (experiments.shared_attention), after a check that the results are equal.
+CTranslate2 cannot tell what copies would cost in time, as it has none. The native engine decodes in both ways, on the
+same batches, with and without copies that move behind their beams: the whole cost, in CPU seconds and memory. NumPy
+shows it for one layer, with the same products on the same numbers (experiments.shared_attention), after a check that
+the results are equal.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import itertools
 import multiprocessing
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,10 +33,12 @@ from common.errors import UserError, command
 from common.files import write_json
 from decode.engines import Batch
 from experiments import model_variants
-from experiments.components import few_candidates
+from experiments.components import few_candidates, write_few
+from experiments.forced_length import ForcedLength
 from experiments.shared_attention import copied, copies, reordered, shared
 from formats import ctranslate2_model, loading
 from formats.decoding import compute_type
+from formats.native_model import Vocabulary
 from formats.spread import Spread
 from measure import in_process, interleave
 from measure.in_process import Conditions
@@ -62,7 +67,7 @@ class Decoding(Usage):
     added_bytes: int = 0
 
 
-# The engine
+# The engines
 
 
 def batch_of(sentences: Batch, count: int, length: int) -> Batch:
@@ -72,22 +77,33 @@ def batch_of(sentences: Batch, count: int, length: int) -> Batch:
 
 
 def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> Decoding:
-    """Load the model in this process, which must be a new one, and decode a batch."""
+    """Load the model in CTranslate2, in this process, which must be a new one, and decode a batch."""
     pin([core])
     translator = loading.translator(Path(folder), device="cpu", compute_type=kind, intra_threads=1)
     options = {"min_decoding_length": STEPS, "max_decoding_length": STEPS, "beam_size": beam_size, "use_vmap": True}
-    translator.translate_batch([batch[0][:1]], **options)
+    return added(lambda batch: translator.translate_batch(batch, **options), batch, core)
+
+
+def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_size: int, core: int) -> Decoding:
+    """As ``decoded`` in the native engine. vmap: a map of few candidates; copied: a copy of the cache for each beam."""
+    pin([core])
+    engine = ForcedLength(Path(folder), Path(vmap))
+    return added(lambda batch: engine.decode(batch, STEPS, beam_size, copied_cache=copied), batch, core)
+
+
+def added(decode: Callable[[Batch], Any], batch: Batch, core: int) -> Decoding:
+    """Decode a batch with a model that is loaded in this process."""
+    decode([batch[0][:1]])
     forget_peak()
     loaded = peak_rss_bytes()
     with watch([core]) as usage:
-        translator.translate_batch(batch, **options)
+        decode(batch)
     return Decoding(**vars(usage), added_bytes=peak_rss_bytes() - loaded)
 
 
-def in_new_process(*arguments: Any) -> Decoding:
-    """``decoded`` in a process of its own."""
+def in_new_process(function: Callable[..., Decoding], *arguments: Any) -> Decoding:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(decoded, arguments)
+        return pool.apply(function, arguments)
 
 
 def engine(
@@ -101,7 +117,7 @@ def engine(
         few_candidates(model, vmap := Path(scratch) / "vmap.txt")
         with model_variants.folder(model, vmap=vmap) as folder:
             ways = {
-                beam: lambda _, beam=beam: in_new_process(str(folder), kind, batch, beam, conditions.core)
+                beam: lambda _, beam=beam: in_new_process(decoded, str(folder), kind, batch, beam, conditions.core)
                 for beam in beam_sizes
             }
             decodings = interleave.timed(ways, conditions, "engine")
@@ -112,6 +128,33 @@ def engine(
         | {"cache_bytes": one_copy, "copies_bytes": one_copy * (beam - 1)}
         for beam, runs in decodings.items()
     ]
+
+
+def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+    """A row for each beam, with one copy of the cache and with one for every beam."""
+    with tempfile.TemporaryDirectory() as scratch:
+        write_few(Vocabulary.read(model).target, vmap := Path(scratch) / "vmap.txt")
+        ways = {
+            (beam, copied): lambda _, beam=beam, copied=copied: in_new_process(
+                decoded_natively, str(model), str(vmap), copied, batch, beam, conditions.core
+            )
+            for beam, copied in itertools.product(beam_sizes, (False, True))
+        }
+        decodings = interleave.timed(ways, conditions, "native engine")
+    return [
+        {"beam_size": beam}
+        | both(decodings[beam, False], "shared")
+        | both(decodings[beam, True], "copied")
+        | in_process.ratio("times_shared", decodings[beam, True], decodings[beam, False])
+        | {"others": in_process.others([*decodings[beam, False], *decodings[beam, True]])}
+        for beam in beam_sizes
+    ]
+
+
+def both(runs: list[Decoding], way: str) -> dict[str, Any]:
+    """CPU seconds and added memory of a way."""
+    seconds = Spread.of(run.cpu_seconds for run in runs).fields(f"{way}_seconds")
+    return seconds | Spread.of(run.added_bytes for run in runs).fields(f"{way}_bytes")
 
 
 # The products in NumPy
@@ -173,6 +216,7 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2, a Transformer")
+    parser.add_argument("--native", type=Path, nargs="?", help="of the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--pieces", type=positive, default=PIECES, help="of each source of the engine's batch")
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces, of the products in NumPy")
@@ -186,6 +230,8 @@ def main() -> None:
     result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
     result |= {"engine_version": ctranslate2.__version__}
     result |= {"engine": engine(args.model, args.beam_sizes, args.pieces, layers, units, conditions)}
+    batch = batch_of(in_process.pieces(args.model, conditions), SENTENCES, args.pieces)
+    result |= {"native": native(args.native, args.beam_sizes, batch, conditions) if args.native else []}
     result |= {"reckoning": reckoning(args.beam_sizes, args.lengths, units, conditions)}
     write_json(args.output, result)
 

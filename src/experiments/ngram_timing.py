@@ -1,24 +1,29 @@
-"""N-gram blocking: the time of three algorithms for a step, and its cost in CTranslate2 (FastSeq, Table 3).
+"""N-gram blocking: the time of three algorithms for a step, and its cost in the engines (FastSeq, Table 3).
 
 As in the paper: batches of 32 sentences, no trigram twice. The algorithms (experiments.ngrams) work on random
-hypotheses of few different pieces, so that trigrams repeat, and must ban the same pieces. The engine decodes with its
+hypotheses of few different pieces, so that trigrams repeat, and must ban the same pieces. CTranslate2 decodes with its
 own no_repeat_ngram_size and without, to the same number of pieces; the difference is its whole cost, the scan in C++
-and the writing of the scores. Both are measured over beams and lengths, on one core, in CPU seconds.
+and the writing of the scores. So does the native engine, which scans with vectors or one place after the other. All are
+measured over beams and lengths, on one core, in CPU seconds.
 """
 
 import argparse
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ctranslate2
 import numpy as np
 
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
+from decode import engines
 from decode.engines import Batch
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
+from experiments.forced_length import ForcedLength
 from experiments.ngrams import ALGORITHMS, Scores, Sequences
 from formats import loading
 from formats.decoding import compute_type
@@ -30,13 +35,20 @@ from measure.run import pin
 
 SENTENCES, N = 32, 3  # FastSeq, section 2.2
 BEAMS, LENGTHS = (1, 4), (32, 128, 256)
+OFF = "off"
+CTRANSLATE2 = {OFF: {"no_repeat_ngram_size": 0}, "on": {"no_repeat_ngram_size": N}}  # options of a batch
+NATIVE = {OFF: {}, "with vectors": {"blocked_ngram": N}, "place by place": {"blocked_ngram": N, "plain_scan": True}}
 CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a run, each one step of a search
 
 
 class Case(NamedTuple):
-    way: str  # an algorithm, or the engine with blocking "on" or "off"
+    way: str  # an algorithm, or a key of CTRANSLATE2 or NATIVE
     beam_size: int
     length: int  # pieces of each hypothesis
+
+
+Decode = Callable[[Batch, Case], None]
+Sizes = list[tuple[int, int]]  # beams and lengths
 
 
 def hypotheses(beam_size: int, length: int) -> Sequences:
@@ -88,29 +100,34 @@ def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions
     return rows
 
 
-def decode(translator: ctranslate2.Translator, batch: Batch, case: Case) -> None:
-    translator.translate_batch(
-        batch,
-        beam_size=case.beam_size,
-        no_repeat_ngram_size=N if case.way == "on" else 0,
-        min_decoding_length=case.length,
-        max_decoding_length=case.length,
-    )
-
-
-def engine(model: Path, beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[dict[str, Any]]:
-    """A row for each beam and length: with and without blocking, and the extra seconds of a step."""
+def in_ctranslate2(model: Path) -> Decode:
     kind = compute_type(in_process.of_ctranslate2(model)["quantization"])
     translator = loading.translator(model, device="cpu", compute_type=kind, intra_threads=1)
-    batch = in_process.pieces(model, conditions)[:SENTENCES]
-    cases = [Case(way, beam, length) for beam in beam_sizes for length in lengths for way in ("off", "on")]
-    jobs = {case: functools.partial(decode, translator, batch, case) for case in cases}
-    usages = in_process.timed(jobs, conditions, [conditions.core], "engine")
+
+    def decode(batch: Batch, case: Case) -> None:
+        length = {"min_decoding_length": case.length, "max_decoding_length": case.length}
+        translator.translate_batch(batch, beam_size=case.beam_size, **length, **CTRANSLATE2[case.way])
+
+    return decode
+
+
+def in_native(model: Path) -> Decode:
+    engine = ForcedLength(model)
+    return lambda batch, case: engine.decode(batch, case.length, case.beam_size, **NATIVE[case.way])
+
+
+def engine(
+    label: str, decode: Decode, ways: Iterable[str], batch: Batch, sizes: Sizes, conditions: Conditions
+) -> list[dict[str, Any]]:
+    """A row for each way, beam and length: with and without blocking, and the extra seconds of a step."""
+    cases = [Case(way, *size) for size in sizes for way in ways]
+    jobs = {case: functools.partial(decode, batch, case) for case in cases}
+    usages = in_process.timed(jobs, conditions, [conditions.core], label)
     rows = []
-    for case in cases[1::2]:
-        off, on = usages[case._replace(way="off")], usages[case]
+    for case in (case for case in cases if case.way != OFF):
+        off, on = usages[case._replace(way=OFF)], usages[case]
         extra = [(slow.cpu_seconds - fast.cpu_seconds) / case.length for slow, fast in zip(on, off, strict=True)]
-        row = {"beam_size": case.beam_size, "length": case.length, "sentences": len(batch)}
+        row = {"engine_label": label, **case._asdict(), "sentences": len(batch)}
         row |= {"others": in_process.others([*off, *on])}
         row |= Spread.of(usage.cpu_seconds for usage in off).fields("off_seconds")
         row |= Spread.of(usage.cpu_seconds for usage in on).fields("on_seconds")
@@ -121,6 +138,7 @@ def engine(model: Path, beam_sizes: list[int], lengths: list[int], conditions: C
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
+    parser.add_argument("--native", type=Path, nargs="?", help="of the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces of a hypothesis")
     in_process.options(parser)
@@ -129,9 +147,14 @@ def main() -> None:
 
     pin([args.core])
     result = in_process.shared_fields(conditions) | {"n": N, "sentences": SENTENCES}
-    result |= {"model": in_process.of_ctranslate2(args.model), "engine_version": ctranslate2.__version__}
+    result |= {"model": in_process.of_ctranslate2(args.model), "engine_version": engines.version("ctranslate2")}
     result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions)}
-    result |= {"engine": engine(args.model, args.beam_sizes, args.lengths, conditions)}
+    batch = in_process.pieces(args.model, conditions)[:SENTENCES]
+    sizes = [*itertools.product(args.beam_sizes, args.lengths)]
+    rows = engine(CTranslate2.label, in_ctranslate2(args.model), CTRANSLATE2, batch, sizes, conditions)
+    if args.native:
+        rows += engine(Native.label, in_native(args.native), NATIVE, batch, sizes, conditions)
+    result |= {"engine": rows}
     write_json(args.output, result)
 
 

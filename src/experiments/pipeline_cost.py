@@ -3,7 +3,8 @@
 Three ways to the same translations: the engine alone, on batches of pieces cut before the clock runs, without reading,
 tokenizing or joining text; the pipeline with each stage waiting for the one before; the pipeline with overlapping
 stages. With a core to spare, the overlapping pipeline should cost nothing. On a single core no overlap can hide the
-time of tokenization, so the difference is the work outside the engine.
+time of tokenization, so the difference is the work outside the engine. A faster engine leaves less to hide it behind,
+so model folders of several engines are measured, one after the other.
 """
 
 import argparse
@@ -59,7 +60,7 @@ def compared(
         calls |= {way: lambda pipeline=pipeline: list(pipeline.windows(lines)) for way, pipeline in pipelines.items()}
         usages = in_process.timed(calls, conditions, cores, f"{workers} workers on {len(cores)} cores")
     words = sum(len(line.split()) for line in lines)
-    setting = {"workers": workers, "cores": cores, "batch_tokens": batch_tokens}
+    setting = {"engine_label": engine.label, "workers": workers, "cores": cores, "batch_tokens": batch_tokens}
     return [
         setting
         | {"way": way, "source_words": words, **in_process.seconds(runs)}
@@ -77,18 +78,23 @@ def settings(cores: list[int]) -> list[tuple[list[int], int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of one system, an engine each")
     parser.add_argument("--lines", type=positive, default=LINES, help="of the test set, repeated as needed")
     in_process.options(parser)
     args = parser.parse_args()
     conditions = pick(Conditions, args)
 
-    description = engines.describe(args.model)
+    description = engines.describe(args.models[0])
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
     cores = sorted(os.sched_getaffinity(0))
     cores.sort(key=lambda core: core != args.core)  # --core first
     shared = in_process.shared_fields(conditions) | {"lines": len(lines), "model": description}
-    rows = [row for used, workers in settings(cores) for row in compared(args.model, lines, used, workers, conditions)]
+    rows = [
+        row
+        for model in args.models
+        for used, workers in settings(cores)
+        for row in compared(model, lines, used, workers, conditions)
+    ]
     write_json(args.output, {**shared, "rows": rows})
 
 

@@ -11,6 +11,7 @@ NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # our engine
 EVERYTHING = "everything"  # begins the names of the rows that the others of their group are compared with
 
 # experiments.components
+COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
 FEW = 64  # candidates in place of the vocabulary; a beam looks at twice its width
 
 # experiments.ngram_timing: hypotheses are drawn at random

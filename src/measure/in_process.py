@@ -14,10 +14,10 @@ from common import machine
 from common.command_line import positive
 from common.errors import UserError
 from decode import engines
-from decode.engines import Batch
+from decode.engines import Batch, Engine
 from decode.pipeline import batches
 from decode.tokenizer import Tokenizer
-from formats import records
+from formats import records, selection
 from formats.model_folder import Description
 from formats.spread import Spread
 from measure import interleave, protocol
@@ -73,9 +73,14 @@ def in_batches(sentences: Batch, batch_tokens: int) -> list[Batch]:
 
 def of_ctranslate2(model: Path) -> Description:
     """The description of a model folder. Raises UserError where CTranslate2 does not run it."""
+    return of_engine(model, engines.ENGINES[selection.PEER])
+
+
+def of_engine(model: Path, engine: type[Engine]) -> Description:
+    """The description of a model folder. Raises UserError where it is not for this engine."""
     description = engines.describe(model)
-    if description["engine"] != "ctranslate2":
-        raise UserError(f"{model}: is for {description['engine']}; this is measured in CTranslate2")
+    if description["engine"] != engine.name:
+        raise UserError(f"{model}: is for {description['engine']}; this is measured in {engine.label}")
     return description
 
 

@@ -8,19 +8,20 @@ from matplotlib.figure import Figure
 from formats import measurement
 from formats.comparison import loss
 from formats.measurement import Measurement
-from formats.selection import of_test_set
-from formats.wording import best_searches, mark, marks, repeats
+from formats.selection import OWN, of_test_set
+from formats.wording import best_searches, engine_label, mark, marks, repeats
 from report import figure, markdown, search
 
 read = measurement.read
 
-NOTE = """{first.system} ({first.shape}) with {first.compute_type} weights in CTranslate2 {first.engine_version}, \
+NOTE = """{first.system} ({first.shape}) with {first.compute_type} weights in {engine} {first.engine_version}, \
 {map}, on one core of {first.cpu}: {first.test_set}, {first.sentences} sentences, {repeats}. CPU seconds are those of \
 the whole process after loading, tokenization and detokenization included; batches are of so many sentences, sorted \
 by length in windows of eight. BLEU: `{first.bleu_signature}`.
 
 WNMT 2018 (Figure 3) found BLEU to rise with the beam up to 3 and, through the candidates of the map, a little with \
 the batch; CPU time to fall with the batch for beam 1, and to rise for wider beams."""
+OWN_MAP = " Here each sentence has candidates of its own, so that BLEU does not depend on the batch."
 MEASURES = {"bleu": ("BLEU", 2, "viridis"), "cpu_seconds": ("CPU seconds", 2, "viridis_r")}  # digits, colours
 
 Grid = dict[tuple[int, int], Measurement]  # by batch, in sentences, and beam
@@ -53,10 +54,17 @@ def table(records: list[Measurement]) -> str:
     """A table for each measure, batches downwards and beams to the right."""
     first, grid = records[0], places(records)
     mapped = "with its vocabulary map" if first.vocabulary_map else "without a vocabulary map"
+    own = OWN_MAP * (first.vocabulary_map and first.engine == OWN)
     timed = of_test_set(records, first.test_set)
     searches = best_searches(timed)
     parts = [
-        NOTE.format(first=first, repeats=repeats(record.runs for record in records), map=mapped),
+        NOTE.format(
+            first=first,
+            engine=engine_label(first),
+            repeats=repeats(record.runs for record in records),
+            map=mapped,
+        )
+        + own,
         f"Loss: BLEU below the best search of the same weights in float32 without a map, {searches}." * bool(searches),
     ]
     for name, (title, _, _) in MEASURES.items():

@@ -24,6 +24,10 @@ softmax, choice of the best pieces), *search* from beams against as many greedy 
 bookkeeping cost more, zero for greedy search by definition), *decoder* is what is left. Every sentence has the same \
 number of pieces ({steps}). A difference may be below zero where it is smaller than the spread; the picture leaves \
 it out, and its other parts fill the bar."""
+CLOCK = """* **clock**: measured. The native engine reads the CPU's clock around each of its steps. *Attention* is \
+that between decoder and encoder with its keys and values, but without the projections of its queries and outputs, \
+which are *decoder*; *generator* includes gathering the rows of the candidates. With a map, each sentence has its own \
+candidates. Translations are as long as the engine makes them; what the clock costs is in the last column."""
 NEGATIVE = "Parts below zero are not drawn; the others fill the bar."
 COLORS = [*(style.color for style in figure.STUDENTS), "#999999"]
 
@@ -51,6 +55,7 @@ def table(result: dict[str, Any]) -> str:
     inferred = next(row for row in rows if row["how"] == "differences")
     version, steps = inferred["engine_version"], inferred["steps"]
     note = NOTE.format(**result, repeats=repeats([result["runs"]]), version=version, few=FEW, steps=steps)
+    note += f"\n{CLOCK}" * any(row["how"] == "clock" for row in rows)
     cells = [row_cells(row, noise) for row in rows]
     return markdown.document("Components", note, markdown.table(cells), search.marks(rows, noise))
 

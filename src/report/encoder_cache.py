@@ -17,6 +17,9 @@ ENGINE = """**CTranslate2 {engine_version} keeps one copy a sentence.** {system}
 loaded model, in a process for each run. The last column is what copies for all beams would take on top, in {layers} \
 decoder layers of {units} units: where that is more than all that was added, there are none. Of fewer beams the peak \
 is that of the encoder, and says nothing."""
+NATIVE = """**The native engine decodes in both ways**: the same batch, with one copy a sentence, and with a copy for \
+every beam, which is moved behind its beam at every step, as engines did that FastSeq improved. × is CPU time with \
+copies over one copy, run by run."""
 RECKONING = """What copies cost, in NumPy: attention of one layer of {units} units, {heads} heads, {batch} \
 sentences. *Copied* multiplies every beam with its own copy, *reordered* also moves the copies behind their beams. \
 Equal results are checked; milliseconds of a step, and times the shared copy."""
@@ -32,10 +35,12 @@ def table(result: dict[str, Any]) -> str:
         NOTE.format(**result, repeats=repeats([result["runs"]])),
         ENGINE.format(**{**result["model"], **result, **result["engine"][0]}),
         markdown.table([measured(row, noise) for row in result["engine"]]),
+        *([NATIVE, markdown.table([both_ways(row, noise) for row in result["native"]])] if result["native"] else []),
         RECKONING.format(**result),
         markdown.table(reckoned(result["reckoning"], noise)),
     ]
-    return markdown.document("Encoder cache", *parts, search.marks([*result["engine"], *result["reckoning"]], noise))
+    timed = [row for name in ("engine", "native", "reckoning") for row in result[name]]
+    return markdown.document("Encoder cache", *parts, search.marks(timed, noise))
 
 
 def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
@@ -45,6 +50,18 @@ def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
         "CPU s": f"{Spread.read(row, 'cpu_seconds'):,.2f}{search.mark(row, noise)}",
         "added memory, MB": f"{Spread.read(row, 'added_bytes', MEGA):,.0f}",
         "copies alone, MB": f"{row['copies_bytes'] * MEGA:.0f}",
+    }
+
+
+def both_ways(row: dict[str, Any], noise: float) -> dict[str, str]:
+    """The cells of a beam in the native engine."""
+    return {
+        "beam": str(row["beam_size"]),
+        "one copy, CPU s": f"{Spread.read(row, 'shared_seconds'):,.2f}{search.mark(row, noise)}",
+        "a copy a beam, CPU s": f"{Spread.read(row, 'copied_seconds'):,.2f}{search.mark(row, noise)}",
+        "× copies": f"{Spread.read(row, 'times_shared'):.2f}",
+        "one copy, added MB": f"{Spread.read(row, 'shared_bytes', MEGA):,.0f}",
+        "a copy a beam, added MB": f"{Spread.read(row, 'copied_bytes', MEGA):,.0f}",
     }
 
 
@@ -67,11 +84,13 @@ def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
 
 @figure.styled
 def draw(result: dict[str, Any]) -> Figure:
-    """Left: memory of the engine against that of copies. Right: times the shared copy, in NumPy."""
+    """Left: memory of the engines against that of copies. Right: times the shared copy, in NumPy and our engine."""
     picture = Figure(figsize=(9.6, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2)
     memory(left, result["engine"])
     slower(right, result["reckoning"])
+    if result["native"]:
+        both_copies(left, right, result["native"])
     for axes in (left, right):
         beams = [row["beam_size"] for row in result["engine"]]
         axes.set_xscale("log", base=2)
@@ -104,3 +123,13 @@ def slower(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.axhline(1, color="#777777", linewidth=0.8)
     axes.set_ylabel("times the step of the shared copy")
     axes.set_title(f"NumPy, sources of {longest} pieces")
+
+
+def both_copies(left: Axes, right: Axes, rows: list[dict[str, Any]]) -> None:
+    """The native engine with one copy and with one a beam: what it adds, and how many times the CPU time."""
+    beams, color = [row["beam_size"] for row in rows], figure.STUDENTS[1].color
+    for way, line, label in (("shared", "-", "one copy"), ("copied", ":", "a copy a beam")):
+        values = [row[f"{way}_bytes"] * MEGA for row in rows]
+        left.plot(beams, values, color=color, linestyle=line, marker="s", label=f"native, {label} (measured)")
+    ratios = [row["times_shared"] for row in rows]
+    right.plot(beams, ratios, color="#000000", marker="s", label="native engine, all of decoding")

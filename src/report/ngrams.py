@@ -18,10 +18,12 @@ Python, *sliding* compares all places at once in NumPy, *compiled* is a loop of 
 (checked). The hypotheses are no translations: their pieces are drawn at random, of {DIFFERENT} so that trigrams come \
 again, from a vocabulary of {VOCABULARY:,}."""
 ENGINE = """CTranslate2 {engine_version} with `no_repeat_ngram_size` and without, {system} ({shape}, \
-{quantization}), every translation as long as it says. The extra milliseconds of a step are all that blocking costs \
-the engine: its scan in C++, and the scores it writes. Where they are smaller than the spread of the runs they may be \
-zero or less; the picture, which is logarithmic, leaves those out."""
-
+{quantization}), every translation as long as it says{native}. The extra milliseconds of a step are all that blocking \
+costs the engine: its scan in C++, and the scores it writes. Where they are smaller than the spread of the runs they \
+may be zero or less; the picture, which is logarithmic, leaves those out."""
+NATIVE = """; and the native engine with the same weights, which looks for n-grams with vectors, or one place after \
+the other"""
+LINES = {"on": "-", "with vectors": "--", "place by place": ":"}  # of the engines, whose lines are black
 RANDOM = "The algorithms work on random hypotheses. Extra milliseconds of zero or less are not drawn."
 
 
@@ -34,7 +36,11 @@ def table(result: dict[str, Any]) -> str:
         NOTE.format(**result, repeats=repeats([result["runs"]])),
         ALONE,
         markdown.table(alone(result["algorithms"], noise)),
-        ENGINE.format(**result["model"], engine_version=result["engine_version"]),
+        ENGINE.format(
+            **result["model"],
+            engine_version=result["engine_version"],
+            native=NATIVE * (len(by_way(result["engine"])) > 1),
+        ),
         markdown.table([in_engine(row, noise) for row in result["engine"]]),
     ]
     return markdown.document("N-gram blocking", *parts, search.marks([*result["algorithms"], *result["engine"]], noise))
@@ -53,8 +59,10 @@ def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
 
 
 def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
-    """The cells of a run of the engine."""
+    """The cells of a run of an engine."""
     return {
+        "engine": row["engine_label"],
+        "way": row["way"],
         "beam": str(row["beam_size"]),
         "pieces": str(row["length"]),
         "off, s": f"{Spread.read(row, 'off_seconds'):,.2f}",
@@ -62,6 +70,12 @@ def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
         "on / off": f"{Spread.read(row, 'times_off'):,.2f}",
         "extra ms a step": f"{Spread.read(row, 'extra_step_seconds', 1e3):,.3f}{search.mark(row, noise)}",
     }
+
+
+def by_way(rows: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The rows of engines by engine and way."""
+    keys = dict.fromkeys((row["engine_label"], row["way"]) for row in rows)
+    return {key: [row for row in rows if (row["engine_label"], row["way"]) == key] for key in keys}
 
 
 # The picture
@@ -74,7 +88,7 @@ def draw(result: dict[str, Any]) -> Figure:
     picture = Figure(figsize=(4.6 * len(beams), 3.8), layout="constrained")
     for axes, beam in zip(picture.subplots(1, len(beams), squeeze=False, sharey=True)[0], beams, strict=True):
         panel(axes, result, beam)
-    picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)  # lines cross the panels
+    picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)  # lines cross the panels
     search.footnote(picture, search.Conditions.read(result), f"batches of {result['sentences']} sentences", RANDOM)
     return picture
 
@@ -86,10 +100,11 @@ def panel(axes: Axes, result: dict[str, Any], beam: int) -> None:
         rows = [row for row in alone if row["way"] == way]
         values = [1e3 * row["step_seconds"] for row in rows]
         axes.plot([row["length"] for row in rows], values, color=style.color, marker=style.marker, label=way)
-    engine = [row for row in result["engine"] if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
-    values = [1e3 * row["extra_step_seconds"] for row in engine]
-    places = [row["length"] for row in engine]
-    axes.plot(places, values, color="#000000", marker="s", label="CTranslate2's own, extra")
+    for (label, way), rows in by_way(result["engine"]).items():
+        drawn = [row for row in rows if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
+        values = [1e3 * row["extra_step_seconds"] for row in drawn]
+        name, style = f"{label}, {way}, extra", {"linestyle": LINES[way], "marker": "s", "color": "#000000"}
+        axes.plot([row["length"] for row in drawn], values, label=name, **style)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     lengths = sorted({row["length"] for row in alone})

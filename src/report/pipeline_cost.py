@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from formats import disturbance
@@ -21,6 +22,12 @@ def setting(row: dict[str, Any]) -> str:
     return f"{workers} worker{'s' * (workers > 1)}, {cores} core{'s' * (cores > 1)}"
 
 
+def by_engine(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each engine, by its name for people."""
+    labels = dict.fromkeys(row["engine_label"] for row in rows)
+    return {label: [row for row in rows if row["engine_label"] == label] for label in labels}
+
+
 def cost(row: dict[str, Any]) -> Spread:
     """Per cent of time over the engine."""
     return Spread(*(100 * (times - 1) for times in Spread.read(row, "times_engine")))
@@ -31,11 +38,13 @@ def cost(row: dict[str, Any]) -> Spread:
 
 def table(result: dict[str, Any]) -> str:
     rows, noise = result["rows"], result["noise"]
-    engines = {setting(row): row for row in rows if row["way"] == "engine"}
+    bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == "engine"}
     cells = [
         {
             "": setting(row),
-            "way": row["way"] + disturbance.worst(search.mark(each, noise) for each in (row, engines[setting(row)])),
+            "engine": row["engine_label"],
+            "way": row["way"]
+            + disturbance.worst(search.mark(each, noise) for each in (row, bare[row["engine_label"], setting(row)])),
             "seconds": f"{Spread.read(row, 'seconds'):,.2f}",
             "source words/s": f"{row['source_words_per_second']:,.0f}",
             "% over the engine": "" if row["way"] == "engine" else f"{cost(row):+.1f}",
@@ -51,12 +60,23 @@ def table(result: dict[str, Any]) -> str:
 
 @figure.styled
 def draw(result: dict[str, Any]) -> Figure:
-    """What both pipelines cost over the engine in every setting."""
-    picture = Figure(figsize=(6.4, 3.6), layout="constrained")
-    axes = picture.subplots()
-    settings = list(dict.fromkeys(setting(row) for row in result["rows"]))
+    """What both pipelines cost over the engine in every setting, a panel for each engine."""
+    engines = by_engine(result["rows"])
+    picture = Figure(figsize=(2.0 + 4.4 * len(engines), 3.6), layout="constrained")
+    panels = picture.subplots(1, len(engines), squeeze=False, sharey=True)[0]
+    for axes, (label, rows) in zip(panels, engines.items(), strict=True):
+        panel(axes, rows)
+        axes.set_title(label)
+    panels[0].set_ylabel("% of time over the bare engine")
+    panels[0].legend()
+    search.footnote(picture, search.Conditions.read(result), f"{result['lines']:,} lines")
+    return picture
+
+
+def panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    settings = list(dict.fromkeys(map(setting, rows)))
     for number, way in enumerate(("synchronous", "asynchronous")):
-        costs = [cost(row) for row in result["rows"] if row["way"] == way]
+        costs = [cost(row) for row in rows if row["way"] == way]
         axes.bar(
             [place + 0.36 * (number - 0.5) for place in range(len(settings))],
             [spread.middle for spread in costs],
@@ -69,7 +89,3 @@ def draw(result: dict[str, Any]) -> Figure:
     axes.axhline(0, color="#777777", linewidth=0.8)
     axes.set_xticks(range(len(settings)), settings)
     axes.grid(visible=False, axis="x")
-    axes.set_ylabel("% of time over the bare engine")
-    axes.legend()
-    search.footnote(picture, search.Conditions.read(result), f"{result['lines']:,} lines")
-    return picture

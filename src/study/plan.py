@@ -330,6 +330,10 @@ class Study(Paths):
         """The system whose search is measured."""
         return self.config["search"]["system"] or self.map_system
 
+    def search_native(self, type: str) -> list[str]:
+        """The folder of that system for the native engine in a type, if it has one."""
+        return [] if self.search_problem else self.native(self.searched, type=type)
+
     @property
     def speed_trained(self) -> list[str]:
         """The trained systems of the speed tables: those that the study names, or all if it names none at all."""

@@ -4,6 +4,8 @@
 from report.registry import SUBJECTS
 
 SEARCH_MODEL = study.model(study.searched, study.map_type)
+# The same weights for the native engine, where the study has it: students decode with it, CTranslate2 is its peer.
+SEARCH_NATIVE = study.search_native(study.map_type)
 SEARCH_TEST = study.clean(study.timed_corpus)
 SEARCH = f"{study.folder}/search"
 SEARCH_PARAMETERS = {
@@ -16,7 +18,7 @@ SEARCH_PARAMETERS = {
 rule search_grid:
     """BLEU and CPU time over beam and batch."""
     input:
-        model=SEARCH_MODEL,
+        model=[*SEARCH_NATIVE, SEARCH_MODEL][0],
         exact=([study.model(study.searched, "float32")] if "float32" in study.types else []),
         test_set=ancient(SEARCH_TEST),
     output:
@@ -47,9 +49,12 @@ rule search_grid:
 
 
 rule search_components:
-    """Where the time of CTranslate2 goes, by what a model costs less without a part of it."""
+    """Where the time of CTranslate2 goes, by what a model costs less without a part of it; the native engine's clock."""
     input:
         models=[study.model(study.searched, type) for type in dict.fromkeys([study.types[0], study.map_type])],
+        native=[
+            model for type in dict.fromkeys([study.types[0], study.map_type]) for model in study.search_native(type)
+        ],
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/components.json",
@@ -67,7 +72,7 @@ rule search_components:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
-        "python -m experiments.components --models {input.models} --test-set {input.test_set}"
+        "python -m experiments.components --models {input.models} --native {input.native} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(tee {log} >&2)"
 
@@ -101,7 +106,7 @@ rule search_components_baseline:
 rule search_pipeline:
     """The synchronous and the asynchronous pipeline against the bare engine."""
     input:
-        model=SEARCH_MODEL,
+        models=[SEARCH_MODEL, *SEARCH_NATIVE],
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/pipeline.json",
@@ -118,7 +123,7 @@ rule search_pipeline:
     params:
         **SEARCH_PARAMETERS,
     shell:
-        "python -m experiments.pipeline_cost --model {input.model} --test-set {input.test_set} --runs {params.runs}"
+        "python -m experiments.pipeline_cost --models {input.models} --test-set {input.test_set} --runs {params.runs}"
         " --core {params.core} --noise {params.noise} --output {output.rows} 2> >(tee {log} >&2)"
 
 
@@ -126,6 +131,7 @@ rule search_ngrams:
     """N-gram blocking: the engine's own, and three algorithms."""
     input:
         model=SEARCH_MODEL,
+        native=SEARCH_NATIVE,
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/ngrams.json",
@@ -143,7 +149,7 @@ rule search_ngrams:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
-        "python -m experiments.ngram_timing --model {input.model} --test-set {input.test_set}"
+        "python -m experiments.ngram_timing --model {input.model} --native {input.native} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(tee {log} >&2)"
 
@@ -152,6 +158,7 @@ rule search_cache:
     """The encoder's cache, one copy a sentence or one a beam."""
     input:
         model=SEARCH_MODEL,
+        native=SEARCH_NATIVE,
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/cache.json",
@@ -168,8 +175,8 @@ rule search_cache:
     params:
         **SEARCH_PARAMETERS,
     shell:
-        "python -m experiments.encoder_cache --model {input.model} --test-set {input.test_set} --runs {params.runs}"
-        " --core {params.core} --noise {params.noise} --output {output.rows} 2> >(tee {log} >&2)"
+        "python -m experiments.encoder_cache --model {input.model} --native {input.native}"
+        " --test-set {input.test_set} --runs {params.runs} --core {params.core} --noise {params.noise} --output {output.rows} 2> >(tee {log} >&2)"
 
 
 rule search:
