@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <future>
 #include <memory>
 #include <new>
 #include <vector>
@@ -19,6 +18,9 @@ struct nmt_model {
 };
 
 struct nmt_worker {
+  explicit nmt_worker(int threads) : team(threads) {}
+
+  Team team;
   std::vector<std::unique_ptr<Search>> searches;  // one for each thread
   std::atomic<bool> stop{false};
   // What nmt_results points to
@@ -87,23 +89,28 @@ std::vector<size_t> shares(const Batch& batch, size_t threads) {
   return ends;
 }
 
-// Calls work(search, sentences) for the share of each thread, this one included; the results in the order of sentences.
-// Sentences that share the candidates of their batch stay together.
+// Calls work(search, sentences) for the share of each thread; the results in the order of sentences. Sentences that share
+// the candidates of their batch stay together, and threads share the products of a batch that stays together.
 template <class F>
 auto shared_out(nmt_worker& worker, const Batch& batch, Candidates candidates, F work) {
   using Result = decltype(work(*worker.searches[0], batch));
-  if (worker.searches.size() == 1 || batch.sources.size() < 2 || candidates == Candidates::per_batch)
-    return work(*worker.searches[0], batch);
+  const bool together = worker.team.size() == 1 || batch.sources.size() < 2 || candidates == Candidates::per_batch;
+  worker.searches[0]->share(together && worker.team.size() > 1 ? &worker.team : nullptr);
+  if (together) return work(*worker.searches[0], batch);
   const std::vector<size_t> ends = shares(batch, worker.searches.size());
-  std::vector<std::future<Result>> others;
-  for (size_t t = 1; t < ends.size(); ++t)
-    others.push_back(std::async(std::launch::async, [&, t] {
-      return work(*worker.searches[t], part(batch, ends[t - 1], ends[t]));
-    }));
-  Result result = work(*worker.searches[0], part(batch, 0, ends[0]));
-  for (auto& other : others)
-    for (auto& entry : other.get()) result.push_back(std::move(entry));
+  std::vector<Result> results(ends.size());
+  worker.team.run((int)ends.size(), [&](int t) {
+    results[t] = work(*worker.searches[t], part(batch, t ? ends[t - 1] : 0, ends[t]));
+  });
+  Result result = std::move(results[0]);
+  for (size_t t = 1; t < results.size(); ++t)
+    for (auto& entry : results[t]) result.push_back(std::move(entry));
   return result;
+}
+
+Tile checked_tile(int32_t tile) {
+  if (tile < 0 || tile >= (int32_t)Tile::count) throw Error("there is no tile " + std::to_string(tile));
+  return (Tile)tile;
 }
 
 }  // namespace
@@ -130,10 +137,14 @@ int nmt_open(const char* weights, const char* map, nmt_model** model, char* erro
 
 void nmt_close(nmt_model* model) { delete model; }
 
+int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error, size_t error_size) {
+  return guarded(error, error_size, [&] { model->model.choose_tile(inputs, outputs, checked_tile(tile)); });
+}
+
 int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     if (threads < 1) throw Error("a worker has at least one thread");
-    auto opened = std::make_unique<nmt_worker>();
+    auto opened = std::make_unique<nmt_worker>(threads);
     for (int t = 0; t < threads; ++t)
       opened->searches.push_back(std::make_unique<Search>(model->model, model->map.get()));
     *worker = opened.release();
@@ -222,13 +233,13 @@ void nmt_ticks(const nmt_worker* worker, uint64_t* to) {
 
 int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
                 const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
-                const float* input_scale, int32_t shifted, float* to, int32_t repeat, char* error,
+                const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat, char* error,
                 size_t error_size) {
   return guarded(error, error_size, [&] {
     if (type < 0 || type > 2 || inputs < 16 || inputs % 16 || outputs < 16 || outputs % 16 || rows < 1)
       throw Error("a product needs rows, and inputs and outputs that are multiples of 16");
     if ((uintptr_t)panels % 64) throw Error("weights must be aligned to 64 bytes");
-    const Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias};
+    const Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias, checked_tile(tile)};
     for (int32_t r = 0; r < repeat; ++r)
       kernels().product(weights, {input_rows, input_scale, shifted != 0}, rows, 0, outputs / kPanel,
                         {to, outputs, Into::store, nullptr});

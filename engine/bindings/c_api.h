@@ -41,6 +41,9 @@ NMT_EXPORT const char* nmt_isa();             // the instruction set in use; nul
 NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
 NMT_EXPORT int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
+// How products of this many inputs and outputs are cut: 0 as usual, 1 tall, 2 square tiles. Before there are workers.
+NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
+                               size_t error_size);
 // threads: that share the sentences of a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
                                size_t error_size);
@@ -58,7 +61,7 @@ NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of eac
 // One product, for tests and for measuring the kernel alone: [rows][inputs] times weights as they are stored.
 NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
                            const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
-                           const float* input_scale, int32_t shifted, float* to, int32_t repeat, char* error,
-                           size_t error_size);
+                           const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat,
+                           char* error, size_t error_size);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, char* error, size_t error_size);

@@ -50,21 +50,30 @@ NMT_INLINE void scored(const Element* keys, const float* queries, int stride, in
   unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = (even[q] + odd[q]) * scale; });
 }
 
-// The weighted sum of values, for kVectors x 16 channels of a head.
-template <class Element, int kVectors>
+// The weighted sums of values for kQueries queries, for kVectors x 16 channels of a head. weights: of the first query,
+// `padded` floats before those of the next; contexts: `stride` floats apart.
+template <class Element, int kQueries, int kVectors>
 NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int channel, const float* weights,
-                       Floats scale, float* context) {
-  Floats total[kVectors];
-  unrolled<kVectors>([&](auto v) NMT_LAMBDA { total[v] = all(0.f); });
+                       int padded, const Floats* scale, float* contexts, int stride) {
+  Floats total[kQueries * kVectors];
+  unrolled<kQueries * kVectors>([&](auto i) NMT_LAMBDA { total[i] = all(0.f); });
   for (int start = 0; start < cache.length; start += kPagePositions) {
     const Element* values = (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset + channel;
     const int count = cache.length - start < kPagePositions ? cache.length - start : kPagePositions;
     for (int t = 0; t < count; ++t, values += channels) {
-      const Floats weight = all(weights[start + t]);
-      unrolled<kVectors>([&](auto v) NMT_LAMBDA { total[v] = fma(weight, load(values + v * kLanes), total[v]); });
+      Floats value[kVectors];
+      unrolled<kVectors>([&](auto v) NMT_LAMBDA { value[v] = load(values + v * kLanes); });
+      unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+        const Floats weight = all(weights[q * padded + start + t]);
+        unrolled<kVectors>(
+            [&](auto v) NMT_LAMBDA { total[q * kVectors + v] = fma(weight, value[v], total[q * kVectors + v]); });
+      });
     }
   }
-  unrolled<kVectors>([&](auto v) NMT_LAMBDA { store(context + v * kLanes, total[v] * scale); });
+  unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+    unrolled<kVectors>(
+        [&](auto v) NMT_LAMBDA { store(contexts + q * stride + v * kLanes, total[q * kVectors + v] * scale[q]); });
+  });
 }
 
 template <class Element, int kQueries>
@@ -87,7 +96,8 @@ void attended(const Heads& heads, const float* queries, int stride, const Cache&
         store(scratch + q * padded + page * kPagePositions, scores[q]);
       });
     }
-    for (int q = 0; q < kQueries; ++q) {
+    Floats inverse[kQueries];
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA {
       float* const row = scratch + q * padded;
       const Floats top = all(largest(most[q]));
       Floats total = all(0.f);
@@ -97,20 +107,21 @@ void attended(const Heads& heads, const float* queries, int stride, const Cache&
         store(row + t, power);
         total = total + power;
       }
-      const Floats inverse = all(1.0f / sum(total));
+      inverse[q] = all(1.0f / sum(total));
       if (weights)
         for (int t = 0; t < padded; t += kLanes)
-          store(weights + ((size_t)q * heads.count + h) * padded + t, load(row + t) * inverse);
-      const size_t values = (width + (size_t)h * heads.channels) * kPagePositions;
-      float* const context = contexts + (size_t)q * context_stride + h * heads.channels;
-      int c = 0;
+          store(weights + ((size_t)q * heads.count + h) * padded + t, load(row + t) * inverse[q]);
+    });
+    const size_t values = (width + (size_t)h * heads.channels) * kPagePositions;
+    float* const to = contexts + h * heads.channels;
+    int c = 0;
+    if constexpr (kQueries == 1)
       for (; c + 4 * kLanes <= heads.channels; c += 4 * kLanes)
-        summed<Element, 4>(cache, values, heads.channels, c, row, inverse, context + c);
-      for (; c + 2 * kLanes <= heads.channels; c += 2 * kLanes)
-        summed<Element, 2>(cache, values, heads.channels, c, row, inverse, context + c);
-      for (; c < heads.channels; c += kLanes)
-        summed<Element, 1>(cache, values, heads.channels, c, row, inverse, context + c);
-    }
+        summed<Element, kQueries, 4>(cache, values, heads.channels, c, scratch, padded, inverse, to + c, context_stride);
+    for (; c + 2 * kLanes <= heads.channels; c += 2 * kLanes)
+      summed<Element, kQueries, 2>(cache, values, heads.channels, c, scratch, padded, inverse, to + c, context_stride);
+    for (; c < heads.channels; c += kLanes)
+      summed<Element, kQueries, 1>(cache, values, heads.channels, c, scratch, padded, inverse, to + c, context_stride);
   }
 }
 

@@ -13,6 +13,10 @@ constexpr int kPagePositions = 16;   // positions of a page of keys and values
 constexpr int kMostUnits = 8192;     // of a model
 constexpr float kNever = -1e30f;     // the score of a column that may not be chosen; e^kNever is 0
 
+// How a product of many rows is cut into tiles, whose sums stay in registers: as is usually best, with many rows of few
+// panels, or with few rows of more panels. Results are the same.
+enum class Tile : int32_t { usual, tall, square, count };
+
 // A matrix product's weights. panels: [outputs / 16][inputs / g][16][g], where g elements have 4 bytes (kernels/dots.h).
 struct Linear {
   Type type = Type::float32;
@@ -22,6 +26,7 @@ struct Linear {
   const float* scale = nullptr;     // of the weights of each channel; 1 in float32
   const int32_t* offset = nullptr;  // -128 x the sum of the channel's weights, for inputs with 128 added; int8 only
   const float* bias = nullptr;
+  Tile tile = Tile::usual;
 };
 
 // The inputs of a product: rows of the type of its weights.
@@ -33,7 +38,8 @@ struct Inputs {
 
 enum class Into { store, relu, add };
 
-// Where a product goes. maxima: with relu, [rows][16], of which the largest is the largest value of a row.
+// Where a product goes. maxima: with relu, [rows][16], of which the largest is the largest value of a row among the
+// columns that were computed.
 struct Outputs {
   float* rows = nullptr;
   int stride = 0;  // floats from row to row

@@ -25,7 +25,7 @@ NMT_INLINE void unrolled(F f) {
 
 constexpr int kAhead = 1024;  // bytes between the weights that are used and those that are fetched
 
-struct Tile {
+struct Operands {
   const Linear& weights;
   const Inputs& inputs;
   const Outputs& outputs;
@@ -58,7 +58,7 @@ NMT_INLINE Floats finish(const typename Dot::Vector& sum, const Linear& weights,
 }
 
 template <class Dot, Into into, int kRows, int kPanels>
-__attribute__((noinline)) void tile(const Tile& t, int row, int panel) {
+__attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   constexpr int kColumns = kPanels * kParts, kPartChannels = kLanes / kParts;
   typename Dot::Sum sums[kRows * kColumns];
   unrolled<kRows * kColumns>([&](auto i) NMT_LAMBDA {
@@ -102,9 +102,10 @@ __attribute__((noinline)) void tile(const Tile& t, int row, int panel) {
   });
 }
 
-// The tile of many rows, of few, and of one: as many sums as there are registers, by instruction set. The tile of few
-// rows serves many, too, while its panels have at most kFewBytes: in int8 on AVX2 it needs fewer instructions for a
-// multiplication than the tile of many, but reads weights more often, which must lie in the first-level cache then.
+// The tile of many rows (tall), of few (square), and of one: as many sums as there are registers, by instruction set. The
+// tile of few rows serves many, too, while its panels have at most kFewBytes, unless Linear::tile says otherwise: in int8
+// on AVX2 it needs fewer instructions for a multiplication than the tile of many, but reads weights more often, which
+// must lie in the first-level cache then.
 template <class Dot>
 struct Sizes {
 #if defined(__AVX512F__)
@@ -121,7 +122,7 @@ struct Sizes {
 };
 
 template <class Dot, Into into, int kRows, int kPanels>
-void columns(const Tile& t, int rows, int& row, int panel) {
+void columns(const Operands& t, int rows, int& row, int panel) {
   if constexpr (kRows > 0) {
     for (; row + kRows <= rows; row += kRows) tile<Dot, into, kRows, kPanels>(t, row, panel);
     columns<Dot, into, kRows - 1, kPanels>(t, rows, row, panel);
@@ -130,7 +131,7 @@ void columns(const Tile& t, int rows, int& row, int panel) {
 
 // All rows, with tiles of at most kRows x kPanels; panels that are left over one by one.
 template <class Dot, Into into, int kRows, int kPanels>
-void all_tiles(const Tile& t, int rows, int panel, int last) {
+void all_tiles(const Operands& t, int rows, int panel, int last) {
   for (; panel + kPanels <= last; panel += kPanels) {
     int row = 0;
     columns<Dot, into, kRows, kPanels>(t, rows, row, panel);
@@ -143,13 +144,15 @@ template <class Dot, Into into>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
   const int element = weights.type == Type::float32 ? 4 : weights.type == Type::int16 ? 2 : 1;
   const size_t row_bytes = (size_t)weights.inputs * element;
-  const Tile t{weights, inputs, outputs, row_bytes * kPanel, row_bytes};
+  const Operands t{weights, inputs, outputs, row_bytes * kPanel, row_bytes};
   using S = Sizes<Dot>;
+  const bool square = weights.tile == Tile::usual ? S::kFewPanels * t.panel_bytes <= S::kFewBytes
+                                                  : weights.tile == Tile::square;
   if constexpr (into == Into::relu)
-    if (first == 0) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
+    std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
     all_tiles<Dot, into, 1, S::kSinglePanels>(t, rows, first, last);
-  else if (rows <= S::kFewRows || S::kFewPanels * t.panel_bytes <= S::kFewBytes)
+  else if (rows <= S::kFewRows || square)
     all_tiles<Dot, into, S::kFewRows, S::kFewPanels>(t, rows, first, last);
   else
     all_tiles<Dot, into, S::kRows, S::kPanels>(t, rows, first, last);

@@ -148,6 +148,24 @@ void Model::make_positions() {
   positions = sinusoids_.data();
 }
 
+void Model::choose_tile(int inputs, int outputs, Tile tile) {
+  const auto choose = [&](Linear& weights) {
+    if (weights.inputs == inputs && weights.outputs == outputs) weights.tile = tile;
+  };
+  const auto choose_all = [&](Attention& attention) {
+    for (Linear* const weights : {&attention.queries, &attention.memory, &attention.output}) choose(*weights);
+  };
+  for (EncoderLayer& layer : encoder) {
+    choose_all(layer.self);
+    choose(layer.feed_forward.inner), choose(layer.feed_forward.outer);
+  }
+  for (DecoderLayer& layer : decoder) {
+    choose_all(layer.self), choose_all(layer.source);
+    choose(layer.feed_forward.inner), choose(layer.feed_forward.outer);
+  }
+  if (inputs == shape.units && outputs == shape.target_pieces) output_tile_ = tile;
+}
+
 const Linear& Model::whole_output() const {
   std::call_once(packed_, [this] {
     std::vector<int32_t> pieces((size_t)shape.target_pieces);
@@ -184,6 +202,7 @@ void Model::gather_output(const int32_t* pieces, int count, Buffer<char>& panels
   gathered.scale = scale;
   gathered.offset = offset;
   gathered.bias = bias;
+  gathered.tile = output_tile_;
 }
 
 }  // namespace nmt

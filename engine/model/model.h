@@ -63,6 +63,9 @@ class Model {
  public:
   explicit Model(const std::string& path);
 
+  // Cuts every product of this many inputs and outputs in this way; call it before there are workers. The output layer
+  // has `target_pieces` outputs, whatever the candidates.
+  void choose_tile(int inputs, int outputs, Tile tile);
   // The output layer for all target pieces, packed when it is first needed.
   const Linear& whole_output() const;
   // The output layer for some target pieces, in `panels` and the others.
@@ -90,6 +93,7 @@ class Model {
   std::vector<float> sinusoids_;
   const float* output_bias_ = nullptr;
   const int32_t* output_offset_ = nullptr;
+  Tile output_tile_ = Tile::usual;
   mutable std::once_flag packed_;
   mutable Buffer<char> whole_panels_;
   mutable Buffer<float> whole_numbers_;

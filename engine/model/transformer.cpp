@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kChunk = 200;  // rows of the encoder that pass all its layers together, so that they stay in the cache
 constexpr int kBlock = 60;   // rows of a product in the encoder and in feed-forward layers, a multiple of the rows of tiles
+constexpr int kSharedQueries = 64;  // from which on threads share the attention of a sentence
 constexpr int kSkew = 16;    // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 
 size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
@@ -27,6 +28,9 @@ int width(const Heads& heads) { return heads.count * heads.channels; }
 // Keys and values of 16 positions in one layer.
 size_t page_bytes(const Heads& heads) { return (size_t)2 * width(heads) * kPagePositions * (heads.half ? 2 : 4); }
 
+// Floats that attention needs for scores over this many positions.
+size_t scratch_size(int length) { return (size_t)2 * (length + 2 * kPagePositions); }
+
 }  // namespace
 
 const char* const kComponentNames[kComponents] = {
@@ -35,7 +39,8 @@ const char* const kComponentNames[kComponents] = {
     "output layer", "search"};
 
 Transformer::Transformer(const Model& model)
-    : model_(model),
+    : product(kernels()),
+      model_(model),
       shape_(model.shape),
       kernels_(kernels()),
       type_(model.shape.type),
@@ -46,7 +51,7 @@ Transformer::Transformer(const Model& model)
 
 size_t Transformer::layer_bytes() const { return page_bytes(decoder_heads_); }
 
-float* Transformer::scratch(int length) { return scratch_.get((size_t)2 * (length + 2 * kPagePositions)); }
+float* Transformer::scratch(int length) { return scratch_.get(scratch_size(length)); }
 
 void Transformer::forget() {
   pages_.forget();
@@ -60,7 +65,7 @@ void Transformer::forget() {
 void Transformer::multiply(const Linear& weights, const Inputs& inputs, int count, const Outputs& to,
                            Component component) {
   Timed timed(clock, component);
-  kernels_.product(weights, inputs, count, 0, weights.outputs / kPanel, to);
+  product(weights, inputs, count, to);
 }
 
 Inputs Transformer::quantised(const float* rows, int count, int units, int stride, const float* maxima,
@@ -173,7 +178,7 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
         kernels_.remember(encoder_heads_, keys, keys + wide, p % kPagePositions, own_.own(encoder_pages_, p));
       }
       const Cache cache = {own_.data(), 0, length};
-      kernels_.attend(encoder_heads_, row, length, stride, cache, context, wide, nullptr, scratch(length));
+      shared_attention(encoder_heads_, row, length, stride, cache, context, wide);
       own_.clear(encoder_pages_);
       row += (size_t)length * stride;
       context += (size_t)length * wide;
@@ -186,6 +191,21 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
     add(layer.self.output, inputs, block, rows + (size_t)start * units, layer.self.norm, Component::encoder_products,
         Component::encoder_rows);
   }
+}
+
+// Queries of the encoder over the keys of their sentence; the threads of a team take some each.
+void Transformer::shared_attention(const Heads& heads, const float* queries, int count, int stride, const Cache& cache,
+                                   float* contexts, int context_stride) {
+  const int parts = product.team() && count >= kSharedQueries ? product.team()->size() : 1;
+  const size_t own = scratch_size(cache.length);
+  float* const scratch = scratch_.get(own * parts);
+  const auto attend = [&](int part) {
+    const int first = count * part / parts, last = count * (part + 1) / parts;
+    kernels_.attend(heads, queries + (size_t)first * stride, last - first, stride, cache,
+                    contexts + (size_t)first * context_stride, context_stride, nullptr, scratch + own * part);
+  };
+  if (parts == 1) return attend(0);
+  product.team()->run(parts, attend);
 }
 
 // Keys and values of the encoder's output for all layers of the decoder, once a sentence.

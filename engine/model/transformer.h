@@ -8,6 +8,7 @@
 #include "model/clock.h"
 #include "model/model.h"
 #include "model/pages.h"
+#include "model/shared_product.h"
 
 namespace nmt {
 
@@ -45,6 +46,8 @@ class Transformer {
   }
   int source_length(int sentence) const { return lengths_[sentence]; }
 
+  // The products of this decoder, for the output layer as well.
+  SharedProduct product;
   Pages& pages() { return pages_; }
   // After an error: let go of all keys and values, also those of hypotheses that nobody has any more.
   void forget();
@@ -53,6 +56,8 @@ class Transformer {
  private:
   void encode_chunk(const std::vector<std::vector<int32_t>>& sentences, int first, int last);
   void encoder_attention(const EncoderLayer& layer, int first, int last, float* rows);
+  void shared_attention(const Heads& heads, const float* queries, int count, int stride, const Cache& cache,
+                        float* contexts, int context_stride);
   void feed_forward(const FeedForward& weights, float* rows, int count, Component products, Component other);
   void remember_source(int first, const float* rows, int count);
   Inputs normalised(const Norm& norm, const float* rows, int count, Component component);

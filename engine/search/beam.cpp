@@ -60,7 +60,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           steps.push_back({&beam.state, beam.said.empty() ? model_.shape.start : beam.said.back(), position});
     if (steps.empty()) break;
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.clock);
+    output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.product, decoder_.clock);
     Timed timed(decoder_.clock, Component::search);
     int row = 0;
     for (int s = 0; s < count; ++s) {

@@ -19,7 +19,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
   int alive = count, unfinished = count;
   while (unfinished) {
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(decoder_.step(steps.data(), alive), alive, decoder_.clock);
+    output_.compute(decoder_.step(steps.data(), alive), alive, decoder_.product, decoder_.clock);
     Timed timed(decoder_.clock, Component::search);
     int kept = 0;
     for (int row = 0; row < alive; ++row) {

@@ -58,12 +58,12 @@ void OutputLayer::choose(const Batch& batch, Candidates which, const VocabularyM
   }
 }
 
-void OutputLayer::compute(const Inputs& hidden, int rows, Clock& clock) {
+void OutputLayer::compute(const Inputs& hidden, int rows, SharedProduct& product, Clock& clock) {
   Timed timed(clock, Component::output_layer);
   const int columns = weights_->outputs;
   float* const to = scores_.get((size_t)rows * columns);
   if (own_columns_) picked_.get((size_t)rows * columns);
-  kernels_.product(*weights_, hidden, rows, 0, columns / kPanel, {to, columns, Into::store, nullptr});
+  product(*weights_, hidden, rows, {to, columns, Into::store, nullptr});
 }
 
 float* OutputLayer::scores(int row, int sentence) {

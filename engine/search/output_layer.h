@@ -5,6 +5,7 @@
 
 #include "model/clock.h"
 #include "model/model.h"
+#include "model/shared_product.h"
 #include "search/request.h"
 #include "search/vocabulary_map.h"
 
@@ -17,7 +18,7 @@ class OutputLayer {
   // Chooses the candidates of a batch and gathers their weights. map: may be null with Candidates::all.
   void prepare(const Batch& batch, Candidates which, const VocabularyMap* map, Clock& clock);
   // Scores of all rows against the candidates of the batch.
-  void compute(const Inputs& hidden, int rows, Clock& clock);
+  void compute(const Inputs& hidden, int rows, SharedProduct& product, Clock& clock);
   // The scores of a row of a sentence: those of its own candidates, side by side in ascending order of pieces, padded
   // with kNever to a multiple of 16, writable. They do not depend on the other sentences unless candidates are those of
   // the batch.

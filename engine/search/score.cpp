@@ -35,7 +35,7 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
         }
         ++last;
       }
-      output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.clock);
+      output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.product, decoder_.clock);
       Timed timed(decoder_.clock, Component::search);
       for (int row = 0; row < (int)steps.size(); ++row) {
         const int sentence = steps[row].state->sentence, position = steps[row].position;

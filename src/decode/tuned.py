@@ -10,7 +10,8 @@ from common.files import read_json
 from decode import engines
 from formats import model_folder
 
-Settings = dict[str, Any]  # batch_tokens: int; isa: str or None; source_words_per_second: int
+# batch_tokens: int; isa: str or None; source_words_per_second: int; products: of a native model (measure.tune_products)
+Settings = dict[str, Any]
 
 
 def here(beam_size: int) -> str:

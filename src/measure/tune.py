@@ -4,7 +4,8 @@
 
 First the instruction set that the engine is told to use is chosen, if it has to be told, then the tokens of a batch.
 The settings take turns (measure.interleave), each run a process of its own (measure.run) on all cores that this process
-may use; the highest median of words a second wins. The folder keeps the settings of every machine it was tuned on, and
+may use; the highest median of words a second wins. For a native model each of its products is timed, too
+(measure.tune_products). The folder keeps the settings of every machine it was tuned on, and
 decode.translate uses those of its machine (decode.tuned).
 """
 
@@ -24,11 +25,12 @@ from common.command_line import positive
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from decode import engines, tuned
+from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
 from decode.translate import decoded
 from decode.tuned import Settings
 from formats import model_folder, records
-from measure import interleave
+from measure import interleave, tune_products
 from measure.interleave import Repeats
 from measure.summary import Run, others
 
@@ -55,6 +57,8 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
             speeds = words_per_second(folder, text, cores, candidates, beam_size)
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
     settings = {**best, "source_words_per_second": round(speed)}
+    if engines.of(folder) is Native:
+        settings["products"] = tune_products.products(folder)
     write_json(folder / model_folder.TUNED, {**remembered, tuned.here(beam_size): settings})
     return settings
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -36,9 +36,9 @@ class Options:
     prefix. blocked_ngram: no n-gram of this size is said twice; 0 allows all. candidates: target pieces that the output
     layer computes: ``all``, ``sentence`` (those that the vocabulary map allows for a sentence) or ``batch`` (for any
     sentence of the batch). attention_layer: of the decoder, whose attention is returned; attention_head: -1 averages.
-    The last three measure what their opposites are worth: keep_finished decodes finished sentences until the batch ends,
-    plain_scan looks for blocked n-grams place by place, copied_cache gives every beam its own copy of the encoder's keys
-    and values.
+    The last three measure what their opposites are worth: keep_finished decodes finished sentences until the batch
+    ends, plain_scan looks for blocked n-grams place by place, copied_cache gives every beam its own copy of the
+    encoder's keys and values.
     """
 
     beam_size: int = 1
@@ -66,6 +66,7 @@ class Hypothesis(NamedTuple):
 
 
 CANDIDATES = ("all", "sentence", "batch")
+TILES = ("usual", "tall", "square")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
 
@@ -131,12 +132,23 @@ def components() -> list[str]:
 
 
 class Model:
-    """Weights and map, memory-mapped, for any number of workers. Raises EngineError for a damaged file."""
+    """Weights and map, memory-mapped, for any number of workers. Raises EngineError for a damaged file.
 
-    def __init__(self, weights: str | Path, vocabulary_map: str | Path | None = None):
+    tiles: one of TILES by the inputs and outputs of products of many rows: how these are cut, which changes the speed
+    alone. The output layer has as many outputs as there are target pieces.
+    """
+
+    def __init__(
+        self,
+        weights: str | Path,
+        vocabulary_map: str | Path | None = None,
+        tiles: Mapping[tuple[int, int], str] | None = None,
+    ):
         self._handle = ctypes.c_void_p()
         path = None if vocabulary_map is None else str(vocabulary_map).encode()
         _call("nmt_open", str(weights).encode(), path, ctypes.byref(self._handle))
+        for (inputs, outputs), tile in (tiles or {}).items():
+            _call("nmt_choose_tile", self._handle, inputs, outputs, TILES.index(tile))
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, _call
+from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, TILES, _call
 
 TYPES = {"float32": 0, "int16": 1, "int8": 2}
 ALIGNMENT = 64
@@ -29,9 +29,13 @@ def quantise(rows: np.ndarray, kind: str, signed: bool = True) -> tuple[np.ndarr
 
 
 def product(
-    weights: dict[str, np.ndarray], kind: str, rows: np.ndarray, scale: np.ndarray, shifted: bool, repeat: int = 1
-) -> np.ndarray:
-    """rows times weights, float32 [rows, outputs]. weights: tensors ``weight``, ``bias``, ``scale`` and ``offset``."""
+    weights: dict[str, np.ndarray], kind: str, rows: np.ndarray, scale: np.ndarray, shifted: bool, repeat: int = 1,
+    tile: str = "usual",
+) -> np.ndarray:  # fmt: skip
+    """rows times weights, float32 [rows, outputs]. weights: tensors ``weight``, ``bias``, ``scale`` and ``offset``.
+
+    repeat: times that the product is done, to measure it.
+    """
     panels, bias = aligned(weights["weight"]), weights["bias"]
     outputs, inputs = len(bias), rows.shape[1]
     channel_scale = weights.get("scale", bias)
@@ -40,6 +44,6 @@ def product(
     rows = np.ascontiguousarray(rows)
     _call("nmt_product", TYPES[kind], inputs, outputs, panels.ctypes.data_as(_BYTES),
           channel_scale.ctypes.data_as(_FLOATS), offset.ctypes.data_as(_INTS), bias.ctypes.data_as(_FLOATS),
-          len(rows), rows.ctypes.data_as(_BYTES), scale.ctypes.data_as(_FLOATS), int(shifted),
+          len(rows), rows.ctypes.data_as(_BYTES), scale.ctypes.data_as(_FLOATS), int(shifted), TILES.index(tile),
           to.ctypes.data_as(_FLOATS), repeat)  # fmt: skip
     return to

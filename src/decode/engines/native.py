@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode.engines.interface import SWITCHES, Batch, Engine, Search
-from formats import decoding, native_map, native_model
+from formats import decoding, model_folder, native_map, native_model
 from formats.model_folder import Description
 from formats.shape import recurrent
 from formats.vocabulary_map import VocabularyMap
@@ -67,7 +67,8 @@ class Native(Engine):
         self._error = engine.EngineError
         self._vocabulary = native_model.Vocabulary.read(folder)
         try:
-            model = engine.Model(folder / self.weights, folder / self.map_file if search.vocabulary_map else None)
+            vocabulary_map = folder / self.map_file if search.vocabulary_map else None
+            model = engine.Model(folder / self.weights, vocabulary_map, tiles(folder, description, search.beam_size))
             self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
@@ -113,3 +114,20 @@ class Native(Engine):
             yield worker
         finally:
             self._free.put(worker)
+
+
+def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[int, int], str]:
+    """The fastest tile of each product, by inputs and outputs, where the folder was tuned on this machine."""
+    from nmt_frontier_engine import TILES
+
+    from decode import tuned  # inside: it looks at all engines
+
+    products, found = tuned.settings(folder, beam_size).get("products", {}), {}
+    try:
+        for shape, of_types in products.items():
+            times = of_types[description["quantization"]]
+            inputs, outputs = map(int, shape.split("x"))
+            found[inputs, outputs] = max(TILES[1:], key=times.__getitem__)
+        return found
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None

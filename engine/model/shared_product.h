@@ -1,0 +1,46 @@
+// Products of one worker, of which large ones are shared by the threads of a team.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/kernels.h"
+#include "model/buffer.h"
+#include "model/team.h"
+
+namespace nmt {
+
+class SharedProduct {
+ public:
+  explicit SharedProduct(const Kernels& kernels) : kernels_(kernels) {}
+
+  // team: that shares products from now on; null: this thread does them alone.
+  void share(Team* team) { team_ = team; }
+  Team* team() const { return team_; }
+
+  void operator()(const Linear& weights, const Inputs& inputs, int rows, const Outputs& to) {
+    const int panels = weights.outputs / kPanel;
+    const int parts = team_ && (size_t)rows * weights.inputs * weights.outputs >= kShared
+                          ? std::min(team_->size(), panels) : 1;
+    if (parts == 1) return kernels_.product(weights, inputs, rows, 0, panels, to);
+    const size_t size = (size_t)rows * kPanel;  // of the maxima
+    float* const maxima = to.maxima ? maxima_.get(size * parts) : nullptr;
+    team_->run(parts, [&](int part) {
+      Outputs own = to;
+      if (maxima) own.maxima = maxima + size * part;
+      kernels_.product(weights, inputs, rows, panels * part / parts, panels * (part + 1) / parts, own);
+    });
+    for (size_t i = 0; maxima && i < size; ++i) {
+      to.maxima[i] = maxima[i];
+      for (int part = 1; part < parts; ++part) to.maxima[i] = std::max(to.maxima[i], maxima[size * part + i]);
+    }
+  }
+
+ private:
+  static constexpr size_t kShared = 1 << 19;  // multiplications from which on it is worth to share them
+
+  const Kernels& kernels_;
+  Team* team_ = nullptr;
+  Buffer<float> maxima_;
+};
+
+}  // namespace nmt

@@ -1,0 +1,81 @@
+"""The tiles of products change their speed alone, and measure.tune finds the fastest."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from native import KINDS, engine, folders, kernels, outputs, sentences, worker
+
+from common.errors import UserError
+from decode import engines, tuned
+from decode.engines import Search
+from decode.engines.native import tiles
+from formats import model_folder, native_map, native_model
+from measure import tune, tune_products
+
+CHOSEN = [tile for tile in engine.TILES if tile != "usual"]
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(tune_products, "SECONDS", 1e-5)
+    monkeypatch.setattr(tune_products, "ROUNDS", 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inputs", [64, 2048])
+@pytest.mark.parametrize("count", [1, 2, 3, 13])
+def test_products_are_the_same_in_all_tiles(kind, inputs, count):
+    random = np.random.default_rng(1)
+    matrix = random.normal(size=(80, inputs)).astype(np.float32)
+    tensors = native_model.linear("x", matrix, random.normal(size=80), kind)
+    tensors = {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+    rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), kind)
+    found = [kernels.product(tensors, kind, rows, scale, True, tile=tile).tobytes() for tile in engine.TILES]
+    assert len({*found}) == 1
+
+
+@pytest.mark.parametrize("tile", CHOSEN)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_says_the_same_with_any_tiles(kind, tile):
+    folder = folders() / kind
+    shapes = dict.fromkeys(tune_products.of_model(folder), tile)
+    cut = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_map.NAME, shapes))
+    batch = sentences(20)
+    assert outputs(cut, batch, scores=True) == outputs(worker(kind), batch, scores=True)
+
+
+def test_every_product_of_a_model_is_timed_in_every_type_and_tile(quick):
+    found = tune_products.products(folders() / "int8")
+    assert {tuple(map(int, shape.split("x"))) for shape in found} == {*tune_products.of_model(folders() / "int8")}
+    assert any(shape.endswith(f"x{len(native_model.Vocabulary.read(folders() / 'int8').target)}") for shape in found)
+    for of_types in found.values():
+        assert [*of_types] == [*KINDS]
+        assert all([*times] == CHOSEN and min(times.values()) > 0 for times in of_types.values())
+
+
+def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
+    folder = shutil.copytree(folders() / "int8", tmp_path / "model")
+    run = {"test_sets": {"text": {"source_words": 10, "text_seconds": 1.0, "others": None}}}
+    monkeypatch.setattr(tune, "decode", lambda *_: run)
+    times = {kind: {"tall": 1.0, "square": 2.0 if kind == "int8" else 0.5} for kind in KINDS}
+    monkeypatch.setattr(tune_products, "products", lambda _: {"32x64": times})
+    tune.tune(folder, ["a b"] * 300)
+    assert tiles(folder, {"quantization": "int8"}, beam_size=1) == {(32, 64): "square"}
+    assert tiles(folder, {"quantization": "int16"}, beam_size=1) == {(32, 64): "tall"}
+    assert tiles(folder, {"quantization": "int8"}, beam_size=4) == {}
+    batch = [["a"]]
+    assert engines.load(folder, Search(), checksums=False).translate(batch)
+
+
+DAMAGED = [[], {"32": {}}, {"32x64": {}}, {"32x64": {"int8": {}}}, {"axb": {"int8": {"tall": 1, "square": 1}}}]
+
+
+@pytest.mark.parametrize("products", DAMAGED)
+def test_damaged_settings_are_one_message(products, tmp_path):
+    folder = shutil.copytree(folders() / "int8", tmp_path / "model")
+    settings = {"isa": None, "batch_tokens": 512, "products": products}
+    (folder / model_folder.TUNED).write_text(json.dumps({tuned.here(1): settings}))
+    with pytest.raises(UserError, match=r"tuned\.json: damaged .*tune again"):
+        engines.load(folder, Search(), checksums=False)
