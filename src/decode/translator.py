@@ -16,7 +16,7 @@ from decode.tokenizer import Tokenizer
 class Translator(Pipeline):
     """A model folder that translates text.
 
-    >>> next(Translator("results/demo/models/tiny/int8").translate(["A dog runs."]))
+    >>> next(Translator("results/demo/models/tiny/native-int8").translate(["A dog runs."]))
 
     vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; by default one a core, or
     one on a GPU. batch_tokens: by default the tuned number for this machine (measure.tune), else that of WNGT 2020.
