@@ -2,6 +2,7 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from formats import measurement
 from formats.comparison import times_faster
@@ -141,6 +142,7 @@ def draw(records: list[Measurement]) -> Figure:
     axes.tick_params(axis="y", length=0)
     longest = max(speed.tokens_per_second(record).high for record in rungs)
     axes.set_xlim(0, 1.42 * longest)  # the text of the longest bar ends before the column of BLEU
+    axes.xaxis.set_major_locator(MaxNLocator(5))  # long names leave little room
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core", loc="right")
     kinds = {kind(record) for record in rungs}

@@ -75,7 +75,8 @@ def draw(records: list[Measurement]) -> Figure:
     axes.axvline(1, color="#777777", linewidth=0.8)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.margins(x=0.16)
+    longest = max(times_faster(record, group[0]).high for group in found for record in group)
+    axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
     axes.set_xlabel("times as fast as everything", loc="right")
     speed.heading(picture, speed.title(records[0]), COLORS)
     speed.footnote(picture, records)
