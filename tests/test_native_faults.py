@@ -19,11 +19,6 @@ pytestmark = pytest.mark.slow
 
 # Memory
 
-GROWTH = (
-    "Pages::grow (engine/model/pages.h) keeps an empty slab when memory runs out; the next growth writes to no memory"
-)
-growth = pytest.mark.xfail(strict=True, reason=GROWTH)
-
 LARGE, SMALL = sentences(300, seed=5, longest=60), sentences(4, seed=6)
 STEP = 64 * 1024  # bytes more at every try
 
@@ -65,13 +60,11 @@ def decode_with_more_and_more(root, kind, threads, beam):
     assert found == large and extra > STEP, "memory was never short"
 
 
-@growth
 @pytest.mark.parametrize(("kind", "beam"), [("float32", 1), ("int8", 4), ("int16", 3)])
 def test_a_worker_goes_on_after_memory_ran_out(kind, beam):
     run(LIMITED, "decode_with_more_and_more", folders(), kind, 1, beam)
 
 
-@pytest.mark.xfail(reason=f"{GROWTH}; not in every run")
 def test_threads_of_a_worker_go_on_after_memory_ran_out():
     run(LIMITED, "decode_with_more_and_more", folders(), "int8", 2, 4)
 
@@ -88,7 +81,6 @@ def translate_with_too_little(root):
     assert [*translator.translate(lines)][:100] == [*translator.translate(lines[:100])]
 
 
-@growth
 def test_a_batch_that_memory_does_not_suffice_for_is_a_line_that_says_what_to_do():
     run(LIMITED, "translate_with_too_little", folders())
 

@@ -102,22 +102,23 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   });
 }
 
-// The tile of many rows (tall), of few (square), and of one: as many sums as there are registers, by instruction set. The
-// tile of few rows serves many, too, while its panels have at most kFewBytes, unless Linear::tile says otherwise: in int8
-// on AVX2 it needs fewer instructions for a multiplication than the tile of many, but reads weights more often, which
-// must lie in the first-level cache then.
+// The tile of many rows (tall), of few (square), and of one: as many sums as there are registers, by instruction set. With
+// kSquare the tile of few rows serves many, too, unless Linear::tile says otherwise: in int8 on AVX2 it needs fewer
+// instructions for a multiplication than the tile of many, though it reads weights more often. A single row reads weights
+// in order, which come from far away, unless it needs more sums to keep multiplications busy.
 template <class Dot>
 struct Sizes {
 #if defined(__AVX512F__)
   static constexpr int kRows = 12, kPanels = 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
-  static constexpr size_t kFewBytes = 0;
+  static constexpr bool kSquare = false;
 #elif defined(__AVX2__)
-  static constexpr int kRows = 5, kPanels = 1;
-  static constexpr int kFewRows = 2, kFewPanels = 2, kSinglePanels = 4;
-  static constexpr size_t kFewBytes = std::is_same_v<Dot, ByteDot> ? 20 << 10 : 0;
+  static constexpr bool kBytes = std::is_same_v<Dot, ByteDot>;
+  static constexpr int kRows = kBytes ? 5 : 3, kPanels = kBytes ? 1 : 2;
+  static constexpr int kFewRows = 2, kFewPanels = 2, kSinglePanels = kBytes ? 1 : 4;
+  static constexpr bool kSquare = kBytes;
 #else
   static constexpr int kRows = 2, kPanels = 1, kFewRows = 2, kFewPanels = 1, kSinglePanels = 1;
-  static constexpr size_t kFewBytes = 0;
+  static constexpr bool kSquare = false;
 #endif
 };
 
@@ -146,8 +147,7 @@ void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first
   const size_t row_bytes = (size_t)weights.inputs * element;
   const Operands t{weights, inputs, outputs, row_bytes * kPanel, row_bytes};
   using S = Sizes<Dot>;
-  const bool square = weights.tile == Tile::usual ? S::kFewPanels * t.panel_bytes <= S::kFewBytes
-                                                  : weights.tile == Tile::square;
+  const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
   if constexpr (into == Into::relu)
     std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)

@@ -11,7 +11,6 @@ namespace nmt {
 namespace {
 
 const char* const kFormat = "nmt-frontier-native-1";
-constexpr size_t kSinusoids = 4096;
 
 int padded(int count) { return (count + kPanel - 1) / kPanel * kPanel; }
 
@@ -43,7 +42,7 @@ Model::Model(const std::string& path) : file_(path) {
     encoder_norm = norm("encoder.norm");
     decoder_norm = norm("decoder.norm");
   }
-  make_positions();
+  read_positions();
 }
 
 void Model::read_shape() {
@@ -125,27 +124,35 @@ Rows Model::rows(const std::string& name, int pieces) const {
   return result;
 }
 
-// Those of the file, or sines, then cosines, of the positions from 1, whose wave lengths grow to 10,000 x 2 pi in
-// units / 2 - 1 steps (OpenNMT-tf).
-void Model::make_positions() {
-  const size_t units = (size_t)shape.units, half = units / 2;
+void Model::read_positions() {
+  const size_t units = (size_t)shape.units;
   if (file_.has("positions")) {
     const Tensor& stored = file_.tensor("positions");
     if (stored.shape.empty() || stored.shape[0] < 1 || stored.shape[0] > 1 << 20) file_.fail("it has no positions");
     position_count = (int)stored.shape[0];
-    positions = (const float*)file_.data("positions", "F32", {stored.shape[0], units});
+    positions_ = (const float*)file_.data("positions", "F32", {stored.shape[0], units});
     return;
   }
-  position_count = kSinusoids;
-  sinusoids_.resize(kSinusoids * units);
+  position_count = kBlocks * kSinusoids;
+  sinusoids_.get((size_t)position_count * units);
+}
+
+// Sines, then cosines, of the positions from 1, whose wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps
+// (OpenNMT-tf).
+void Model::compute_positions(int block) const {
+  const std::lock_guard<std::mutex> lock(computing_);
+  if (computed_[block].load(std::memory_order_relaxed)) return;
+  const size_t units = (size_t)shape.units, half = units / 2;
   const float step = std::log(10000.f) / (float)(half - 1);
-  for (size_t p = 0; p < kSinusoids; ++p)
+  for (size_t p = (size_t)block * kSinusoids; p < (size_t)(block + 1) * kSinusoids; ++p) {
+    float* const row = sinusoids_.data() + p * units;
     for (size_t i = 0; i < half; ++i) {
       const float angle = (float)(p + 1) * std::exp(-step * (float)i);
-      sinusoids_[p * units + i] = std::sin(angle);
-      sinusoids_[p * units + half + i] = std::cos(angle);
+      row[i] = std::sin(angle);
+      row[half + i] = std::cos(angle);
     }
-  positions = sinusoids_.data();
+  }
+  computed_[block].store(true, std::memory_order_release);
 }
 
 void Model::choose_tile(int inputs, int outputs, Tile tile) {

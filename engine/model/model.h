@@ -1,6 +1,7 @@
 // A loaded model: weights in place, read by any number of workers at once.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,8 +78,15 @@ class Model {
   std::vector<EncoderLayer> encoder;
   std::vector<DecoderLayer> decoder;
   Norm encoder_norm, decoder_norm;  // behind the last layers, with pre_norm
-  const float* positions = nullptr;  // [position_count][units]
   int position_count = 0;
+
+  // The encoding of a position, [units]: that of the file, or sines, which are computed when they are first needed.
+  const float* position(int number) const {
+    if (positions_) return positions_ + (size_t)number * shape.units;
+    const int block = number / kSinusoids;
+    if (!computed_[block].load(std::memory_order_acquire)) compute_positions(block);
+    return sinusoids_.data() + (size_t)number * shape.units;
+  }
 
  private:
   void read_shape();
@@ -87,10 +95,16 @@ class Model {
   Attention attention(const std::string& name, int heads_units, bool of_source) const;
   FeedForward feed_forward(const std::string& name) const;
   Rows rows(const std::string& name, int pieces) const;
-  void make_positions();
+  void read_positions();
+  void compute_positions(int block) const;
+
+  static constexpr int kSinusoids = 64, kBlocks = 64;  // positions computed at a time, and how often at most
 
   SafeTensors file_;
-  std::vector<float> sinusoids_;
+  const float* positions_ = nullptr;  // of the file
+  mutable Buffer<float> sinusoids_;
+  mutable std::atomic<bool> computed_[kBlocks] = {};
+  mutable std::mutex computing_;
   const float* output_bias_ = nullptr;
   const int32_t* output_offset_ = nullptr;
   Tile output_tile_ = Tile::usual;

@@ -36,13 +36,19 @@ class Pages {
  private:
   static constexpr int kSlab = 32;  // pages allocated at once
 
+  // Changes nothing if memory runs out, and leaves nothing for `forget` to allocate.
   void grow() {
-    slabs_.emplace_back();
-    slabs_.back().get(kSlab * (page_bytes_ + kHeader));
-    const int first = (int)owners_.size();
-    for (int page = first + kSlab - 1; page >= first; --page) free_.push_back(page);
-    owners_.resize(first + kSlab);
-    for (int page = first; page < first + kSlab; ++page) *reinterpret_cast<int*>(at(page) - kHeader) = page;
+    const size_t first = owners_.size(), pages = first + kSlab;
+    owners_.reserve(pages);
+    free_.reserve(pages);
+    Buffer<char> slab;
+    slab.get(kSlab * (page_bytes_ + kHeader));
+    slabs_.push_back(std::move(slab));
+    owners_.resize(pages);
+    for (int page = (int)pages - 1; page >= (int)first; --page) {
+      free_.push_back(page);
+      *reinterpret_cast<int*>(at(page) - kHeader) = page;
+    }
   }
   char* at(int page) {
     return slabs_[page / kSlab].data() + (size_t)(page % kSlab) * (page_bytes_ + kHeader) + kHeader;

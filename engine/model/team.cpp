@@ -51,6 +51,8 @@ void Team::run(int parts, const std::function<void(int)>& work) {
 }
 
 void Team::follow(int part) {
+  // What a thread's first exception needs is allocated here, not when memory is short.
+  [[maybe_unused]] const volatile int none = std::uncaught_exceptions();
   for (unsigned seen = 0;; ++seen) {
     await([&] { return turn_ != seen; });
     if (ended_) return;

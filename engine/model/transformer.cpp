@@ -144,7 +144,7 @@ void Transformer::encode_chunk(const std::vector<std::vector<int32_t>>& sentence
       for (int position = 0; position < lengths_[s]; ++position, row += shape_.units) {
         const int piece = sentences[s][position];
         kernels_.embed(type_, embeddings.rows + piece * bytes, embeddings.scale ? embeddings.scale[piece] : 1.f,
-                       shape_.source_factor, &model_.positions[(size_t)position * shape_.units], shape_.units, row);
+                       shape_.source_factor, model_.position(position), shape_.units, row);
       }
   }
   for (const EncoderLayer& layer : model_.encoder) {
@@ -247,7 +247,7 @@ Inputs Transformer::step(const Step* steps, int count) {
       const float factor = steps[r].position == 0 && shape_.start_from_zero ? 0 : shape_.target_factor;
       kernels_.embed(type_, embeddings.rows + steps[r].piece * bytes,
                      embeddings.scale ? embeddings.scale[steps[r].piece] : 1.f, factor,
-                     &model_.positions[(size_t)steps[r].position * shape_.units], shape_.units,
+                     model_.position(steps[r].position), shape_.units,
                      rows + (size_t)r * shape_.units);
     }
   }
