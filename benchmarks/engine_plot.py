@@ -1,6 +1,7 @@
 """The ratios of benchmarks/engine.py as a table, and the speeds over the size of batches as a picture."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ SIZES = {"1": "1 sentence", "8": "8", "32": "32", "512t": "512 tokens"}
 COLORS = {"float32": "#999999", "int16": "#e69f00", "int8": "#0072b2"}
 NOTE = """Target tokens per second of CPU time on one core of {cpu}, native engine with {isa}, {sentences}; medians of
 {runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and batches."""
+COLUMNS = 3
 TITLE = "The native engine against CTranslate2 on one core"
 
 Row = dict[str, Any]
@@ -65,10 +67,15 @@ def panel(axes: Axes, rows: list[Row]) -> None:
 @figure.styled
 def draw(rows: list[Row]) -> Figure:
     names = [*dict.fromkeys(map(name, rows))]
-    picture = Figure(figsize=(3.4 * len(names), 3.6), layout="constrained")
-    for axes, shown in zip(picture.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    lines = math.ceil(len(names) / COLUMNS)
+    picture = Figure(figsize=(3.4 * min(len(names), COLUMNS), 0.6 + 3 * lines), layout="constrained")
+    grid = picture.subplots(lines, min(len(names), COLUMNS), squeeze=False)
+    for axes, shown in zip(grid.flat, names, strict=False):
         panel(axes, [row for row in rows if name(row) == shown])
-    picture.axes[0].set_ylabel("target tokens per CPU second")
+    for axes in [*grid.flat][len(names) :]:
+        axes.set_visible(False)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("target tokens per CPU second")
     picture.axes[0].legend()
     picture.suptitle(TITLE, x=0.01, ha="left", fontsize=10)
     first = rows[0]
