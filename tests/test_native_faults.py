@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import models
 import pytest
@@ -129,3 +130,16 @@ def test_a_signal_ends_a_translation_soon_and_it_goes_on_to_the_same_bytes(whole
     assert resumed.communicate()[1] == b"" and resumed.returncode == 0
     assert (tmp_path / "out").read_bytes() == (whole / "out").read_bytes()
     assert not (tmp_path / "out.progress").exists()
+
+
+def test_a_batch_that_is_decoded_is_stopped():
+    """Not at its end: what is stopped would take a minute."""
+    translator = Translator(folders() / "float32", beam_size=32, workers=1, batch_tokens=1_000_000)
+    with ThreadPoolExecutor(1) as pool:
+        whole = pool.submit(lambda: [*translator.translate(LINES)])
+        time.sleep(1)
+        start = time.monotonic()
+        translator.close()
+        with pytest.raises(UserError, match="decoding was stopped"):
+            whole.result()
+        assert time.monotonic() - start < SOON

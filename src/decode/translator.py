@@ -65,6 +65,11 @@ class Translator(Pipeline):
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         return {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
 
+    def close(self) -> None:
+        """Discard what waits for a worker, and what the engine can stop."""
+        super().close()
+        self.engine.stop()
+
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield a translation for each line, in order; reads at most two windows ahead."""
         return itertools.chain.from_iterable(self.windows(lines))

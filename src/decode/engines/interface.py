@@ -140,6 +140,9 @@ class Engine(ABC):
     def translate(self, batch: Batch) -> Batch:
         """Translate sentences of at least one piece each. Up to ``search.workers`` threads call it at a time."""
 
+    def stop(self) -> None:
+        """End the batches that are being translated, where the engine can; for a process that ends."""
+
 
 def version(package: str) -> str | None:
     """Of an installed package, by import name: TensorFlow comes in distributions of several names. None if absent."""

@@ -95,6 +95,10 @@ class Native(Engine):
             found = worker.translate(sources, self._options)
         return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]
 
+    def stop(self) -> None:
+        for worker in self._workers:
+            worker.stop()
+
     def components(self, batches: Iterable[Batch]) -> dict[str, float]:
         """The share of each component in the time that the engine takes to translate batches, by its own clock."""
         worker = self._workers[0]
