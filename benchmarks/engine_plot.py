@@ -76,7 +76,7 @@ def draw(rows: list[Row]) -> Figure:
         axes.set_visible(False)
     for axes in grid[:, 0]:
         axes.set_ylabel("target tokens per CPU second")
-    picture.axes[0].legend()
+    max(picture.axes, key=lambda axes: len(axes.get_legend_handles_labels()[0])).legend()  # one with all types
     picture.suptitle(TITLE, x=0.01, ha="left", fontsize=10)
     first = rows[0]
     text = NOTE.format(sentences=f"sentences of {first['test_set']}", **{k: first[k] for k in ("cpu", "isa", "runs")})
