@@ -140,7 +140,7 @@ class Engine(ABC):
     def translate(self, batch: Batch) -> Batch:
         """Translate sentences of at least one piece each. Up to ``search.workers`` threads call it at a time."""
 
-    def stop(self) -> None:
+    def stop(self) -> None:  # noqa: B027 (most engines cannot)
         """End the batches that are being translated, where the engine can; for a process that ends."""
 
 
