@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from measured import measured
 
 from common.errors import UserError
+from decode.engines import ENGINES
 from formats import best_model, comparison, measurement, selection, wording
 from formats.cost import NO_PRICE
 from formats.selection import matching
@@ -285,6 +286,12 @@ def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
     assert "--beam-size 4 --no-vocabulary-map\n" in terminal.paths(beam, tmp_path)
     command = terminal.paths(timed, tmp_path).splitlines()[-1]
     assert "--beam-size" not in command and "--no-vocabulary-map" not in command
+
+
+def test_the_folder_of_a_model_is_named_as_its_engine_names_it(tmp_path, timed):
+    for engine in ENGINES.values():
+        record = replace(timed[0], engine=engine.name, compute_type="int8")
+        assert terminal.model_folder(record, tmp_path).name == engine.folder("int8")
 
 
 # Headline

@@ -73,8 +73,9 @@ def paths(records: list[Measurement], folder: Path) -> str:
 
 
 def model_folder(record: Measurement, folder: Path) -> Path:
-    baseline = record.engine == selection.BASELINE
-    return folder / "models" / record.system / (record.engine if baseline else record.compute_type)
+    """As the engines name their folders (Engine.folder), which a report does not load."""
+    names = {selection.BASELINE: record.engine, selection.PEER: record.compute_type}
+    return folder / "models" / record.system / names.get(record.engine, f"{record.engine}-{record.compute_type}")
 
 
 def main() -> None:
