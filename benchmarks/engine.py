@@ -138,6 +138,12 @@ def compared(model: Path, kind: str, beam: int, sentences: Batch, conditions: Co
     return found
 
 
+def check(model: Path, kind: str) -> None:
+    """Raises UserError for a system that lacks this type in one of the engines."""
+    if not (model / kind).exists() or not (model / Native.folder(kind)).exists():
+        raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
@@ -150,8 +156,7 @@ def main() -> None:
     records = []
     for model in args.models:
         for kind in args.types:
-            if not (model / kind).exists() or not (model / Native.folder(kind)).exists():
-                raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
+            check(model, kind)
             sentences = in_process.pieces(model / kind, conditions)
             for beam in args.beam_sizes:
                 records += compared(model, kind, beam, sentences, conditions)

@@ -13,12 +13,12 @@ from typing import Any
 
 from common import cpu
 from common.command_line import pick
-from common.errors import UserError, command
+from common.errors import command
 from common.files import write_json
 from decode.engines import Batch
 from decode.engines.native import Native
 from distill.teacher import load
-from engine import PEER, record
+from engine import PEER, check, record
 from measure import in_process
 from measure.in_process import Conditions
 
@@ -58,8 +58,7 @@ def main() -> None:
     records = []
     for model in args.models:
         for kind in args.types:
-            if not (model / kind).exists() or not (model / Native.folder(kind)).exists():
-                raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
+            check(model, kind)
             records += compared(model, kind, in_process.pieces(model / kind, conditions), conditions)
     shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
     write_json(args.output, [row | shared for row in records])

@@ -133,7 +133,7 @@ def test_a_signal_ends_a_translation_soon_and_it_goes_on_to_the_same_bytes(whole
 
 
 def test_a_batch_that_is_decoded_is_stopped():
-    """Not at its end: what is stopped would take a minute."""
+    """It ends with an error; without a stop it would end with its translations."""
     translator = Translator(folders() / "float32", beam_size=32, workers=1, batch_tokens=1_000_000)
     with ThreadPoolExecutor(1) as pool:
         whole = pool.submit(lambda: [*translator.translate(LINES)])

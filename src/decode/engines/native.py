@@ -78,7 +78,6 @@ class Native(Engine):
         self.effective_compute_type = description["quantization"]
         self.isa = engine.isa()
         mapped = "sentence" if search.map_per_sentence else "batch"
-        slower = {"copied_cache": not search.shared_cache, "plain_scan": not search.parallel_scan}
         self._options = engine.Options(
             beam_size=search.beam_size,
             length_penalty=search.length_penalty,
@@ -86,7 +85,8 @@ class Native(Engine):
             candidates=mapped if search.vocabulary_map else "all",
             blocked_ngram=search.blocked_ngram,
             keep_finished=not search.remove_finished,
-            **{name: told for name, told in slower.items() if told},
+            copied_cache=not search.shared_cache,
+            plain_scan=not search.parallel_scan,
         )
 
     def translate(self, batch: Batch) -> Batch:
