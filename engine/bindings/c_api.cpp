@@ -231,6 +231,23 @@ void nmt_ticks(const nmt_worker* worker, uint64_t* to) {
   }
 }
 
+int nmt_products(const nmt_model* model) { return (int)model->model.products.size(); }
+
+const char* nmt_product_name(const nmt_model* model, int product) {
+  return product >= 0 && product < nmt_products(model) ? model->model.products[(size_t)product].c_str() : nullptr;
+}
+
+void nmt_calibrate(nmt_worker* worker, int on) {
+  for (const auto& search : worker->searches) search->calibration().on = on != 0;
+}
+
+void nmt_input_scales(const nmt_worker* worker, int product, double* to) {
+  InputScales scales;
+  for (const auto& search : worker->searches) scales.add(search->calibration().scales((size_t)product));
+  const double numbers[] = {(double)scales.rows, scales.sum, scales.squares, scales.largest};
+  std::copy(std::begin(numbers), std::end(numbers), to);
+}
+
 int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
                 const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
                 const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat, char* error,
@@ -247,11 +264,11 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
 }
 
 int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
-                 int32_t is_signed, char* error, size_t error_size) {
+                 int32_t is_signed, float fixed, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     std::vector<float> maxima((size_t)rows * kPanel);
     for (int32_t r = 0; r < rows; ++r)
       maxima[(size_t)r * kPanel] = *std::max_element(from + (size_t)r * units, from + (size_t)(r + 1) * units);
-    kernels().quantise(from, rows, units, units, (Type)type, {to, scale}, is_signed ? nullptr : maxima.data());
+    kernels().quantise(from, rows, units, units, (Type)type, {to, scale, fixed}, is_signed ? nullptr : maxima.data());
   });
 }

@@ -58,10 +58,16 @@ NMT_EXPORT const char* nmt_component_name(int component);
 NMT_EXPORT void nmt_measure(nmt_worker* worker, int on);  // whether components are timed; they are not at first
 NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of each component while they were timed
 
+NMT_EXPORT int nmt_products(const nmt_model* model);
+NMT_EXPORT const char* nmt_product_name(const nmt_model* model, int product);
+NMT_EXPORT void nmt_calibrate(nmt_worker* worker, int on);  // whether the scales of inputs are recorded
+// Of the inputs of a product while they were recorded: rows, then sum, sum of squares and largest of their scales.
+NMT_EXPORT void nmt_input_scales(const nmt_worker* worker, int product, double* scales);
+
 // One product, for tests and for measuring the kernel alone: [rows][inputs] times weights as they are stored.
 NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
                            const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
                            const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat,
                            char* error, size_t error_size);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
-                            int32_t is_signed, char* error, size_t error_size);
+                            int32_t is_signed, float fixed, char* error, size_t error_size);

@@ -27,6 +27,8 @@ struct Linear {
   const int32_t* offset = nullptr;  // -128 x the sum of the channel's weights, for inputs with 128 added; int8 only
   const float* bias = nullptr;
   Tile tile = Tile::usual;
+  float input_scale = 0;  // of all rows of inputs, if it was calibrated; 0: each row has its own
+  int number = 0;         // of the product in its model
 };
 
 // The inputs of a product: rows of the type of its weights.
@@ -57,6 +59,7 @@ struct Norm {
 struct Quantized {
   char* rows = nullptr;
   float* scale = nullptr;
+  float fixed = 0;  // the scale of all rows, with which larger values are cut off; 0: by each row's largest value
 };
 
 // Keys and values of one sentence or hypothesis in one layer. A page holds 16 positions: keys [head][channel][16], then

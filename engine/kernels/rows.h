@@ -12,19 +12,38 @@ namespace {
 constexpr float kTiny = 1e-9f;         // in place of the maximum of a row of zeros
 constexpr float kShortLimit = 4095.f;  // largest int16 input (kernels/dots.h)
 
-// One row of floats to integers, given its largest magnitude. int8: signed values get 128 added and use -127..127;
-// unsigned ones, behind relu, use 0..255.
-NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed, float most, char* to, float* scale) {
-  most = most < kTiny ? kTiny : most;
-  const float limit = type == Type::int16 ? kShortLimit : is_signed ? 127.f : 255.f;
-  const Floats factor = all(limit / most);
-  *scale = most / limit;
-  if (type == Type::int16) {
-    for (int i = 0; i < units; i += kLanes) store((int16_t*)to + i, rounded(load(row + i) * factor));
-  } else {
-    const Ints shift = all_int(is_signed ? 128 : 0);
-    for (int i = 0; i < units; i += kLanes) store((uint8_t*)to + i, rounded(load(row + i) * factor) + shift);
+// A row of floats times a factor to integers. With a fixed scale values may lie outside the range of the integers, and are
+// cut off.
+template <class Integer, bool fixed>
+NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, Ints shift, Integer* to) {
+  for (int i = 0; i < units; i += kLanes) {
+    Floats values = load(row + i) * all(factor);
+    if constexpr (fixed) values = max(min(values, all(most)), all(least));
+    store(to + i, rounded(values) + shift);
   }
+}
+
+// One row of floats to integers, given its largest magnitude, or with a fixed scale. int8: signed values get 128 added and
+// use -127..127; unsigned ones, behind relu, use 0..255.
+NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed, float most, float fixed, char* to,
+                          float* scale) {
+  const float limit = type == Type::int16 ? kShortLimit : is_signed ? 127.f : 255.f;
+  const float least = is_signed ? -limit : 0.f;
+  const Ints shift = all_int(type == Type::int8 && is_signed ? 128 : 0);
+  if (fixed > 0) {
+    *scale = fixed;
+    if (type == Type::int16)
+      rounded_row<int16_t, true>(row, units, 1 / fixed, least, limit, shift, (int16_t*)to);
+    else
+      rounded_row<uint8_t, true>(row, units, 1 / fixed, least, limit, shift, (uint8_t*)to);
+    return;
+  }
+  most = most < kTiny ? kTiny : most;
+  *scale = most / limit;
+  if (type == Type::int16)
+    rounded_row<int16_t, false>(row, units, limit / most, least, limit, shift, (int16_t*)to);
+  else
+    rounded_row<uint8_t, false>(row, units, limit / most, least, limit, shift, (uint8_t*)to);
 }
 
 void quantise(const float* rows, int count, int units, int stride, Type type, const Quantized& to,
@@ -35,15 +54,15 @@ void quantise(const float* rows, int count, int units, int stride, Type type, co
       std::memcpy(to.rows + r * bytes, rows, bytes);
       continue;
     }
-    float most;
+    float most = 0;
     if (maxima) {
       most = largest(load(maxima + (size_t)r * kLanes));
-    } else {
+    } else if (!(to.fixed > 0)) {
       Floats largest_yet = all(0.f);
       for (int i = 0; i < units; i += kLanes) largest_yet = max(largest_yet, magnitude(load(rows + i)));
       most = largest(largest_yet);
     }
-    quantised(rows, units, type, maxima == nullptr, most, to.rows + r * bytes, to.scale + r);
+    quantised(rows, units, type, maxima == nullptr, most, to.fixed, to.rows + r * bytes, to.scale + r);
   }
 }
 
@@ -69,7 +88,7 @@ void normalise(const float* rows, int count, int units, const Norm& norm, Type t
     }
     if (!to.rows) continue;
     if (type != Type::float32)
-      quantised(out, units, type, true, largest(most), to.rows + r * bytes, to.scale + r);
+      quantised(out, units, type, true, largest(most), to.fixed, to.rows + r * bytes, to.scale + r);
     else if (normalised)
       std::memcpy(to.rows + r * bytes, out, bytes);
   }

@@ -94,6 +94,18 @@ NMT_INLINE Floats max(Floats a, Floats b) {
   }
   return a;
 }
+NMT_INLINE Floats min(Floats a, Floats b) {
+  NMT_EACH_PART {
+#if defined(__AVX512F__)
+    a.part[p] = _mm512_min_ps(a.part[p], b.part[p]);
+#elif defined(__AVX2__)
+    a.part[p] = _mm256_min_ps(a.part[p], b.part[p]);
+#else
+    a.part[p] = a.part[p] < b.part[p] ? a.part[p] : b.part[p];
+#endif
+  }
+  return a;
+}
 NMT_INLINE Floats magnitude(Floats a) {
   NMT_EACH_PART a.part[p] = (FloatPart)((IntPart)a.part[p] & 0x7FFFFFFF);
   return a;

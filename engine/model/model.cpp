@@ -42,6 +42,8 @@ Model::Model(const std::string& path) : file_(path) {
     encoder_norm = norm("encoder.norm");
     decoder_norm = norm("decoder.norm");
   }
+  output_input_scale = input_scale("output");
+  products.push_back("output");
   read_positions();
 }
 
@@ -79,7 +81,7 @@ void Model::read_shape() {
   if (!(s.epsilon >= 0)) file_.fail("its epsilon is negative");
 }
 
-Linear Model::linear(const std::string& name, int outputs, int inputs) const {
+Linear Model::linear(const std::string& name, int outputs, int inputs) {
   const Type type = shape.type;
   const size_t group = type == Type::float32 ? 1 : type == Type::int16 ? 2 : 4;
   const size_t n = (size_t)outputs, k = (size_t)inputs;
@@ -91,7 +93,19 @@ Linear Model::linear(const std::string& name, int outputs, int inputs) const {
   result.bias = (const float*)file_.data(name + ".bias", "F32", {n});
   if (type != Type::float32) result.scale = (const float*)file_.data(name + ".scale", "F32", {n});
   if (type == Type::int8) result.offset = (const int32_t*)file_.data(name + ".offset", "I32", {n});
+  result.input_scale = input_scale(name);
+  result.number = (int)products.size();
+  products.push_back(name);
   return result;
+}
+
+// The scale that measure.calibrate gave to the inputs of a product, or 0.
+float Model::input_scale(const std::string& product) const {
+  const std::string name = product + ".input_scale";
+  if (shape.type == Type::float32 || !file_.has(name)) return 0;
+  const float scale = *(const float*)file_.data(name, "F32", {1}, sizeof(float));
+  if (!(scale > 0 && std::isfinite(scale) && std::isfinite(1 / scale))) file_.fail(name + " is no scale");
+  return scale;
 }
 
 Norm Model::norm(const std::string& name) const {
@@ -100,7 +114,7 @@ Norm Model::norm(const std::string& name) const {
           (const float*)file_.data(name + ".bias", "F32", units), shape.epsilon};
 }
 
-Attention Model::attention(const std::string& name, int width, bool of_source) const {
+Attention Model::attention(const std::string& name, int width, bool of_source) {
   Attention result;
   result.queries = linear(name + ".queries", of_source ? width : 3 * width, shape.units);
   if (of_source) result.memory = linear(name + ".memory", 2 * width, shape.units);
@@ -109,7 +123,7 @@ Attention Model::attention(const std::string& name, int width, bool of_source) c
   return result;
 }
 
-FeedForward Model::feed_forward(const std::string& name) const {
+FeedForward Model::feed_forward(const std::string& name) {
   return {linear(name + ".inner", shape.feed_forward_units, shape.units),
           linear(name + ".outer", shape.units, shape.feed_forward_units), norm(name + ".norm")};
 }
@@ -210,6 +224,8 @@ void Model::gather_output(const int32_t* pieces, int count, Buffer<char>& panels
   gathered.offset = offset;
   gathered.bias = bias;
   gathered.tile = output_tile_;
+  gathered.input_scale = output_input_scale;
+  gathered.number = (int)products.size() - 1;
 }
 
 }  // namespace nmt

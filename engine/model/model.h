@@ -77,6 +77,8 @@ class Model {
   Rows source_embeddings, target_embeddings, output_rows;
   std::vector<EncoderLayer> encoder;
   std::vector<DecoderLayer> decoder;
+  std::vector<std::string> products;  // their names by number; the output layer is the last
+  float output_input_scale = 0;       // of the output layer (Linear::input_scale)
   Norm encoder_norm, decoder_norm;  // behind the last layers, with pre_norm
   int position_count = 0;
 
@@ -90,10 +92,11 @@ class Model {
 
  private:
   void read_shape();
-  Linear linear(const std::string& name, int outputs, int inputs) const;
+  Linear linear(const std::string& name, int outputs, int inputs);
+  float input_scale(const std::string& product) const;
   Norm norm(const std::string& name) const;
-  Attention attention(const std::string& name, int heads_units, bool of_source) const;
-  FeedForward feed_forward(const std::string& name) const;
+  Attention attention(const std::string& name, int heads_units, bool of_source);
+  FeedForward feed_forward(const std::string& name);
   Rows rows(const std::string& name, int pieces) const;
   void read_positions();
   void compute_positions(int block) const;

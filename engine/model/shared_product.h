@@ -5,6 +5,7 @@
 
 #include "kernels/kernels.h"
 #include "model/buffer.h"
+#include "model/calibration.h"
 #include "model/team.h"
 
 namespace nmt {
@@ -17,7 +18,10 @@ class SharedProduct {
   void share(Team* team) { team_ = team; }
   Team* team() const { return team_; }
 
+  Calibration calibration;
+
   void operator()(const Linear& weights, const Inputs& inputs, int rows, const Outputs& to) {
+    if (calibration.on) calibration.record(weights, inputs, rows);
     const int panels = weights.outputs / kPanel;
     const int parts = team_ && (size_t)rows * weights.inputs * weights.outputs >= kShared
                           ? std::min(team_->size(), panels) : 1;

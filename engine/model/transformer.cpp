@@ -60,7 +60,7 @@ void Transformer::forget() {
   own_ = PageTable();
 }
 
-// Products and the rows between them
+// Products and the rows between them. scale: Linear::input_scale of the next product.
 
 void Transformer::multiply(const Linear& weights, const Inputs& inputs, int count, const Outputs& to,
                            Component component) {
@@ -68,28 +68,28 @@ void Transformer::multiply(const Linear& weights, const Inputs& inputs, int coun
   product(weights, inputs, count, to);
 }
 
-Inputs Transformer::quantised(const float* rows, int count, int units, int stride, const float* maxima,
+Inputs Transformer::quantised(const float* rows, int count, int units, int stride, const float* maxima, float scale,
                               Component component) {
   Timed timed(clock, component);
   if (type_ == Type::float32 && stride == units) return {(const char*)rows, nullptr, false};
-  const Quantized to = {integers_.get((size_t)count * units * element_bytes(type_)), scales_.get((size_t)count)};
+  const Quantized to = {integers_.get((size_t)count * units * element_bytes(type_)), scales_.get((size_t)count), scale};
   kernels_.quantise(rows, count, units, stride, type_, to, maxima);
   return {to.rows, to.scale, maxima == nullptr};
 }
 
 // Layer normalisation, in the type of the next product.
-Inputs Transformer::normalised(const Norm& norm, const float* rows, int count, Component component) {
+Inputs Transformer::normalised(const Norm& norm, const float* rows, int count, float scale, Component component) {
   Timed timed(clock, component);
   const Quantized to = {integers_.get((size_t)count * shape_.units * element_bytes(type_)),
-                        scales_.get((size_t)count)};
+                        scales_.get((size_t)count), scale};
   kernels_.normalise(rows, count, shape_.units, norm, type_, to, nullptr);
   return {to.rows, to.scale, true};
 }
 
 // The inputs of a sub-layer: normalised before it, or as they are where the layer before normalised its result.
-Inputs Transformer::prepared(const Norm& norm, const float* rows, int count, Component component) {
-  if (shape_.pre_norm) return normalised(norm, rows, count, component);
-  return quantised(rows, count, shape_.units, shape_.units, nullptr, component);
+Inputs Transformer::prepared(const Norm& norm, const float* rows, int count, float scale, Component component) {
+  if (shape_.pre_norm) return normalised(norm, rows, count, scale, component);
+  return quantised(rows, count, shape_.units, shape_.units, nullptr, scale, component);
 }
 
 // The end of a sub-layer: its product joins the rows, which are normalised here if they are not before the next one.
@@ -108,10 +108,10 @@ void Transformer::feed_forward(const FeedForward& weights, float* rows, int coun
     const int block = std::min(kBlock, count - start);
     float* const hidden = hidden_.get((size_t)block * stride);
     float* const maxima = maxima_.get((size_t)block * kPanel);
-    multiply(weights.inner, prepared(weights.norm, rows, block, other), block, {hidden, stride, Into::relu, maxima},
-             products);
-    add(weights.outer, quantised(hidden, block, inner, stride, maxima, other), block, rows, weights.norm, products,
-        other);
+    const Inputs inputs = prepared(weights.norm, rows, block, weights.inner.input_scale, other);
+    multiply(weights.inner, inputs, block, {hidden, stride, Into::relu, maxima}, products);
+    add(weights.outer, quantised(hidden, block, inner, stride, maxima, weights.outer.input_scale, other), block, rows,
+        weights.norm, products, other);
   }
 }
 
@@ -162,9 +162,10 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
   float* const contexts = contexts_.get((size_t)count * wide);
   for (int start = 0; start < count; start += kBlock) {
     const int block = std::min(kBlock, count - start);
-    const Inputs inputs =
-        prepared(layer.self.norm, rows + (size_t)start * units, block, Component::encoder_rows);
-    multiply(layer.self.queries, inputs, block, {mixed + (size_t)start * stride, stride, Into::store, nullptr},
+    const Linear& queries = layer.self.queries;
+    const Inputs inputs = prepared(layer.self.norm, rows + (size_t)start * units, block, queries.input_scale,
+                                   Component::encoder_rows);
+    multiply(queries, inputs, block, {mixed + (size_t)start * stride, stride, Into::store, nullptr},
              Component::encoder_products);
   }
   {
@@ -186,8 +187,8 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
   }
   for (int start = 0; start < count; start += kBlock) {
     const int block = std::min(kBlock, count - start);
-    const Inputs inputs =
-        quantised(contexts + (size_t)start * wide, block, wide, wide, nullptr, Component::encoder_rows);
+    const Inputs inputs = quantised(contexts + (size_t)start * wide, block, wide, wide, nullptr,
+                                    layer.self.output.input_scale, Component::encoder_rows);
     add(layer.self.output, inputs, block, rows + (size_t)start * units, layer.self.norm, Component::encoder_products,
         Component::encoder_rows);
   }
@@ -214,10 +215,9 @@ void Transformer::remember_source(int first, const float* rows, int count) {
   int sentence = first, position = 0;
   for (int start = 0; start < count; start += kBlock) {
     const int block = std::min(kBlock, count - start);
-    const float* const from = rows + (size_t)start * shape_.units;
-    const Inputs inputs =
-        shape_.pre_norm ? normalised(model_.encoder_norm, from, block, Component::encoder_rows)
-                        : quantised(from, block, shape_.units, shape_.units, nullptr, Component::encoder_rows);
+    const float scale = model_.decoder[0].source.memory.input_scale;  // the inputs of all layers are the same
+    const Inputs inputs = prepared(model_.encoder_norm, rows + (size_t)start * shape_.units, block, scale,
+                                   Component::encoder_rows);
     const int sentence_before = sentence, position_before = position;
     for (size_t l = 0; l < model_.decoder.size(); ++l) {
       float* const mixed = mixed_.get((size_t)block * 2 * wide);
@@ -256,20 +256,25 @@ Inputs Transformer::step(const Step* steps, int count) {
   for (size_t l = 0; l < model_.decoder.size(); ++l) {
     const DecoderLayer& layer = model_.decoder[l];
     float* const mixed = mixed_.get((size_t)count * (3 * wide + kSkew));
-    multiply(layer.self.queries, prepared(layer.self.norm, rows, count, Component::decoder_rows), count,
-             {mixed, 3 * wide + kSkew, Into::store, nullptr}, Component::decoder_products);
+    const auto ask = [&](const Attention& attention, int stride) {
+      const float scale = attention.queries.input_scale;
+      const Inputs inputs = prepared(attention.norm, rows, count, scale, Component::decoder_rows);
+      multiply(attention.queries, inputs, count, {mixed, stride, Into::store, nullptr}, Component::decoder_products);
+    };
+    const auto answer = [&](const Attention& attention) {
+      const float scale = attention.output.input_scale;
+      const Inputs inputs = quantised(contexts, count, wide, wide, nullptr, scale, Component::decoder_rows);
+      add(attention.output, inputs, count, rows, attention.norm, Component::decoder_products, Component::decoder_rows);
+    };
+    ask(layer.self, 3 * wide + kSkew);
     self_attention(l * layer_bytes(), steps, count);
-    add(layer.self.output, quantised(contexts, count, wide, wide, nullptr, Component::decoder_rows), count, rows,
-        layer.self.norm, Component::decoder_products, Component::decoder_rows);
-    multiply(layer.source.queries, prepared(layer.source.norm, rows, count, Component::decoder_rows), count,
-             {mixed, wide, Into::store, nullptr}, Component::decoder_products);
+    answer(layer.self);
+    ask(layer.source, wide);
     source_attention((int)l, steps, count);
-    add(layer.source.output, quantised(contexts, count, wide, wide, nullptr, Component::decoder_rows), count, rows,
-        layer.source.norm, Component::decoder_products, Component::decoder_rows);
+    answer(layer.source);
     feed_forward(layer.feed_forward, rows, count, Component::decoder_products, Component::decoder_rows);
   }
-  if (shape_.pre_norm) return normalised(model_.decoder_norm, rows, count, Component::decoder_rows);
-  return quantised(rows, count, shape_.units, shape_.units, nullptr, Component::decoder_rows);
+  return prepared(model_.decoder_norm, rows, count, model_.output_input_scale, Component::decoder_rows);
 }
 
 void Transformer::self_attention(size_t offset, const Step* steps, int count) {

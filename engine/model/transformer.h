@@ -60,9 +60,10 @@ class Transformer {
                         float* contexts, int context_stride);
   void feed_forward(const FeedForward& weights, float* rows, int count, Component products, Component other);
   void remember_source(int first, const float* rows, int count);
-  Inputs normalised(const Norm& norm, const float* rows, int count, Component component);
-  Inputs prepared(const Norm& norm, const float* rows, int count, Component component);
-  Inputs quantised(const float* rows, int count, int units, int stride, const float* maxima, Component component);
+  Inputs normalised(const Norm& norm, const float* rows, int count, float scale, Component component);
+  Inputs prepared(const Norm& norm, const float* rows, int count, float scale, Component component);
+  Inputs quantised(const float* rows, int count, int units, int stride, const float* maxima, float scale,
+                   Component component);
   void add(const Linear& weights, const Inputs& inputs, int count, float* rows, const Norm& norm, Component products,
            Component other);
   void multiply(const Linear& weights, const Inputs& inputs, int count, const Outputs& to, Component component);

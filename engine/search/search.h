@@ -22,6 +22,7 @@ class Search {
   // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a target at once.
   std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
   Clock& clock() { return decoder_.clock; }
+  Calibration& calibration() { return decoder_.product.calibration; }
   // team: that shares the work of a batch from now on; null: this thread does it alone.
   void share(Team* team) { decoder_.product.share(team); }
 

@@ -57,6 +57,15 @@ class Options:
     copied_cache: bool = False
 
 
+class InputScales(NamedTuple):
+    """The scales that the rows of a product's inputs had: how many rows, and what is known of their scales."""
+
+    rows: int
+    mean: float
+    deviation: float
+    largest: float
+
+
 class Hypothesis(NamedTuple):
     """pieces: without the end. attention: float32 [pieces, and the end if it was said; source pieces], if asked for."""
 
@@ -99,9 +108,9 @@ class _Results(ctypes.Structure):
 def _load() -> ctypes.CDLL:
     library = ctypes.CDLL(str(Path(__file__).with_name("nmt_frontier_engine.so")))
     library.nmt_isa.restype = library.nmt_available_sets.restype = ctypes.c_char_p
-    library.nmt_component_name.restype = ctypes.c_char_p
-    for name in ("nmt_close", "nmt_close_worker", "nmt_measure", "nmt_stop", "nmt_ticks"):
-        getattr(library, name).restype = None
+    library.nmt_component_name.restype = library.nmt_product_name.restype = ctypes.c_char_p
+    for name in ("close", "close_worker", "measure", "stop", "ticks", "calibrate", "input_scales"):
+        getattr(library, f"nmt_{name}").restype = None
     return library
 
 
@@ -203,6 +212,23 @@ class Worker:
         counts = (ctypes.c_uint64 * len(names))()
         _library.nmt_ticks(self._handle, counts)
         return dict(zip(names, counts, strict=True))
+
+    def calibrate(self, on: bool = True) -> None:
+        """Record the scales of the inputs of all products from here on, or stop."""
+        _library.nmt_calibrate(self._handle, int(on))
+
+    def input_scales(self) -> dict[str, InputScales]:
+        """What was recorded, by the names of the products in the file; nothing for products of floats."""
+        found, model = {}, self._model._handle
+        for number in range(_library.nmt_products(model)):
+            scales = (ctypes.c_double * 4)()
+            _library.nmt_input_scales(self._handle, number, scales)
+            rows, total, squares, largest = scales
+            if rows:
+                variance = max(squares / rows - (total / rows) ** 2, 0)
+                name = _library.nmt_product_name(model, number).decode()
+                found[name] = InputScales(int(rows), total / rows, variance**0.5, largest)
+        return found
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,5 +1,7 @@
 """Single kernels of the engine, for tests and to measure what the instructions of a CPU can reach."""
 
+import ctypes
+
 import numpy as np
 
 from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, TILES, _call
@@ -17,14 +19,17 @@ def aligned(array: np.ndarray) -> np.ndarray:
     return copy
 
 
-def quantise(rows: np.ndarray, kind: str, signed: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of activations as a product of this type takes them, and the scale of each; int8 signed has 128 added."""
+def quantise(rows: np.ndarray, kind: str, signed: bool = True, fixed: float = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of activations as a product of this type takes them, and the scale of each; int8 signed has 128 added.
+
+    fixed: the scale of all rows; 0 takes each row's own.
+    """
     count, units = rows.shape
     to = np.zeros((count, units), {"float32": np.float32, "int16": np.int16, "int8": np.uint8}[kind])
     scale = np.ones(count, np.float32)
     rows = np.ascontiguousarray(rows, np.float32)
     _call("nmt_quantise", TYPES[kind], count, units, rows.ctypes.data_as(_FLOATS), to.ctypes.data_as(_BYTES),
-          scale.ctypes.data_as(_FLOATS), int(signed))  # fmt: skip
+          scale.ctypes.data_as(_FLOATS), int(signed), ctypes.c_float(fixed))  # fmt: skip
     return to, scale
 
 

@@ -110,6 +110,15 @@ class Native(Engine):
         spent = {name: ticks - before[name] for name, ticks in worker.ticks().items()}
         return {name: ticks / sum(spent.values()) for name, ticks in spent.items()}
 
+    def input_scales(self, batches: Iterable[Batch]) -> dict[str, Any]:
+        """The scales of the inputs of each product while batches are translated (nmt_frontier_engine.InputScales)."""
+        worker = self._workers[0]
+        worker.calibrate()
+        for batch in batches:
+            worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
+        worker.calibrate(False)
+        return worker.input_scales()
+
     @contextlib.contextmanager
     def _worker(self) -> Iterator[Any]:
         """A worker that is free. Raises RuntimeError, as the interface asks, for what the engine cannot do."""

@@ -1,0 +1,90 @@
+"""Fixed scales for the activations of a native model in int8 or int16, as Bergamot's "alphas".
+
+Without them every row of activations has its own scale, by its largest magnitude. Here a text is decoded, the scales of
+the rows before each product are recorded, and a copy of the model folder gets one fixed scale for each product: the
+largest that was seen, or their mean and some standard deviations. Values beyond it are cut off. What this is worth is
+measured in results/reference/engine/static.json.
+"""
+
+import argparse
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.command_line import positive
+from common.errors import UserError, command
+from common.files import atomic_path, write_json
+from decode import engines
+from decode.engines import Search
+from decode.engines.native import Native
+from decode.pipeline import ONE_CORE, batches
+from decode.tokenizer import Tokenizer
+from formats import model_folder, native_model, records, safetensors
+
+SUFFIX = ".input_scale"  # of the tensors, behind the name of their product (engine/model/model.cpp)
+
+
+def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
+    """The scales (nmt_frontier_engine.InputScales) of each product while lines are translated greedily.
+
+    Raises UserError for a folder whose activations have no scales.
+    """
+    description = engines.describe(folder)
+    if description["engine"] != Native.name or description["quantization"] == "float32":
+        raise UserError(f"{folder}: is {description['engine']} {description['quantization']}; only models of the native"
+                        " engine in int8 and int16 have scales to fix")  # fmt: skip
+    if any(name.endswith(SUFFIX) for name in safetensors.read(folder / native_model.NAME)):
+        raise UserError(f"{folder}: its scales are fixed already; take the folder that it was made from")
+    encode = Tokenizer(folder).encode
+    if not (sentences := [pieces for pieces in map(encode, lines) if pieces]):
+        raise UserError("there is no sentence to calibrate with")
+    engine = engines.load(folder, Search(vocabulary_map=description["vocabulary_map"]))
+    assert isinstance(engine, Native)
+    return engine.input_scales([sentences[place] for place in places] for places in batches(sentences, ONE_CORE))
+
+
+def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output: Path) -> None:
+    """Copy a model folder and fix the scales of its products. about: how they were found, for ``model.json``."""
+    weights = folder / native_model.NAME
+    fixed = {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
+    description = engines.describe(folder)
+    made_by = {**description.get("made_by", {}), "input_scales": about}
+    changed = (native_model.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)
+    with atomic_path(output) as part:
+        part.mkdir(parents=True)
+        for path in folder.iterdir():
+            if path.name not in changed:
+                shutil.copy(path, part)
+        safetensors.write(
+            part / native_model.NAME, {**safetensors.read(weights), **fixed}, safetensors.metadata(weights)
+        )
+        description = {**description, "made_by": made_by, "sha256": model_folder.checksums(part)}
+        write_json(part / model_folder.DESCRIPTION, description)
+        if (readme := folder / model_folder.README).exists():
+            shutil.copy(readme, part)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine")
+    parser.add_argument("--records", type=Path, required=True, help="records, whose sources are decoded: a dev set")
+    parser.add_argument("--sentences", type=positive, default=1000, help="only the first ones")
+    parser.add_argument("--deviations", type=float, help="mean and this many standard deviations, not the largest")
+    parser.add_argument("--output", type=Path, required=True, help="model folder to write")
+    args = parser.parse_args()
+
+    lines = [record[0] for record in islice(records.read(args.records), args.sentences)]
+    found = input_scales(args.model, lines)
+    scales = {
+        name: seen.largest if args.deviations is None else seen.mean + args.deviations * seen.deviation
+        for name, seen in found.items()
+    }
+    about = {"text": records.name(args.records), "sentences": len(lines), "deviations": args.deviations}
+    write(args.model, scales, about, args.output)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,104 @@
+"""Fixed scales of activations: how they are found, written, and used."""
+
+import shutil
+
+import numpy as np
+import pytest
+from native import engine, folders, kernels, outputs, sentences
+
+from common.errors import UserError
+from decode import engines
+from decode.engines import Search
+from formats import model_folder, native_model, records, safetensors
+from measure import calibrate
+
+LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of stored integers
+LINES = ["a b c", "c b a d", "b"]
+SENTENCES = sentences(20)
+CLOSE = {"int8": 0.3, "int16": 0.01}  # log probabilities, in the mean
+
+
+def opened(folder):
+    return engine.Worker(engine.Model(folder / native_model.NAME))
+
+
+def fixed(kind, output, factor=1.0):
+    """A copy of a test model whose scales are the largest of SENTENCES as their own targets, times a factor."""
+    seen = opened(folders() / kind)
+    seen.calibrate()
+    seen.score(SENTENCES, SENTENCES)
+    scales = {name: found.largest * factor for name, found in seen.input_scales().items()}
+    calibrate.write(folders() / kind, scales, {"text": "test"}, output)
+    return output
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_a_fixed_scale_rounds_all_rows_alike_and_cuts_off_what_is_beyond(kind):
+    low, high = LIMITS[kind]
+    signed, shift = kind != "unsigned int8", 128 if kind == "int8" else 0
+    rows = np.random.default_rng(1).normal(0, high / 2, (7, 48)).astype(np.float32)
+    rows = rows if signed else np.abs(rows)
+    found, scale = kernels.quantise(rows, kind.split()[-1], signed, fixed=0.5)
+    assert (scale == 0.5).all()
+    assert (found == np.clip(np.rint(rows / 0.5) + shift, low, high)).all()
+    assert (found == high).any() and (found == low).any() | (not signed)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+def test_the_scales_of_every_product_are_found(kind):
+    scales = calibrate.input_scales(folders() / kind, LINES)
+    weights = {name.removesuffix(".weight") for name in safetensors.read(folders() / kind / native_model.NAME)
+               if name.endswith(".weight")}  # fmt: skip
+    assert {*scales} == weights | {"output"}
+    for seen in scales.values():
+        assert seen.rows > 0 and 0 < seen.mean <= seen.largest and seen.deviation >= 0
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+def test_a_fixed_model_decodes_nearly_as_before_and_in_any_batch_alike(kind, tmp_path):
+    folder = fixed(kind, tmp_path / "model")
+    model_folder.check(folder, engines.describe(folder))
+    before, after = opened(folders() / kind), opened(folder)
+    together = outputs(after, SENTENCES)
+    assert together == [outputs(after, [sentence])[0] for sentence in SENTENCES]
+    scores = [np.concatenate(worker.score(SENTENCES, SENTENCES)) for worker in (before, after)]
+    assert not np.array_equal(*scores)
+    assert np.abs(np.subtract(*scores)).mean() < CLOSE[kind]
+
+
+def test_too_small_scales_are_used(tmp_path):
+    """Otherwise the test above could pass with scales that nobody reads."""
+    after = opened(fixed("int8", tmp_path / "model", 0.01))
+    assert outputs(after, SENTENCES) != outputs(opened(folders() / "int8"), SENTENCES)
+
+
+def test_the_command_writes_a_model_folder(tmp_path, monkeypatch):
+    text, output = tmp_path / "dev.tsv.zst", tmp_path / "model"
+    records.write(text, [(line, line) for line in LINES])
+    command = ["calibrate", "--model", folders() / "int8", "--records", text, "--output", output, "--deviations", 1.1]
+    monkeypatch.setattr("sys.argv", [*map(str, command)])
+    calibrate.main()
+    about = engines.describe(output)["made_by"]["input_scales"]
+    assert about == {"text": "dev", "sentences": 3, "deviations": 1.1}
+    loaded = engines.load(output, Search(vocabulary_map=False))
+    assert len(loaded.translate([["▁a"], ["▁b", "▁c"]])) == 2
+    assert {path.name for path in output.iterdir()} == {path.name for path in (folders() / "int8").iterdir()}
+
+
+def test_only_integers_are_calibrated_and_once(tmp_path):
+    with pytest.raises(UserError, match=r"native float32; only models of the native engine in int8 and int16"):
+        calibrate.input_scales(folders() / "float32", LINES)
+    with pytest.raises(UserError, match="its scales are fixed already"):
+        calibrate.input_scales(fixed("int8", tmp_path / "model"), LINES)
+    with pytest.raises(UserError, match="no sentence"):
+        calibrate.input_scales(folders() / "int8", ["", " "])
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e-45])
+def test_a_damaged_scale_is_refused(scale, tmp_path):
+    folder = shutil.copytree(folders() / "int8", tmp_path / "model")
+    weights = folder / native_model.NAME
+    tensors = {**safetensors.read(weights), "output.input_scale": np.array([scale], np.float32)}
+    safetensors.write(tmp_path / "damaged", tensors, safetensors.metadata(weights))
+    with pytest.raises(engine.EngineError, match=r"output\.input_scale is no scale"):
+        engine.Model(tmp_path / "damaged")
