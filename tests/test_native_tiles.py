@@ -46,6 +46,14 @@ def test_a_model_says_the_same_with_any_tiles(kind, tile):
     assert outputs(cut, batch, scores=True) == outputs(worker(kind), batch, scores=True)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_says_the_same_with_weights_packed_for_every_product(kind):
+    folder = folders() / kind
+    rows = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_map.NAME, packed=False))
+    batch = sentences(20)
+    assert outputs(rows, batch, scores=True) == outputs(worker(kind), batch, scores=True)
+
+
 def test_every_product_of_a_model_is_timed_in_every_type_and_tile(quick):
     found = tune_products.products(folders() / "int8")
     assert {tuple(map(int, shape.split("x"))) for shape in found} == {*tune_products.of_model(folders() / "int8")}

@@ -396,7 +396,7 @@ def test_every_switch_is_taken_away_once(two_cores, native):
     greedy, beam, everywhere = groups.values()
     sets = len(switches.instruction_sets())
     assert greedy == [
-        {"map_per_sentence"}, {"vocabulary_map"}, {"sorting"}, {"overlap"}, {"remove_finished"},
+        {"map_per_sentence"}, {"vocabulary_map"}, {"sorting"}, {"overlap"}, {"packed"}, {"remove_finished"},
         *[{"isa"}] * sets, {"model"}, {"model"},
     ]  # fmt: skip
     assert beam == [{"shared_cache"}, {"blocked_ngram"}, {"blocked_ngram", "parallel_scan"}]
@@ -413,8 +413,8 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
     monkeypatch.setattr(switches, "instruction_sets", lambda: ["avx2", "portable"])
     types = [native / "native-int16", native / "native-float32"]
     found = run(switches, tmp_path, "--model", native / "native-int8", "--others", *types)
-    assert len(found) == 16 and len(made_up) == 2 * 16
-    assert [len(group) for group in switches_report.groups(found)] == [10, 4, 2]
+    assert len(found) == 17 and len(made_up) == 2 * 17
+    assert [len(group) for group in switches_report.groups(found)] == [11, 4, 2]
     text = switches_report.table(found)
     rows = rows_of(text)
     assert (
@@ -428,7 +428,7 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
     assert [bar.get_width() for bar in axes.patches][-2:] == [1, pytest.approx(0.75)]
     assert "×0.75   120 tokens/s" in texts(axes)
     tops = [bar.get_y() for bar in axes.patches]
-    assert tops[10] - tops[9] == pytest.approx(1.5) and tops[9] - tops[8] == pytest.approx(1)
+    assert tops[11] - tops[10] == pytest.approx(1.5) and tops[10] - tops[9] == pytest.approx(1)
 
 
 def test_switches_are_of_the_native_engine(tmp_path):

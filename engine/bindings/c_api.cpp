@@ -141,6 +141,10 @@ int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t t
   return guarded(error, error_size, [&] { model->model.choose_tile(inputs, outputs, checked_tile(tile)); });
 }
 
+int nmt_unpack(nmt_model* model, char* error, size_t error_size) {
+  return guarded(error, error_size, [&] { model->model.unpack(); });
+}
+
 int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     if (threads < 1) throw Error("a worker has at least one thread");

@@ -44,6 +44,8 @@ NMT_EXPORT void nmt_close(nmt_model* model);
 // How products of this many inputs and outputs are cut: 0 as usual, 1 tall, 2 square tiles. Before there are workers.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);
+// Weights are packed for every product from here on (Model::unpack). Before there are workers.
+NMT_EXPORT int nmt_unpack(nmt_model* model, char* error, size_t error_size);
 // threads: that share the sentences of a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
                                size_t error_size);

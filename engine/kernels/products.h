@@ -143,8 +143,7 @@ void all_tiles(const Operands& t, int rows, int panel, int last) {
 
 template <class Dot, Into into>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
-  const int element = weights.type == Type::float32 ? 4 : weights.type == Type::int16 ? 2 : 1;
-  const size_t row_bytes = (size_t)weights.inputs * element;
+  const size_t row_bytes = weights.row_bytes();
   const Operands t{weights, inputs, outputs, row_bytes * kPanel, row_bytes};
   using S = Sizes<Dot>;
   const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;

@@ -48,7 +48,7 @@ NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed
 
 void quantise(const float* rows, int count, int units, int stride, Type type, const Quantized& to,
               const float* maxima) {
-  const size_t bytes = (size_t)units * (type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1);
+  const size_t bytes = (size_t)units * element_bytes(type);
   for (int r = 0; r < count; ++r, rows += stride) {
     if (type == Type::float32) {
       std::memcpy(to.rows + r * bytes, rows, bytes);
@@ -68,7 +68,7 @@ void quantise(const float* rows, int count, int units, int stride, Type type, co
 
 void normalise(const float* rows, int count, int units, const Norm& norm, Type type, const Quantized& to,
                float* normalised) {
-  const size_t bytes = (size_t)units * (type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1);
+  const size_t bytes = (size_t)units * element_bytes(type);
   alignas(64) float scratch[kMostUnits];
   for (int r = 0; r < count; ++r, rows += units) {
     Floats total = all(0.f), squares = all(0.f), most = all(0.f);

@@ -169,22 +169,41 @@ void Model::compute_positions(int block) const {
   computed_[block].store(true, std::memory_order_release);
 }
 
+// All products but the output layer.
+std::vector<Linear*> Model::linears() {
+  std::vector<Linear*> found;
+  for (EncoderLayer& layer : encoder)
+    for (Linear* const weights :
+         {&layer.self.queries, &layer.self.output, &layer.feed_forward.inner, &layer.feed_forward.outer})
+      found.push_back(weights);
+  for (DecoderLayer& layer : decoder)
+    for (Linear* const weights :
+         {&layer.self.queries, &layer.self.output, &layer.source.queries, &layer.source.memory, &layer.source.output,
+          &layer.feed_forward.inner, &layer.feed_forward.outer})
+      found.push_back(weights);
+  return found;
+}
+
 void Model::choose_tile(int inputs, int outputs, Tile tile) {
-  const auto choose = [&](Linear& weights) {
-    if (weights.inputs == inputs && weights.outputs == outputs) weights.tile = tile;
-  };
-  const auto choose_all = [&](Attention& attention) {
-    for (Linear* const weights : {&attention.queries, &attention.memory, &attention.output}) choose(*weights);
-  };
-  for (EncoderLayer& layer : encoder) {
-    choose_all(layer.self);
-    choose(layer.feed_forward.inner), choose(layer.feed_forward.outer);
-  }
-  for (DecoderLayer& layer : decoder) {
-    choose_all(layer.self), choose_all(layer.source);
-    choose(layer.feed_forward.inner), choose(layer.feed_forward.outer);
-  }
+  for (Linear* const weights : linears())
+    if (weights->inputs == inputs && weights->outputs == outputs) weights->tile = tile;
   if (inputs == shape.units && outputs == shape.target_pieces) output_tile_ = tile;
+}
+
+void Model::unpack() {
+  for (Linear* const weights : linears()) {
+    const size_t row = weights->row_bytes(), panel = row * kPanel;
+    Buffer<char> rows;
+    char* const to = rows.get(row * (size_t)weights->outputs);
+    for (size_t channel = 0; channel < (size_t)weights->outputs; ++channel) {
+      const char* const from = weights->panels + channel / kPanel * panel + channel % kPanel * 4;
+      for (size_t group = 0; group < row / 4; ++group)
+        std::memcpy(to + channel * row + group * 4, from + group * 4 * kPanel, 4);
+    }
+    weights->rows = to;
+    weights->panels = nullptr;
+    unpacked_.push_back(std::move(rows));
+  }
 }
 
 const Linear& Model::whole_output() const {

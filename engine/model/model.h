@@ -20,7 +20,7 @@ struct Rows {
   const float* scale = nullptr;  // of each row
 
   size_t row_bytes(Type type, int units) const {
-    return (size_t)units * (type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1);
+    return (size_t)units * element_bytes(type);
   }
 };
 
@@ -67,6 +67,9 @@ class Model {
   // Cuts every product of this many inputs and outputs in this way; call it before there are workers. The output layer
   // has `target_pieces` outputs, whatever the candidates.
   void choose_tile(int inputs, int outputs, Tile tile);
+  // Keeps the weights of every product in rows, so that each product packs them, as before weights were packed once; to
+  // see what that is worth. The output layer is gathered and packed by batch in any case. Call it before there are workers.
+  void unpack();
   // The output layer for all target pieces, packed when it is first needed.
   const Linear& whole_output() const;
   // The output layer for some target pieces, in `panels` and the others.
@@ -98,6 +101,7 @@ class Model {
   Attention attention(const std::string& name, int heads_units, bool of_source);
   FeedForward feed_forward(const std::string& name);
   Rows rows(const std::string& name, int pieces) const;
+  std::vector<Linear*> linears();
   void read_positions();
   void compute_positions(int block) const;
 
@@ -114,6 +118,7 @@ class Model {
   mutable std::once_flag packed_;
   mutable Buffer<char> whole_panels_;
   mutable Buffer<float> whole_numbers_;
+  std::vector<Buffer<char>> unpacked_;
   mutable Linear whole_;
 };
 

@@ -21,6 +21,7 @@ class SharedProduct {
   Calibration calibration;
 
   void operator()(const Linear& weights, const Inputs& inputs, int rows, const Outputs& to) {
+    if (weights.rows) return (*this)(packed(weights), inputs, rows, to);
     if (calibration.on) calibration.record(weights, inputs, rows);
     const int panels = weights.outputs / kPanel;
     const int parts = team_ && (size_t)rows * weights.inputs * weights.outputs >= kShared
@@ -40,11 +41,26 @@ class SharedProduct {
   }
 
  private:
+  Linear packed(const Linear& weights) {
+    const size_t row = weights.row_bytes();
+    char* const panels = panels_.get(row * (size_t)weights.outputs);
+    for (int channel = 0; channel < weights.outputs; channel += kPanel) {
+      const char* rows[kPanel];
+      for (int i = 0; i < kPanel; ++i) rows[i] = weights.rows + (size_t)(channel + i) * row;
+      kernels_.interleave(rows, (int)(row / 4), panels + (size_t)channel * row);
+    }
+    Linear result = weights;
+    result.panels = panels;
+    result.rows = nullptr;
+    return result;
+  }
+
   static constexpr size_t kShared = 1 << 19;  // multiplications from which on it is worth to share them
 
   const Kernels& kernels_;
   Team* team_ = nullptr;
   Buffer<float> maxima_;
+  Buffer<char> panels_;
 };
 
 }  // namespace nmt

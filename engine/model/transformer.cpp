@@ -12,8 +12,6 @@ constexpr int kBlock = 60;   // rows of a product in the encoder and in feed-for
 constexpr int kSharedQueries = 64;  // from which on threads share the attention of a sentence
 constexpr int kSkew = 16;    // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 
-size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
-
 Heads heads(const Shape& shape, bool encoder) {
   Heads result;
   result.count = encoder ? shape.encoder_heads : shape.decoder_heads;

@@ -32,6 +32,7 @@ SWITCHED_OFF = {
     "remove_finished": "decode finished sentences until their batch ends",
     "shared_cache": "copy the encoder's keys and values to every beam",
     "parallel_scan": "look for blocked n-grams one place after the other",
+    "packed": "lay weights out for every matrix product anew",
 }
 
 

@@ -2,8 +2,9 @@
 
 Rows are compared with *everything* of their group, run by run:
 
-    greedy, one core    vocabulary map of the batch, or none; unsorted batches; stages one after the other; finished
-                        sentences kept in their batch; each narrower instruction set of this CPU; other types
+    greedy, one core    vocabulary map of the batch, or none; unsorted batches; stages one after the other; weights
+                        packed for every product; finished sentences kept in their batch; each narrower instruction set
+                        of this CPU; other types
     beam 4, one core    the encoder's keys and values copied to every beam; no trigram twice, found with vectors, or one
                         place after the other (what blocking costs in each way)
     greedy, all cores   threads that share a batch, in place of workers that have a batch each
@@ -54,6 +55,7 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
         "no map": replace(everything, vocabulary_map=False),
         "unsorted batches": replace(everything, sorting=False),
         "no overlapping stages": replace(everything, overlap=False),
+        "weights packed for every product": replace(everything, packed=False),
         "finished sentences kept": replace(everything, remove_finished=False),
         **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
         **{engines.describe(other)["quantization"]: replace(everything, model=other) for other in others},

@@ -10,7 +10,7 @@ from formats import model_folder
 from formats.prices import Price
 from measure.interleave import Repeats
 
-SWITCHES = ("threads", "sorting", "overlap", "packed", "isa", "sentences", "batch_sentences", *engines.SWITCHES)
+SWITCHES = ("threads", "sorting", "overlap", "isa", "sentences", "batch_sentences", *engines.SWITCHES)
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,10 @@ class Configuration:
 
     baseline: decoded by the toolkit that trained it. workers: batches decoded at a time. threads: of each worker.
     cores: the only ones used. isa: the instruction set the engine is told to use; that of ``decode.tuned`` if None.
-    packed: weights are laid out beforehand for the matrix products. sentences: the first ones of each test set, all if
-    None. batch_sentences: the size of a batch in sentences, in place of tokens. label: distinguishes configurations
-    whose names would otherwise collide, such as those of two systems. runs: how often it is timed, as often as the
-    others if None. test_sets: the names of those it decodes, all if None; the first one is timed. The rest are switches
-    of decode.engines.Search.
+    sentences: the first ones of each test set, all if None. batch_sentences: the size of a batch in sentences, in place
+    of tokens. label: distinguishes configurations whose names would otherwise collide, such as those of two systems.
+    runs: how often it is timed, as often as the others if None. test_sets: the names of those it decodes, all if None;
+    the first one is timed. The rest are switches of decode.engines.Search.
     """
 
     model: Path
@@ -36,7 +35,6 @@ class Configuration:
     cores: tuple[int, ...] = (0,)
     sorting: bool = True
     overlap: bool = True
-    packed: bool = True
     isa: str | None = None
     sentences: int | None = None
     batch_sentences: int | None = None
@@ -48,6 +46,7 @@ class Configuration:
     shared_cache: bool = True
     blocked_ngram: int = 0
     parallel_scan: bool = True
+    packed: bool = True
 
     @property
     def name(self) -> str:
@@ -61,10 +60,9 @@ class Configuration:
 
     @property
     def environment(self) -> dict[str, str]:
-        packing = {} if self.packed else {"CT2_PACKED_GEMM": "0"}
         isa = self.isa or tuned.isa(self.model, self.beam_size)
         variable = engines.of(self.model).isa_variable
-        return packing | ({variable: isa} if isa and variable else {})
+        return {variable: isa} if isa and variable else {}
 
     @property
     def settings(self) -> dict[str, Any]:

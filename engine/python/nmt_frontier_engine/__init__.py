@@ -144,7 +144,8 @@ class Model:
     """Weights and map, memory-mapped, for any number of workers. Raises EngineError for a damaged file.
 
     tiles: one of TILES by the inputs and outputs of products of many rows: how these are cut, which changes the speed
-    alone. The output layer has as many outputs as there are target pieces.
+    alone. The output layer has as many outputs as there are target pieces. packed: False keeps weights in rows and
+    packs them for every product, to measure what packed weights are worth.
     """
 
     def __init__(
@@ -152,12 +153,15 @@ class Model:
         weights: str | Path,
         vocabulary_map: str | Path | None = None,
         tiles: Mapping[tuple[int, int], str] | None = None,
+        packed: bool = True,
     ):
         self._handle = ctypes.c_void_p()
         path = None if vocabulary_map is None else str(vocabulary_map).encode()
         _call("nmt_open", str(weights).encode(), path, ctypes.byref(self._handle))
         for (inputs, outputs), tile in (tiles or {}).items():
             _call("nmt_choose_tile", self._handle, inputs, outputs, TILES.index(tile))
+        if not packed:
+            _call("nmt_unpack", self._handle)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

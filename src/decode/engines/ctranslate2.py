@@ -15,6 +15,8 @@ from formats.model_folder import Description
 from formats.shape import recurrent
 from formats.vocabulary_map import VocabularyMap
 
+PACKED = "CT2_PACKED_GEMM"  # of the environment: 0 lays weights out for every product of matrices
+
 
 class CTranslate2(Engine):
     """Decodes Transformers that its converters made of models of OpenNMT-tf or Marian; it has no recurrent models."""
@@ -26,7 +28,7 @@ class CTranslate2(Engine):
     devices = ("cpu", "cuda")
     weights = "model.bin"
     map_file = "vmap.txt"
-    switches = frozenset({"blocked_ngram"})
+    switches = frozenset({"blocked_ngram", "packed"})
     isa_variable = cpu.ISA
     files: ClassVar = {
         "model.bin": "weights, as the engine reads them",
@@ -74,6 +76,8 @@ class CTranslate2(Engine):
 
     def __init__(self, folder: Path, description: Description, search: Search):
         decoding.prepare(description["quantization"], search.device)
+        if not search.packed:
+            os.environ[PACKED] = "0"  # for this process: CTranslate2 has no other way to be told
         import ctranslate2
 
         if search.device == "cuda" and not ctranslate2.get_cuda_device_count():

@@ -22,7 +22,7 @@ Device = Literal["cpu", "cuda"]
 class Search:
     """How an engine searches. The caller cuts batches; an engine decodes each as it comes.
 
-    The last five fields are switches (SWITCHES): most say what our engine does to be fast, so that it can be measured
+    The last six fields are switches (SWITCHES): most say what our engine does to be fast, so that it can be measured
     without. An engine states which of them it can be told.
 
     All engines score a finished hypothesis by its log probability / length^``length_penalty``, where the length counts
@@ -42,9 +42,12 @@ class Search:
     shared_cache: bool = True  # the encoder's keys and values once a sentence; False: copied to every beam
     blocked_ngram: int = 0  # no n-gram of this size twice; 0 allows all
     parallel_scan: bool = True  # look for these n-grams with vectors; False: one place after the other
+    packed: bool = True  # weights laid out for matrix products once; False: for every product
 
 
-SWITCHES = ("map_per_sentence", "remove_finished", "shared_cache", "blocked_ngram", "parallel_scan")  # of a Search
+SWITCHES = (  # of a Search
+    "map_per_sentence", "remove_finished", "shared_cache", "blocked_ngram", "parallel_scan", "packed",
+)  # fmt: skip
 
 
 class Engine(ABC):

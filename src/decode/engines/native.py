@@ -68,7 +68,8 @@ class Native(Engine):
         self._vocabulary = native_model.Vocabulary.read(folder)
         try:
             vocabulary_map = folder / self.map_file if search.vocabulary_map else None
-            model = engine.Model(folder / self.weights, vocabulary_map, tiles(folder, description, search.beam_size))
+            cut = tiles(folder, description, search.beam_size)
+            model = engine.Model(folder / self.weights, vocabulary_map, cut, search.packed)
             self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
