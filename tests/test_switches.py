@@ -164,3 +164,8 @@ def test_the_command_holds_the_native_engine_to_a_set(native):
     assert done.returncode == 0 and done.stdout.count(b"\n") == 1, done.stderr
     done = run("--model", native, "--isa", "AVX9000")
     assert done.returncode == 1 and b"error: NMT_ISA=AVX9000: this CPU has portable" in done.stderr
+
+
+def test_a_wrong_set_for_ctranslate2_is_no_damaged_file():
+    done = run("--model", HERE["int8"], "--isa", "AVX9000")
+    assert done.returncode == 1 and b"error: CT2_FORCE_CPU_ISA=AVX9000: Invalid CPU ISA" in done.stderr

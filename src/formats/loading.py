@@ -12,6 +12,8 @@ from common.errors import UserError
 if TYPE_CHECKING:
     import ctranslate2
 
+WRONG_ISA = ("Invalid CPU ISA", "The CPU does not support")  # in CTranslate2's errors
+
 
 def translator(folder: Path, **options) -> "ctranslate2.Translator":
     """Load a translation model. ``options`` are CTranslate2's; default is the CPU and the type of the weights.
@@ -37,6 +39,8 @@ def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
     try:
         return getattr(ctranslate2, kind)(str(folder), **options)
     except (RuntimeError, ValueError, MemoryError) as error:
+        if any(text in str(error) for text in WRONG_ISA):
+            raise UserError(f"{cpu.ISA}={os.environ.get(cpu.ISA)}: {error}") from None
         raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error
 
 
