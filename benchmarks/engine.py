@@ -1,8 +1,9 @@
 """The native engine against CTranslate2: how many times faster, and how much of the CPU's limit it reaches.
 
 Both decode the same weights with the same vocabulary map, batches and longest translation, in turn, in this process, on
-one core. A ratio is that of tokens per CPU second, run by run. The engines' translations differ a little in integers,
-so tokens are counted for each. CTranslate2 runs as its environment variables say: try them, and give the best.
+one core; so do OpenNMT-tf, in float32 and without a map, and Marian, where --peers names them and the system has their
+folders. A ratio is that of tokens per CPU second, run by run. The engines' translations differ a little in integers, so
+tokens are counted for each. CTranslate2 runs as its environment variables say: try them, and give the best.
 
 The limit of a model is the time in which its products could be done if all ran at the kernel's peak on this core, which
 is measured with weights and inputs in the first-level cache. What it leaves out, from attention to the search, is part
@@ -12,7 +13,7 @@ of what separates the engine from it.
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from measure.usage import Usage
 # Batches, with as many sentences of the test set as take a second or so
 SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
 PEER = "ctranslate2"
+OTHERS = ("marian", "opennmt-tf")
 PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = 12, 32, 256  # whole tiles; 8 KiB of int8 weights
 PEAK_SECONDS = 0.2
 
@@ -87,29 +89,50 @@ def operations(model: Path, cuts: list[Batch], outputs: list[Batch], candidates:
 
 
 def record(
-    model: Path, kind: str, beam: int, size: str, usages: dict[str, list[Usage]], outputs: dict[str, list[Batch]]
+    model: Path,
+    kind: str,
+    beam: int,
+    size: str,
+    usages: dict[str, list[Usage]],
+    outputs: dict[str, list[Batch]],
+    peer: str = PEER,
 ) -> dict[str, Any]:
     """One ratio with both its sides."""
     tokens = {name: sum(len(sentence) for batch in found for sentence in batch) for name, found in outputs.items()}
     rates = {name: [tokens[name] / usage.cpu_seconds for usage in used] for name, used in usages.items()}
-    ratio = Spread.of(ours / theirs for ours, theirs in zip(rates["native"], rates[PEER], strict=True))
-    pairs = [*zip(*([s for batch in outputs[name] for s in batch] for name in ("native", PEER)), strict=True)]
+    ratio = Spread.of(ours / theirs for ours, theirs in zip(rates["native"], rates[peer], strict=True))
+    pairs = [*zip(*([s for batch in outputs[name] for s in batch] for name in ("native", peer)), strict=True)]
     return {
-        "model": model.name, "compute_type": kind, "beam_size": beam, "batch": size, "peer": PEER,
+        "model": model.name, "compute_type": kind, "beam_size": beam, "batch": size, "peer": peer,
         **ratio.fields("ratio"),
         "tokens_per_cpu_second": Spread.of(rates["native"]).middle,
-        "peer_tokens_per_cpu_second": Spread.of(rates[PEER]).middle,
+        "peer_tokens_per_cpu_second": Spread.of(rates[peer]).middle,
         "equal": sum(a == b for a, b in pairs), "sentences": len(pairs),
         "others": in_process.others([usage for used in usages.values() for usage in used]),
     }  # fmt: skip
 
 
-def compared(model: Path, kind: str, beam: int, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
-    """The records of one model in one type, for every size of batch."""
-    folders = {"native": model / Native.folder(kind), PEER: model / kind}
-    mapped = all(engines.describe(folder)["vocabulary_map"] for folder in folders.values())
-    search = Search(beam_size=beam, vocabulary_map=mapped)
-    loaded = {name: engines.load(folder, search) for name, folder in folders.items()}
+def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
+    """The folders of this type of the engines that were asked for, where the system has them."""
+    folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked}
+    return {
+        name: folder
+        for name, folder in folders.items()
+        if folder.exists() and engines.describe(folder)["quantization"] == kind
+    }
+
+
+def compared(
+    model: Path, kind: str, beam: int, sentences: Batch, asked: Iterable[str], conditions: Conditions
+) -> list[dict[str, Any]]:
+    """The records of one model in one type: one for every peer and size of batch."""
+    folders = {"native": model / Native.folder(kind), **peers(model, kind, asked)}
+    has_map = {name: engines.describe(folder)["vocabulary_map"] for name, folder in folders.items()}
+    mapped = has_map["native"] and has_map[PEER]
+    loaded = {
+        name: engines.load(folder, Search(beam_size=beam, vocabulary_map=mapped and has_map[name]))
+        for name, folder in folders.items()
+    }
     vocabulary = native_model.Vocabulary.read(folders["native"])
     tokens = {piece for batch in sentences for piece in batch}
     entries = Native.read_map(folders["native"], [[*tokens], *sentences]) if mapped else None
@@ -125,16 +148,16 @@ def compared(model: Path, kind: str, beam: int, sentences: Batch, conditions: Co
             return call
 
         usages = in_process.timed({name: way(name) for name in loaded}, conditions, [conditions.core], f"{kind} {size}")
-        row = record(model, kind, beam, size, usages, outputs)
+        rows = [record(model, kind, beam, size, usages, outputs, peer) for peer in folders if peer != "native"]
 
         def candidates(batch: Batch) -> int:
             return len(entries.candidates(batch)) if entries else len(vocabulary.target)
 
         if beam == 1:
             best = operations(folders["native"], cuts, outputs["native"], candidates) / limit
-            row |= {"peak": limit, "share_of_limit": best / Spread.of(u.cpu_seconds for u in usages["native"]).middle}
-            row["components"] = loaded["native"].components(cuts)
-        found.append(row | {"isa": loaded["native"].isa, "vocabulary_map": mapped})
+            share = best / Spread.of(u.cpu_seconds for u in usages["native"]).middle
+            rows[0] |= {"peak": limit, "share_of_limit": share, "components": loaded["native"].components(cuts)}
+        found += [row | {"isa": loaded["native"].isa, "vocabulary_map": mapped} for row in rows]
     return found
 
 
@@ -149,6 +172,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
     parser.add_argument("--types", nargs="+", default=["float32", "int16", "int8"])
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
+    parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS, help="besides CTranslate2")
     in_process.options(parser)
     args = parser.parse_args()
     conditions = pick(Conditions, args)
@@ -159,7 +183,7 @@ def main() -> None:
             check(model, kind)
             sentences = in_process.pieces(model / kind, conditions)
             for beam in args.beam_sizes:
-                records += compared(model, kind, beam, sentences, conditions)
+                records += compared(model, kind, beam, sentences, [PEER, *args.peers], conditions)
     shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
     write_json(args.output, [row | shared for row in records])
 

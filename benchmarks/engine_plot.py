@@ -10,13 +10,16 @@ from matplotlib.figure import Figure
 
 from common.errors import command
 from common.files import read_json, write_text
+from decode.engines import ENGINES
 from formats.spread import Spread
 from report import figure, markdown
 
 SIZES = {"1": "1 sentence", "8": "8", "32": "32", "512t": "512 tokens"}
 COLORS = {"float32": "#999999", "int16": "#e69f00", "int8": "#0072b2"}
 NOTE = """Target tokens per second of CPU time on one core of {cpu}, native engine with {isa}, {sentences}; medians of
-{runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and batches."""
+{runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and batches{others}."""
+LINES = {"ctranslate2": "--", "marian": ":", "opennmt-tf": "-."}
+OTHERS = {"marian": "dotted: Marian, likewise", "opennmt-tf": "dash-dotted: OpenNMT-tf, likewise, without a map"}
 COLUMNS = 3
 TITLE = "The native engine against CTranslate2 on one core"
 
@@ -29,10 +32,10 @@ def name(row: Row) -> str:
 
 def table(rows: list[Row]) -> str:
     """A line for each model and type: the ratio and its spread, and in brackets the share of the limit."""
-    lines: dict[tuple[str, str], dict[str, str]] = {}
+    lines: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in rows:
-        line = lines.setdefault((name(row), row["compute_type"]), {})
-        line["model"], line["type"] = name(row), row["compute_type"]
+        line = lines.setdefault((name(row), row["compute_type"], row["peer"]), {})
+        line["model"], line["type"], line["against"] = name(row), row["compute_type"], ENGINES[row["peer"]].label
         share = f" [{row['share_of_limit']:.0%}]" if "share_of_limit" in row else ""
         line[SIZES[row["batch"]]] = f"{Spread.read(row, 'ratio'):.2f}{share}"
     return markdown.table([*lines.values()])
@@ -52,12 +55,13 @@ def components(rows: list[Row]) -> str:
 
 def panel(axes: Axes, rows: list[Row]) -> None:
     for kind, color in COLORS.items():
-        if not (shown := [row for row in rows if row["compute_type"] == kind]):
-            continue
-        for field, line in (("tokens_per_cpu_second", "-"), ("peer_tokens_per_cpu_second", "--")):
+        for peer, line in LINES.items():
+            shown = [row for row in rows if row["compute_type"] == kind and row["peer"] == peer]
             places = [[*SIZES].index(row["batch"]) for row in shown]
-            values = [row[field] for row in shown]
-            axes.plot(places, values, line, marker="o", markersize=3, color=color, label=kind if line == "-" else None)
+            looks = {"marker": "o", "markersize": 3, "color": color}
+            if shown and peer == "ctranslate2":
+                axes.plot(places, [row["tokens_per_cpu_second"] for row in shown], "-", label=kind, **looks)
+            axes.plot(places, [row["peer_tokens_per_cpu_second"] for row in shown], line, **looks)
     axes.set_xticks(range(len(SIZES)), SIZES.values())
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -79,7 +83,9 @@ def draw(rows: list[Row]) -> Figure:
     max(picture.axes, key=lambda axes: len(axes.get_legend_handles_labels()[0])).legend()  # one with all types
     picture.suptitle(TITLE, x=0.01, ha="left", fontsize=10)
     first = rows[0]
-    text = NOTE.format(sentences=f"sentences of {first['test_set']}", **{k: first[k] for k in ("cpu", "isa", "runs")})
+    others = "".join(f"; {text}" for peer, text in OTHERS.items() if any(row["peer"] == peer for row in rows))
+    known = {key: first[key] for key in ("cpu", "isa", "runs")}
+    text = NOTE.format(sentences=f"sentences of {first['test_set']}", others=others, **known)
     figure.footnote(picture, text)
     return picture
 

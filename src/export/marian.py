@@ -1,7 +1,8 @@
-"""Export a model trained with Marian to model folders for Marian and for CTranslate2, with the same weights.
+"""Export a model trained with Marian to model folders for Marian, CTranslate2 and the native engine.
 
-For each type it makes ``<output>/marian-<type>`` and ``<output>/<type>``. A lexical shortlist becomes Marian's binary
-shortlist, and a vocabulary map with the same candidates for CTranslate2.
+For each type it makes ``<output>/marian-<type>``, ``<output>/<type>`` and ``<output>/native-<type>`` of the same
+weights. A lexical shortlist becomes Marian's binary shortlist, and a vocabulary map with the same candidates for the
+others.
 """
 
 import argparse
@@ -21,7 +22,8 @@ from common.errors import UserError, command
 from common.files import write_text
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.marian import Marian
-from export import model_folder
+from decode.engines.native import Native
+from export import model_folder, native
 from formats import marian
 from formats.shape import Transformer
 
@@ -143,7 +145,7 @@ def export(
     description: dict[str, Any],
     output: Path,
 ) -> None:
-    """Make both folders of each type. The arguments are those of the command.
+    """Make all folders of each type. The arguments are those of the command.
 
     Raises UserError for a model that one of the engines cannot decode, or files that do not belong together.
     """
@@ -160,11 +162,16 @@ def export(
         vmap = None
         if shortlist:
             write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces))
+        exact = Path(scratch) / "exact"
+        convert(weights, config, vocabulary, "float32", exact)
+        converter = native.Converter(exact)
         for kind in types:
-            converted, own = Path(scratch) / CTranslate2.folder(kind), Path(scratch) / Marian.folder(kind)
-            convert(weights, config, vocabulary, kind, converted)
-            marian_files(model, vocabulary, kind, own)
-            for engine, files, candidates in ((CTranslate2, converted, vmap), (Marian, own, shortlist)):
+            engines = {CTranslate2: vmap, Marian: shortlist, Native: vmap}
+            folders = [Path(scratch) / engine.folder(kind) for engine in engines]
+            convert(weights, config, vocabulary, kind, folders[0])
+            marian_files(model, vocabulary, kind, folders[1])
+            converter.write(kind, folders[2])
+            for (engine, candidates), files in zip(engines.items(), folders, strict=True):
                 described = {"engine": engine.name, **description, "quantization": kind}
                 model_folder.make(described, files, sentencepiece, candidates, output / files.name)
 

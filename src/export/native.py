@@ -95,6 +95,8 @@ class Converter:
         pre_norm = bool(weights.attribute("encoder/pre_norm"))
         if pre_norm != bool(weights.attribute("decoder/pre_norm")):
             raise UserError(f"{folder}: only one side normalises before its layers")
+        start_from_zero = bool(weights.attribute("decoder/start_from_zero_embedding", 0))
+        start = config["eos_token" if start_from_zero else "decoder_start_token"] or config["bos_token"]
         self._ffn_units: int | None = None
         self._matrices = self._products(pre_norm)
         if (positions := self._positions()) is not None:
@@ -111,10 +113,10 @@ class Converter:
             "decoder_head_units": self._head_units["decoder"],
             "source_pieces": len(source),
             "target_pieces": len(target),
-            "start": target.index(config["decoder_start_token"] or config["bos_token"]),
+            "start": target.index(start),
             "end": target.index(config["eos_token"]),
             "pre_norm": pre_norm,
-            "start_from_zero": bool(weights.attribute("decoder/start_from_zero_embedding", 0)),
+            "start_from_zero": start_from_zero,
             "source_factor": self._factor("encoder", units),
             "target_factor": self._factor("decoder", units),
             "epsilon": config.get("layer_norm_epsilon") or 1e-5,
