@@ -17,7 +17,8 @@ constexpr float kNever = -1e30f;     // the score of a column that may not be ch
 // panels, or with few rows of more panels. Results are the same.
 enum class Tile : int32_t { usual, tall, square, count };
 
-inline size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
+// static: a copy compiled for one instruction set must never run on a CPU without it.
+static inline size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
 
 // A matrix product's weights. panels: [outputs / 16][inputs / g][16][g], where g elements have 4 bytes (kernels/dots.h).
 struct Linear {
@@ -32,9 +33,10 @@ struct Linear {
   float input_scale = 0;  // of all rows of inputs, if it was calibrated; 0: each row has its own
   int number = 0;         // of the product in its model
   const char* rows = nullptr;  // [outputs][inputs], to be packed for every product, where there are no panels
-
-  size_t row_bytes() const { return (size_t)inputs * element_bytes(type); }
 };
+
+// Of a row of inputs, and of a channel's weights.
+static inline size_t row_bytes(const Linear& weights) { return (size_t)weights.inputs * element_bytes(weights.type); }
 
 // The inputs of a product: rows of the type of its weights.
 struct Inputs {

@@ -143,8 +143,8 @@ void all_tiles(const Operands& t, int rows, int panel, int last) {
 
 template <class Dot, Into into>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
-  const size_t row_bytes = weights.row_bytes();
-  const Operands t{weights, inputs, outputs, row_bytes * kPanel, row_bytes};
+  const size_t bytes = row_bytes(weights);
+  const Operands t{weights, inputs, outputs, bytes * kPanel, bytes};
   using S = Sizes<Dot>;
   const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
   if constexpr (into == Into::relu)

@@ -192,7 +192,7 @@ void Model::choose_tile(int inputs, int outputs, Tile tile) {
 
 void Model::unpack() {
   for (Linear* const weights : linears()) {
-    const size_t row = weights->row_bytes(), panel = row * kPanel;
+    const size_t row = row_bytes(*weights), panel = row * kPanel;
     Buffer<char> rows;
     char* const to = rows.get(row * (size_t)weights->outputs);
     for (size_t channel = 0; channel < (size_t)weights->outputs; ++channel) {

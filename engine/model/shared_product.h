@@ -42,7 +42,7 @@ class SharedProduct {
 
  private:
   Linear packed(const Linear& weights) {
-    const size_t row = weights.row_bytes();
+    const size_t row = row_bytes(weights);
     char* const panels = panels_.get(row * (size_t)weights.outputs);
     for (int channel = 0; channel < weights.outputs; channel += kPanel) {
       const char* rows[kPanel];
