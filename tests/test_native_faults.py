@@ -1,6 +1,7 @@
 """The native engine without memory: one line, and the worker goes on. A signal while it decodes: it ends soon."""
 
 import ctypes
+import functools
 import os
 import resource
 import signal
@@ -94,10 +95,14 @@ SOON = 5  # seconds; idle machines need one
 
 
 def started(folder, *options):
-    """Translate in a process of its own, which has the keyboard, as in a terminal."""
+    """Translate in a process of its own, which has the keyboard, as in a terminal.
+
+    It heeds SIGINT even where these tests run in the background of a shell, which makes all its jobs ignore it.
+    """
     files = ["--input", folder / "in", "--output", folder / "out"]
     call = [sys.executable, "-m", "decode.translate", "--model", folders() / "float32", *BATCH, *files, *options]
-    return subprocess.Popen([*map(str, call)], stderr=subprocess.PIPE, start_new_session=True)
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([*map(str, call)], stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed)
 
 
 @pytest.fixture(scope="module")

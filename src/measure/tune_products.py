@@ -60,7 +60,7 @@ def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
     named = [tile for tile in TILES if tile != "usual"]
     spent = [{tile: seconds(lambda tile=tile: call(tile, repeat)) for tile in named} for _ in range(ROUNDS)]
     operations = 2e-9 * ROWS * inputs * outputs * repeat
-    return {tile: round(operations / min(times[tile] for times in spent), 1) for tile in named}
+    return {tile: float(f"{operations / min(times[tile] for times in spent):.4g}") for tile in named}
 
 
 def seconds(call: Callable[[], None]) -> float:
