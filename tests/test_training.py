@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,20 +91,23 @@ def weights(folder):
     return {k: v for k, v in get_checkpoint_variables(latest_checkpoint(str(folder))).items() if k.startswith("model")}
 
 
-def kill(command, folder, step):
-    """Run a training until it has the checkpoint of this step."""
+def kill(command, folder, step, number=signal.SIGKILL):
+    """Run a training until it has the checkpoint of this step; what it then says."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + 600
     while not list(folder.glob(f"run-*/ckpt-{step}.index")):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    os.killpg(process.pid, number)
+    return process.communicate()[1].decode()
 
 
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
-    """Killed in each phase: same batches, same dropout, same schedule."""
+    """Killed in each phase, or ended at a checkpoint: same batches, same dropout, same schedule."""
     subprocess.run(training(data, tmp_path / "finished"), check=True, capture_output=True)
+    ended = kill(training(data, tmp_path / "killed"), tmp_path / "killed", 1, signal.SIGTERM)
+    assert re.search(r"ended at step [16] \(SIGTERM\); the same command goes on from there", ended)
+    assert "Traceback" not in ended
     for step in (12, 24):
         kill(training(data, tmp_path / "killed"), tmp_path / "killed", step)
         assert not (tmp_path / "killed/averaged").exists()

@@ -47,10 +47,11 @@ def read(path: Path) -> Iterator[NBestList]:
 
 def write(path: Path, lists: Iterable[NBestList]) -> tuple[int, str]:
     """Write a file, whole or not at all; return the number of lists and the checksum of their records."""
-    return records.write(path, map(_record, lists))
+    return records.write(path, map(record, lists))
 
 
-def _record(n_best_list: NBestList) -> records.Record:
+def record(n_best_list: NBestList) -> records.Record:
+    """The list as it is on disk."""
     hypotheses = [[text, round(score, 4)] for text, score in n_best_list.hypotheses]
     return n_best_list.source, json.dumps(hypotheses, ensure_ascii=False)
 

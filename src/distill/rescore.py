@@ -13,8 +13,7 @@ from pathlib import Path
 
 from common.errors import UserError, command
 from common.files import write_json
-from common.progress import progress
-from distill import n_best_lists
+from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.teacher import Teacher, teacher_options
 from distill.tokenization import tokenizers
@@ -69,12 +68,14 @@ def main() -> None:
         Teacher(model, tokenizers(tokenization, args.sentencepiece, args.languages), args.threads, args.device)
         for model, tokenization in zip(args.models, args.tokenizations, strict=True)
     ]
-    total = records.count(args.inputs[0])
-    lists = iter(progress(merged(args.inputs), f"rescore {records.name(args.output)}", total, "sentence"))
-    ensemble_lists = (
-        n_best_list for window in windows(lists) for n_best_list in rescored(window, teachers, args.n_best)
-    )
-    lines, checksum = n_best_lists.write(args.output, ensemble_lists)
+
+    def made(part: list[NBestList]) -> Iterator[records.Record]:
+        for window in windows(iter(part)):
+            yield from map(n_best_lists.record, rescored(window, teachers, args.n_best))
+
+    key = parts.key(args, [*args.inputs, *args.models, args.sentencepiece])
+    what, total = f"rescore {records.name(args.output)}", records.count(args.inputs[0])
+    lines, checksum = parts.write(args.output, key, merged(args.inputs), total, made, what)
     arithmetic = [
         {"model": str(model), **teacher.arithmetic} for model, teacher in zip(args.models, teachers, strict=True)
     ]

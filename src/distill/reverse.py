@@ -6,11 +6,12 @@ records.
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from common.errors import command
 from common.files import read_json, write_json
-from common.progress import progress
+from distill import parts
 from distill.teacher import Teacher, teacher_options
 from distill.tokenization import tokenizers
 from formats import records
@@ -27,11 +28,15 @@ def main() -> None:
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages[::-1])
     reverse_teacher = Teacher(args.model, sides, args.threads, args.device)
-    scores = reverse_teacher.score((target, source) for source, target, _ in records.read(args.input))
-    scored = zip(records.read(args.input), scores, strict=True)
-    scored = progress(scored, f"score {records.name(args.output)}", records.count(args.input), "pair")
-    pairs = ((source, target, f"{score:.4f}") for (source, target, _), score in scored)
-    _, checksum = records.write(args.output, pairs)
+
+    def made(part: list[records.Record]) -> Iterator[records.Record]:
+        scores = reverse_teacher.score((target, source) for source, target, _ in part)
+        for (source, target, _), score in zip(part, scores, strict=True):
+            yield source, target, f"{score:.4f}"
+
+    key = parts.key(args, [args.input, args.model, args.sentencepiece])
+    what, total = f"score {records.name(args.output)}", records.count(args.input)
+    _, checksum = parts.write(args.output, key, records.read(args.input), total, made, what)
     write_json(records.info(args.output), read_json(records.info(args.input)) | {"sha256": checksum})
 
 

@@ -1,16 +1,17 @@
 """Translate the source side of a shard with a teacher: an n-best list for every sentence (Kim and Rush 2016).
 
-A shard is the unit of resuming: its n-best lists appear whole or not at all.
+The n-best lists of a shard appear whole or not at all; a job that ends before continues after the
+last whole part (distill.parts).
 """
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from common.errors import command
 from common.files import write_json
-from common.progress import progress
-from distill import n_best_lists
+from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
 from distill.teacher import Teacher, teacher_options
 from distill.tokenization import tokenizers
@@ -34,13 +35,15 @@ def main() -> None:
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages)
     teacher = Teacher(args.model, sides, args.threads, args.device)
     sources = (record[0] for record in records.read(args.input, args.shard))
-    hypotheses = teacher.translate(sources, args.beam_size, args.n_best)
-    # The sources are read twice. strict: a shift between the sides is an error here, not noise later.
-    sources_again = (record[0] for record in records.read(args.input, args.shard))
-    lists = (NBestList(*row) for row in zip(sources_again, map(ranked, hypotheses), strict=True))
-    total = records.count(args.input, args.shard)
-    lists = progress(lists, f"translate {records.name(args.output)}", total, "sentence")
-    lines, checksum = n_best_lists.write(args.output, lists)
+
+    def made(part: list[str]) -> Iterator[records.Record]:
+        hypotheses = teacher.translate(part, args.beam_size, args.n_best)
+        # strict: a shift between the sides is an error here, not noise later.
+        return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
+
+    key = parts.key(args, [args.input, args.model, args.sentencepiece])
+    what, total = f"translate {records.name(args.output)}", records.count(args.input, args.shard)
+    lines, checksum = parts.write(args.output, key, sources, total, made, what)
     write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum, **teacher.arithmetic})
 
 

@@ -1,9 +1,10 @@
 """Train a model with OpenNMT-tf, validate it on the dev set, and average its last checkpoints.
 
-A killed training continues from its last checkpoint as if it had not been killed: same batches, same dropout. The run
-folder is named after everything that defines the training: shape, settings, data, vocabulary, seed, and the weights it
-starts from. The number of steps does not count where more of them merely prolong the training, that is, with a single
-phase whose learning rate does not depend on its end.
+A killed training continues from its last checkpoint as if it had not been killed: same batches, same dropout. In a job
+with a time limit it ends itself at a checkpoint in time (common.batch_job). The run folder is named after everything
+that defines the training: shape, settings, data, vocabulary, seed, and the weights it starts from. The number of steps
+does not count where more of them merely prolong the training, that is, with a single phase whose learning rate does not
+depend on its end.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from common.batch_job import BatchJob
 from common.command_line import pick
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, sha256, write_json
@@ -130,11 +132,12 @@ def options() -> argparse.ArgumentParser:
 def main() -> None:
     args = options().parse_args()
     logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
+    job = BatchJob(f"training of {args.system}")
     data = (*args.source, *args.target, args.vocabulary)
     settings = definition(args.shape, args.training, args.seed, data, args.start_from)
     run = run_folder(args.runs, settings)
     try:
-        training = Training(run, settings, pick(Inputs, args))
+        training = Training(run, settings, pick(Inputs, args), job)
         training.finish()
     except RuntimeError as error:  # diverged, or no pair to train on
         retry = "a lower learning_rate or more warmup_steps may help; to try the same again, delete the folder"

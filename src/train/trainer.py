@@ -1,4 +1,4 @@
-"""OpenNMT-tf's Trainer, made resumable; it also stops when the loss diverges, and logs the time left."""
+"""OpenNMT-tf's Trainer, made resumable; it stops when the loss diverges or its job ends, and logs the time left."""
 
 import logging
 from collections import deque
@@ -10,15 +10,17 @@ DIVERGED_STEPS = 100
 
 
 def resumable_trainer() -> type:
-    """A subclass of OpenNMT-tf's Trainer whose ``seed`` is the training's; made here because TensorFlow loads slowly.
+    """A subclass of OpenNMT-tf's Trainer with the ``seed`` and the ``job`` (BatchJob) of the training; made here
+    because TensorFlow loads slowly.
 
-    Raises RuntimeError, when called, once the loss diverges.
+    Raises, when called, RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends.
     """
     import opennmt
     import tensorflow as tf
 
     class Trainer(opennmt.training.Trainer):
         seed = 1
+        job = None
 
         def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
             self._summary_writer.flush()  # the learning curve up to here
@@ -27,7 +29,11 @@ def resumable_trainer() -> type:
             tf.random.set_seed(self.seed)
 
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
-            yield from until_divergence(super()._steps(dataset, accum_steps))
+            for loss in until_divergence(super()._steps(dataset, accum_steps)):
+                yield loss
+                # Here the checkpoint and the validation of this step are done.
+                if self._checkpoint.last_saved_step == (step := int(self._optimizer.iterations.numpy())):
+                    self.job.checkpoint(f"step {step}")
 
     return Trainer
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.batch_job import BatchJob
 from common.errors import UserError
 from common.files import read_json, write_text
 from formats import records
@@ -48,7 +49,7 @@ class Training:
     model: the OpenNMT-tf model. schedule: the phases. step: the updates made so far. validation: the dev set.
     """
 
-    def __init__(self, run: Path, settings: dict[str, Any], files: Inputs):
+    def __init__(self, run: Path, settings: dict[str, Any], files: Inputs, job: BatchJob):
         """Build the model and restore the last checkpoint, if there is one.
 
         Raises UserError for a shape that cannot be built or validated, for unsuitable weights to start from, and for a
@@ -56,7 +57,7 @@ class Training:
         """
         cross_entropy.install()
         prepare_tensorflow(settings["training"]["device"], files.threads, settings["seed"])
-        self._settings, self._files = settings, files
+        self._settings, self._files, self._job = settings, files, job
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
         training, built = settings["training"], shape(settings["shape"])
         self.model = described_model(run, built, training["dropout"])
@@ -95,7 +96,10 @@ class Training:
             start_from(self.model, self._files.start_from)
 
     def finish(self) -> None:
-        """Train to the end of the last phase. Raises RuntimeError when the loss diverges, or did so in this folder."""
+        """Train to the end of the last phase.
+
+        Raises RuntimeError when the loss diverges, or did so in this folder, and JobEndsError where its job ends.
+        """
         if self._journal.diverged:
             raise RuntimeError(f"{self._journal.diverged}, in an earlier start")
         for number in range(len(self.schedule)):
@@ -114,7 +118,7 @@ class Training:
         time_left = TimeLeft(lambda step: self._journal.updates_left(step, number, self.schedule))
         tf.get_logger().addFilter(time_left)
         trainer = resumable_trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
-        trainer.seed = self._settings["seed"]
+        trainer.seed, trainer.job = self._settings["seed"], self._job
         try:
             trainer(
                 Passes(self._batches, self._journal, self._position()),

@@ -21,8 +21,8 @@ rule alignment_corpus:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=240,
+        mem_mb=grows(1000),
+        runtime=grows(240),
     params:
         seed=config["seed"],
     shell:
@@ -43,8 +43,8 @@ rule alignment_probabilities:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         aligner=config["alignment"]["aligner"],
         pairs=config["alignment"]["pairs"],
@@ -68,8 +68,8 @@ rule align_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=600,
+        mem_mb=grows(2000),
+        runtime=grows(600),
     params:
         aligner=config["alignment"]["aligner"],
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
@@ -92,8 +92,8 @@ rule extract_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grows(1000),
+        runtime=grows(60),
     shell:
         "python -m export.phrases --alignments {input.shard} --vocabulary {input.vocabulary} --output {output.counts}"
         " 2> {log}"
@@ -114,8 +114,8 @@ rule phrase_table:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grows(1000),
+        runtime=grows(60),
     shell:
         "python -m export.phrase_table --shards {input.shards} --vocabulary {input.vocabulary} --epoch {input.epoch}"
         " --output {output.table} 2> {log}"
@@ -137,8 +137,8 @@ rule model_outputs:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     params:
         longest=config["decoding"]["max_decoding_length"],
     shell:
@@ -162,8 +162,8 @@ rule map_coverage:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=grows(2000),
+        runtime=grows(120),
     params:
         grid=json.dumps(GRID),
         coverage=MAP["coverage"],
@@ -187,8 +187,8 @@ rule vocabulary_map:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grows(1000),
+        runtime=grows(60),
     params:
         knobs=lambda w, input: input.picked or json.dumps(KNOBS),
     shell:
@@ -211,8 +211,8 @@ rule shortlist:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grows(1000),
+        runtime=grows(60),
     shell:
         "python -m export.shortlist --phrase-table {input.table} --output {output.shortlist} --map {output.map}"
         " 2> {log}"

@@ -29,12 +29,22 @@ except UserError as error:
 study = Study(config)  # src/study/plan.py: systems, corpora, mixtures; src/study/paths.py: where their files are
 
 # Jobs run in the environment of this snakemake, activated or not, and without TensorFlow's chatter. The long ones
-# show their progress on the terminal too (`tee`).
-shell.prefix(f'export PATH="{Path(sys.executable).parent}:$PATH" TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore; ')
+# show their progress on the terminal too (`shown`).
+# `trap`: after SIGTERM the shell waits for its command, which may have to reach a checkpoint (common.batch_job), and
+# `shown` for the last lines of its progress.
+shell.prefix(
+    f'export PATH="{Path(sys.executable).parent}:$PATH" TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore;'
+    " trap : TERM; shown() {{ trap '' TERM; exec tee \"$1\" >&2; }}; "
+)
 
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 MACHINE = config["prices"]["machine"]  # its entry, if the study names one
 PRICE = f"--price {shlex.quote(json.dumps(MACHINE))}" if MACHINE else ""
+
+
+def grows(resource):
+    """Megabytes or minutes, a number or a function of the wildcards: a job that was killed asks for twice as much."""
+    return lambda wildcards, attempt: (resource(wildcards) if callable(resource) else resource) * 2 ** (attempt - 1)
 
 
 def one_of(names):

@@ -14,8 +14,8 @@ rule fetch:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=600,
+        mem_mb=grows(500),
+        runtime=grows(600),
     params:
         spec=lambda w: json.dumps(study.reading(w.corpus)),
         languages=study.pair,
@@ -41,8 +41,8 @@ rule subset:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=120,
+        mem_mb=grows(500),
+        runtime=grows(120),
     params:
         sample=lambda w: config["corpora"][w.corpus]["sample"],
         seed=config["seed"],
@@ -68,8 +68,8 @@ rule copy_held_out:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         role=lambda w: config["corpora"][w.corpus]["role"],
         languages=study.pair,
@@ -102,8 +102,8 @@ rule clean:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=600,
+        mem_mb=grows(1000),
+        runtime=grows(600),
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         languages=lambda w: study.languages(w.corpus),
@@ -140,8 +140,8 @@ rule gather_clean:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=600,
+        mem_mb=grows(1000),
+        runtime=grows(600),
     params:
         duplicates=lambda w: [
             f"--{rule.replace('_', '-')}"

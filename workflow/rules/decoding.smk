@@ -16,8 +16,8 @@ rule benchmark:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=180 * max(1, len(study.measured)),
+        mem_mb=grows(4000),
+        runtime=grows(180 * max(1, len(study.measured))),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         dev=study.named_corpora([study.dev]),
@@ -35,7 +35,7 @@ rule benchmark:
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"
         " --noise {params.noise}"
-        " --study {params.study} --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
+        " --study {params.study} --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
 rule score:
@@ -59,8 +59,8 @@ rule score:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         dev=study.named_corpora([study.dev]),

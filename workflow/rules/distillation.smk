@@ -22,8 +22,8 @@ rule translate_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=1000,
+        mem_mb=grows(1000),
+        runtime=grows(1000),
         gpu=GPU,
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
@@ -36,7 +36,7 @@ rule translate_shard:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
         " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
         " --beam-size {params.beam_size} --n-best {params.n_best} --threads {threads} --device {params.device}"
-        " --output {output.shard} 2> >(tee {log} >&2)"
+        " --output {output.shard} 2> >(shown {log})"
 
 
 rule rescore_shard:
@@ -58,8 +58,8 @@ rule rescore_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=1000,
+        mem_mb=grows(4000),
+        runtime=grows(1000),
         gpu=GPU,
     params:
         tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
@@ -70,7 +70,7 @@ rule rescore_shard:
         "python -m distill.rescore --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
         " --n-best {params.n_best} --threads {threads} --device {params.device} --output {output.shard}"
-        " 2> >(tee {log} >&2)"
+        " 2> >(shown {log})"
 
 
 rule select_shard:
@@ -91,8 +91,8 @@ rule select_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=600,
+        mem_mb=grows(500),
+        runtime=grows(600),
     params:
         # Monolingual text has no reference to be close to.
         targets=lambda w: "best" if config["corpora"][w.corpus]["role"] == "monolingual" else w.targets,
@@ -121,8 +121,8 @@ rule reverse_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=1000,
+        mem_mb=grows(1000),
+        runtime=grows(1000),
         gpu=GPU,
     params:
         tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
@@ -131,7 +131,7 @@ rule reverse_shard:
     shell:
         "python -m distill.reverse --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
         " --tokenization {params.tokenization:q} --languages {params.languages} --threads {threads}"
-        " --device {params.device} --output {output.shard} 2> >(tee {log} >&2)"
+        " --device {params.device} --output {output.shard} 2> >(shown {log})"
 
 
 rule gather_distilled:
@@ -153,8 +153,8 @@ rule gather_distilled:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=60,
+        mem_mb=grows(500),
+        runtime=grows(60),
     shell:
         "python -m corpora.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
 
@@ -174,7 +174,7 @@ rule drop_worst:
     threads: 1
     resources:
         mem_mb=lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6,  # four bytes per score
-        runtime=60,
+        runtime=grows(60),
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],
     shell:

@@ -15,8 +15,8 @@ rule convert:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     shell:
         "python -m export.convert --checkpoint {input.checkpoint} --outputs {output.folders} 2> {log}"
 
@@ -37,8 +37,8 @@ rule model_folder:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -61,8 +61,8 @@ rule convert_native:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     shell:
         "python -m export.native --model {input.model} --outputs {output.folders} 2> {log}"
 
@@ -85,8 +85,8 @@ rule model_folder_native:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -111,8 +111,8 @@ rule model_folder_baseline:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -136,8 +136,8 @@ rule package:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         corpora=lambda w: json.dumps(study.corpora_of(w.system)),
         teachers=lambda w: ["--teachers", *study.teachers_of(w.system)] if study.teachers_of(w.system) else [],
@@ -160,7 +160,7 @@ rule submission:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     shell:
         "python -m export.submission --model {input.model} --output {output.submission} 2> {log}"

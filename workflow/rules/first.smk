@@ -25,8 +25,8 @@ rule first_model:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -50,8 +50,8 @@ rule first_benchmark:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grows(4000),
+        runtime=grows(60),
     params:
         test_set=study.named_corpora([study.timed_corpus]),
         beam_sizes=config["decoding"]["beam_sizes"],
@@ -63,7 +63,7 @@ rule first_benchmark:
         "python -m measure.benchmark --models {input.models} --test-sets {params.test_set}"
         " --beam-sizes {params.beam_sizes} --runs 1 --cores {params.cores} --batch-tokens {params.batch_tokens}"
         " --noise 1 --study {params.study} --translations {params.translations} --output {output.records}"
-        " 2> >(tee {log} >&2)"
+        " 2> >(shown {log})"
 
 
 rule first_score:
@@ -81,8 +81,8 @@ rule first_score:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     params:
         test_set=study.named_corpora([study.timed_corpus]),
         language=config["target"],
@@ -108,8 +108,8 @@ rule first_front:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=grows(1000),
+        runtime=grows(10),
     shell:
         "python -m report front_speed --input {input.measurements}"
         " --remark 'Timed beside other jobs, for a first look.' --output {output.picture} 2> {log}"

@@ -21,8 +21,8 @@ rule outputs:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         beam_sizes=BEAMS,
@@ -47,8 +47,8 @@ rule foreign_outputs:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     shell:
         "python -m distill.n_best_lists --input {input.candidates} --output {output.text} 2> {log}"
 
@@ -69,8 +69,8 @@ rule gap:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     params:
         systems=json.dumps(study.compared),
         teacher=study.imitated,

@@ -14,8 +14,8 @@ rule map_grid:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=grows(2000),
+        runtime=grows(120),
     params:
         grid=json.dumps(GRID),
     shell:
@@ -38,8 +38,8 @@ rule map_timing:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=2000,
-        runtime=600,
+        mem_mb=grows(2000),
+        runtime=grows(600),
     params:
         language=config["target"],
         runs=config["decoding"]["runs"],
@@ -48,7 +48,7 @@ rule map_timing:
     shell:
         "python -m experiments.map_timing --model {input.model} --maps {input.maps}/*.txt --test-set {input.test_set}"
         " --target-language {params.language} --runs {params.runs} --core {params.core} --noise {params.noise}"
-        " --output {output.timing} 2> >(tee {log} >&2)"
+        " --output {output.timing} 2> >(shown {log})"
 
 
 rule maps:
@@ -76,8 +76,8 @@ rule aligners:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=grows(4000),
+        runtime=grows(120),
     shell:
         "python -m export.agreement --corpus {input.corpus} --sentencepiece {input.sentencepiece} --json {output.json}"
         " --markdown {output.markdown} 2> {log}"

@@ -27,8 +27,8 @@ rule measurements:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     shell:
         "python -m report.measurements --measurements {input.measurements} --csv {output.csv}"
         " --headline {output.headline} 2> {log}"
@@ -49,8 +49,8 @@ rule int8_elsewhere:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grows(2000),
+        runtime=grows(60),
     params:
         language=config["target"],
     shell:
@@ -74,8 +74,8 @@ rule quantization:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=10,
+        mem_mb=grows(4000),
+        runtime=grows(10),
     params:
         system=study.map_system,
         elsewhere=lambda w, input: (f"--elsewhere {input.elsewhere}" if input.elsewhere else ""),
@@ -115,8 +115,8 @@ rule table:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=grows(1000),
+        runtime=grows(10),
     params:
         name=lambda w: w.subject.partition(".")[0],
         best=RULE,  # for a caption
@@ -163,8 +163,8 @@ rule corpora_page:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         study=config["study"],
     shell:
@@ -205,8 +205,8 @@ rule samples:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         test_set=study.named_corpora([study.timed_corpus])[0],
         outputs=[
@@ -243,8 +243,8 @@ rule page:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         note=lambda w: study.note,
         gap=lambda w, input: f"--gap {input.gap}" if input.gap else "",

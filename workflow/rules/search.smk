@@ -31,8 +31,8 @@ rule search_grid:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         **SEARCH_PARAMETERS,
         test_sets=study.named_corpora([study.timed_corpus]),
@@ -45,7 +45,7 @@ rule search_grid:
         " --core {params.core}"
         " --runs {params.runs} --noise {params.noise} {params.price} --study {params.study}"
         " --target-language {params.language} --translations {params.translations} --output {output.records}"
-        " 2> >(tee {log} >&2)"
+        " 2> >(shown {log})"
 
 
 rule search_components:
@@ -66,15 +66,15 @@ rule search_components:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
         "python -m experiments.components --models {input.models} --native {input.native} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
-        " --output {output.rows} 2> >(tee {log} >&2)"
+        " --output {output.rows} 2> >(shown {log})"
 
 
 rule search_components_baseline:
@@ -92,15 +92,15 @@ rule search_components_baseline:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
         "python -m experiments.components_tf --model {input.model} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
-        " --output {output.rows} 2> >(tee {log} >&2)"
+        " --output {output.rows} 2> >(shown {log})"
 
 
 rule search_pipeline:
@@ -118,13 +118,13 @@ rule search_pipeline:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         **SEARCH_PARAMETERS,
     shell:
         "python -m experiments.pipeline_cost --models {input.models} --test-set {input.test_set} --runs {params.runs}"
-        " --core {params.core} --noise {params.noise} --output {output.rows} 2> >(tee {log} >&2)"
+        " --core {params.core} --noise {params.noise} --output {output.rows} 2> >(shown {log})"
 
 
 rule search_ngrams:
@@ -143,15 +143,15 @@ rule search_ngrams:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
         "python -m experiments.ngram_timing --model {input.model} --native {input.native} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
-        " --output {output.rows} 2> >(tee {log} >&2)"
+        " --output {output.rows} 2> >(shown {log})"
 
 
 rule search_cache:
@@ -170,13 +170,13 @@ rule search_cache:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         **SEARCH_PARAMETERS,
     shell:
         "python -m experiments.encoder_cache --model {input.model} --native {input.native}"
-        " --test-set {input.test_set} --runs {params.runs} --core {params.core} --noise {params.noise} --output {output.rows} 2> >(tee {log} >&2)"
+        " --test-set {input.test_set} --runs {params.runs} --core {params.core} --noise {params.noise} --output {output.rows} 2> >(shown {log})"
 
 
 rule search:

@@ -44,8 +44,8 @@ rule untrained:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=10,
+        mem_mb=grows(4000),
+        runtime=grows(10),
     params:
         shape=lambda w: study.systems[w.system].student,
         seed=lambda w: study.systems[w.system].seed,
@@ -73,15 +73,15 @@ rule ladder:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=8000,
-        runtime=600,
+        mem_mb=grows(8000),
+        runtime=grows(600),
     params:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
         " --native {input.native} {params.options} --translations {params.translations} --output {output.records}"
-        " 2> >(tee {log} >&2)"
+        " 2> >(shown {log})"
 
 
 rule end_to_end:
@@ -102,15 +102,15 @@ rule end_to_end:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=8000,
-        runtime=600,
+        mem_mb=grows(8000),
+        runtime=grows(600),
     params:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
         " --native {input.native} --exact {input.exact} {params.options} --translations {params.translations}"
-        " --output {output.records} 2> >(tee {log} >&2)"
+        " --output {output.records} 2> >(shown {log})"
 
 
 rule scaling:
@@ -128,14 +128,14 @@ rule scaling:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m experiments.scaling --models {input.models} {params.options} --translations {params.translations}"
-        " --output {output.records} 2> >(tee {log} >&2)"
+        " --output {output.records} 2> >(shown {log})"
 
 
 rule switches:
@@ -156,14 +156,14 @@ rule switches:
         "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=4000,
-        runtime=600,
+        mem_mb=grows(4000),
+        runtime=grows(600),
     params:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         "python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
-        " --translations {params.translations} --output {output.records} 2> >(tee {log} >&2)"
+        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
 rule speed_scores:
@@ -181,8 +181,8 @@ rule speed_scores:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=grows(2000),
+        runtime=grows(10),
     params:
         test_sets=study.named_corpora([study.timed_corpus]),
         language=config["target"],

@@ -16,8 +16,8 @@ rule import_teacher:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=16000,
-        runtime=600,
+        mem_mb=grows(16000),
+        runtime=grows(600),
     params:
         teacher=lambda w: json.dumps(study.imported[w.system]),
     shell:

@@ -19,8 +19,8 @@ rule sample:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grows(1000),
+        runtime=grows(60),
     params:
         weights=lambda w: list(study.weights(w.mixture).values()),
         pairs=f"--pairs {config['distillation']['epoch_pairs']}" if config["distillation"]["epoch_pairs"] else "",
@@ -46,8 +46,8 @@ rule encode:
         "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=500,
-        runtime=60,
+        mem_mb=grows(500),
+        runtime=grows(60),
     shell:
         "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"
@@ -92,7 +92,7 @@ rule train_teacher:
         " --training {params.training:q} --source {input.source} --target {input.target} --epochs {input.epochs}"
         " --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
         " --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start} --threads {threads}"
-        " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(tee {log} >&2)"
+        " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
 
 use rule train_teacher as train_student with:
@@ -118,8 +118,8 @@ rule learned:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     params:
         mixture=lambda w: json.dumps(composition(config, study.systems[w.system].mixture)),
     shell:

@@ -19,8 +19,8 @@ rule vocabulary:
         "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grows(1000),
+        runtime=grows(60),
     params:
         languages=study.pair,
         type=config["vocabulary"]["type"],
@@ -50,8 +50,8 @@ rule encode_dev:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=grows(500),
+        runtime=grows(10),
     shell:
         "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"

@@ -1,0 +1,71 @@
+"""Output that is made in parts, so that a job that is killed or ends in time goes on after the last whole part.
+
+The parts lie in ``.<name of the output>.parts`` beside the output until it is whole. They end after the same records in
+every run, and so do the batches of the teacher: the output has the same bytes, however often the work was interrupted.
+"""
+
+import shutil
+from argparse import Namespace
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from common.batch_job import BatchJob
+from common.errors import UserError
+from common.files import read_json, write_json
+from common.progress import progress
+from formats import records
+from formats.records import Record
+
+RECORDS = 20_000  # of a part: minutes of a teacher on one core
+KEY = "key.json"
+
+Item = TypeVar("Item")
+Made = Callable[[list[Item]], Iterable[Record]]
+
+
+def write(
+    path: Path, key: dict[str, Any], items: Iterable[Item], total: int, made: Made[Item], what: str
+) -> tuple[int, str]:
+    """Write the records of ``items``, in order; return their number and checksum, as records.write does.
+
+    key: what the records depend on; parts of another key are deleted. total: the number of items. made: gives the
+    records of a part of the items, one for each. what: the work, such as ``translate 1-of-4``. Raises JobEndsError
+    where the job ends,
+    and UserError for another number of items.
+    """
+    job = BatchJob(what)
+    folder = path.with_name(f".{path.name}.parts")
+    begin(folder, key)
+    parts = [folder / f"{start}{records.SUFFIX}" for start in range(0, total, RECORDS)]
+    done = sum(part.exists() for part in parts)  # they are made in order
+    rest = islice(items, done * RECORDS, None)
+    stream = (record for _ in parts[done:] for record in made([*islice(rest, RECORDS)]))
+    stream = progress(stream, what, total - min(done * RECORDS, total), "sentence")
+    for number, part in enumerate(parts[done:], done + 1):
+        records.write(part, islice(stream, RECORDS))
+        if part != parts[-1]:
+            job.checkpoint(f"sentence {number * RECORDS:,} of {total:,}")
+    if [*stream, *rest]:  # at its end, the stream reports that the work is done
+        raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
+    result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))
+    shutil.rmtree(folder)
+    return result
+
+
+def begin(folder: Path, key: dict[str, Any]) -> None:
+    """Make the folder of the parts, or keep one of the same key."""
+    if folder.exists() and (not (folder / KEY).exists() or read_json(folder / KEY) != key):
+        shutil.rmtree(folder)
+    if not folder.exists():
+        write_json(folder / KEY, key)
+
+
+def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
+    """Changes with the options of a command, except its threads, and with the files and folders that it reads."""
+    paths = [path for file in filter(None, files) for path in (sorted(file.iterdir()) if file.is_dir() else [file])]
+    return {
+        "options": {name: str(value) for name, value in vars(args).items() if name != "threads"},
+        "files": [[str(path), (state := path.stat()).st_size, state.st_mtime_ns] for path in paths],
+    }
