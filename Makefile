@@ -5,8 +5,9 @@ ENVIRONMENT := $(or $(CONDA_PREFIX),$(VIRTUAL_ENV),.venv)
 BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/.nmt-frontier-installed
 CORES ?= all
+CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test docs install reference lock
+.PHONY: demo test test-cluster docs install reference lock
 
 install: $(INSTALLED)
 
@@ -29,6 +30,16 @@ test: install
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# A study through a real Slurm of one node (docs/cluster.md). On Debian, as root, it installs what is missing.
+SLURM_PACKAGES := slurmctld slurmd slurm-client munge
+test-cluster: install
+	@command -v slurmctld > /dev/null || ! command -v apt-get > /dev/null || test $$(id -u) != 0 || \
+	(apt-get install --yes -qq --no-install-recommends $(SLURM_PACKAGES) || \
+	(apt-get update -qq && apt-get install --yes -qq --no-install-recommends $(SLURM_PACKAGES))) > /dev/null 2>&1 || \
+	echo "Slurm's packages cannot be installed here"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-slurm.lock
+	CLUSTER_RECORD=$(CLUSTER_RECORD) $(BIN)/python -m pytest -rs tests/test_cluster.py
 
 # The site: README, docs/ and the API, in build/site/index.html. Its links are checked by tests/test_docs.py, too.
 docs: install

@@ -1,10 +1,10 @@
 """Plumbing: errors, atomic files, progress, the CPU and the machine.
 
 - ``errors``: errors of the user, in one line
-- ``command_line``: types of arguments, and the way from them to parameters
 - ``files``: outputs that appear whole or not at all, JSON, checksums
 - ``progress``: progress of long work
 - ``command_line``: types of arguments; some arguments as a dataclass
+- ``batch_job``: long work in a job with a time limit, which ends at a checkpoint
 - ``cpu``: how CTranslate2 multiplies integers on this CPU
 - ``machine``: the machine that a measurement runs on
 """

@@ -6,6 +6,7 @@ The commands:
 - ``score``: add BLEU, chrF and the significance of differences to the records
 - ``tune``: find the fastest settings of a model folder on this machine
 - ``calibrate``: fix the scales of a native model's activations, as found in a text
+- ``node``: refuse to time beside neighbours, or on another CPU than the study names
 - ``test_sets``: translate test sets with one model folder, without timing
 - ``teacher_student``: where the gap between teacher and students comes from
 - ``elsewhere``: the BLEU of int8 on CPUs that multiply it in the other way

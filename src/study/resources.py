@@ -1,4 +1,4 @@
-"""The work of a training, and the resources that it requests from Snakemake: memory, time, a GPU."""
+"""The resources that jobs request from Snakemake, memory, time, a GPU, by the size of their work."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ BUFFERED_BYTES = 1000  # per pair in the shuffle buffer
 UPDATE_BYTES = 32  # per parameter: weights, gradient and Adam's two moments in float32, and as much again for copies
 LOGIT_BYTES = 24  # per position and vocabulary entry: logits, softmax, gradient, a share of the layers below
 LARGE = 200_000_000  # parameters assumed for a model of unknown size
+SENTENCE_BYTES = 4000  # per sentence that a vocabulary is learned from, measured with 200,000 and 500,000: 3,033
 SPARE = 3  # time limit of a job over its estimate: other machines, neighbours
 LONGEST = 7 * 24 * 60  # minutes that a job requests at most; a training that is cut off continues from its checkpoint
 SHORTEST = 60
@@ -59,6 +60,14 @@ def operations(values: dict[str, Any], entries: int) -> float | None:
         return None
     looked_up = 0 if built.share_embeddings else 2 * entries * getattr(built, "embedding_units", built.units)
     return 6 * (parameters - looked_up) / 2
+
+
+def vocabulary_megabytes(config: dict[str, Any]) -> int:
+    """Main memory that learning the vocabulary requests. Corpora of unknown size count as large ones."""
+    sizes = [size(corpus) for corpus in config["corpora"].values() if corpus["role"] in ("train", "monolingual")]
+    drawn = config["vocabulary"]["sentences"]
+    sentences = drawn if None in sizes else min(sum(sizes), drawn)
+    return 1000 + sentences * SENTENCE_BYTES // 1_000_000
 
 
 def training_resources(config: dict[str, Any], system: System) -> dict[str, int]:

@@ -38,6 +38,8 @@ shell.prefix(
 )
 
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
+CPU = f"--cpu {shlex.quote(config['decoding']['cpu'])}" if config["decoding"]["cpu"] else ""
+ALONE = f"python -m measure.node {CPU} &&"  # before what is timed: a job on a cluster may have neighbours
 MACHINE = config["prices"]["machine"]  # its entry, if the study names one
 PRICE = f"--price {shlex.quote(json.dumps(MACHINE))}" if MACHINE else ""
 

@@ -2,6 +2,11 @@
 # clean and gather_clean, dev and test sets copy_held_out: all of them end as corpora/clean/<corpus>.tsv.zst.
 
 
+# On a cluster, where snakemake runs: nodes may have no network.
+localrules:
+    fetch,
+
+
 rule fetch:
     output:
         corpus=study.raw("{corpus}"),

@@ -173,7 +173,7 @@ rule drop_worst:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6,  # four bytes per score
+        mem_mb=grows(lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6),  # four bytes per score
         runtime=grows(60),
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],

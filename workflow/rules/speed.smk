@@ -79,7 +79,8 @@ rule ladder:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
+        "{ALONE}"
+        " python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
         " --native {input.native} {params.options} --translations {params.translations} --output {output.records}"
         " 2> >(shown {log})"
 
@@ -108,7 +109,8 @@ rule end_to_end:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
+        "{ALONE}"
+        " python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
         " --native {input.native} --exact {input.exact} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(shown {log})"
 
@@ -134,7 +136,8 @@ rule scaling:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m experiments.scaling --models {input.models} {params.options} --translations {params.translations}"
+        "{ALONE}"
+        " python -m experiments.scaling --models {input.models} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(shown {log})"
 
 
@@ -162,7 +165,8 @@ rule switches:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
+        "{ALONE}"
+        " python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
         " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 

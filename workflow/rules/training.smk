@@ -77,8 +77,8 @@ rule train_teacher:
         "../../environment.yml"
     threads: lambda w: study.systems[w.system].training["threads"]
     resources:
-        mem_mb=lambda w: training_resources(config, study.systems[w.system])["mem_mb"],
-        runtime=lambda w: training_resources(config, study.systems[w.system])["runtime"],
+        mem_mb=grows(lambda w: training_resources(config, study.systems[w.system])["mem_mb"]),
+        runtime=grows(lambda w: training_resources(config, study.systems[w.system])["runtime"]),
         gpu=lambda w: training_resources(config, study.systems[w.system])["gpu"],
     params:
         role=lambda w: study.systems[w.system].role,

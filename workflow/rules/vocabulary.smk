@@ -1,4 +1,5 @@
 # One vocabulary for both languages and all systems, from the bilingual training data or an epoch of a mixture.
+from study.resources import vocabulary_megabytes
 
 
 rule vocabulary:
@@ -19,7 +20,7 @@ rule vocabulary:
         "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=grows(1000),
+        mem_mb=grows(vocabulary_megabytes(config)),
         runtime=grows(60),
     params:
         languages=study.pair,

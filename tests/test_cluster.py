@@ -1,0 +1,205 @@
+"""A study through a real Slurm, with everything that happens to jobs there, gives the bytes that one machine gives.
+
+`make test-cluster` installs Slurm and keeps what happened in results/reference/cluster/ (variable CLUSTER_RECORD).
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import slurm
+import yaml
+from snakefile import BIN, ROOT, snakemake, succeeded
+
+from common import machine
+from common.files import read_json, sha256
+
+STUDY = ROOT / "tests/studies/cluster.yaml"
+NAME = "test-cluster"
+# What two runs of a study do not have in common: times, and what has them inside.
+TIMED = ("logs", "benchmarks", "report", "decoding/measured.json", "decoding/translations/runs", "measurements.json")
+TIMED_KEYS = {"seconds", "training", "last_preserved_timestamp", "sha256"}
+MINUTE = "1 if attempt == 1 else 60"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(slurm.missing()), reason=str(slurm.missing())),
+    pytest.mark.skipif(
+        not importlib.util.find_spec("snakemake_executor_plugin_slurm"),
+        reason="needs the packages of requirements-slurm.lock; `make test-cluster` installs them",
+    ),
+]
+
+
+def profile(folder):
+    """The project's profile for Slurm as a user fills it in, with limits that some jobs go over."""
+    settings = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())
+    settings |= {
+        "jobs": 4,
+        "latency-wait": 10,
+        "slurm-status-command": "squeue",
+        "slurm-init-seconds-before-status-checks": 1,
+        "seconds-between-status-checks": 1,
+        "set-threads": dict.fromkeys(settings["set-threads"], os.cpu_count()),
+    }
+    settings["set-resources"] |= {
+        "vocabulary": {"mem_mb": "20 if attempt == 1 else 1500"},
+        "train_teacher": {"runtime": "attempt"},  # ends at its checkpoints, and goes back to the queue
+    }
+    settings["set-resources"]["benchmark"] |= {"runtime": MINUTE}
+    (folder / "profile").mkdir()
+    (folder / "profile/config.yaml").write_text(yaml.safe_dump(settings))
+    return folder / "profile"
+
+
+class Fate(threading.Thread):
+    """Watches the queue, and does to jobs what happens on a cluster. events: what was done and seen, in order."""
+
+    def __init__(self, cluster):
+        super().__init__(daemon=True)
+        self.events, self.ended = [], threading.Event()
+        self._cluster, self._seen, self._done = cluster, set(), set()
+        self._since = time.monotonic()
+
+    def run(self):
+        while not self.ended.wait(0.5):
+            try:
+                jobs = self._cluster.jobs()
+            except subprocess.CalledProcessError:  # the controller restarts
+                continue
+            for number, state, rule in jobs:
+                rule = re.sub(r"^rule_|_wildcards_.*", "", rule)
+                if (number, state) not in self._seen or state == "RUNNING":
+                    self._happens(number, state, rule)
+                self._seen.add((number, state))
+
+    def _happens(self, number, state, rule):
+        if (number, state) not in self._seen:
+            self.tell(job=number, rule=rule, state=state)
+        if state != "RUNNING":
+            return
+        if rule == "translate_shard" and self._first("cancelled"):
+            self._cluster.call("scancel", number)
+            self.tell(job=number, rule=rule, done="cancelled by its user")
+        elif rule == "train_student" and self._checkpoint() and self._first("taken"):
+            self._cluster.call("scontrol", "requeue", number)
+            self.tell(job=number, rule=rule, done="its node was taken away, it went back to the queue")
+        elif rule == "train_student" and self._first("restarted"):
+            self._cluster.stop("slurmctld")
+            time.sleep(3)
+            self._cluster.start("slurmctld")
+            self.tell(done="the controller was restarted")
+
+    def _first(self, deed):
+        return not (deed in self._done or self._done.add(deed))
+
+    def _checkpoint(self):
+        return list((self._cluster.folder / f"run/results/{NAME}/systems/deep").glob("run-*/ckpt-*.index"))
+
+    def tell(self, **event):
+        self.events.append({"seconds": round(time.monotonic() - self._since, 1), **event})
+
+
+@pytest.fixture(scope="module")
+def finished():
+    """Folder, events and run of a study that went through Slurm; the paths of sockets have to be short."""
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    (folder / "run").mkdir()
+    with slurm.slurm(folder) as cluster:
+        fate = Fate(cluster)
+        fate.start()
+        command = [BIN / "snakemake", "--snakefile", ROOT / "Snakefile", "--configfile", STUDY]
+        command += ["--workflow-profile", ROOT / "profiles/default", "--profile", profile(folder)]
+        run = subprocess.run(command, cwd=folder / "run", capture_output=True, text=True)
+        fate.ended.set()
+        fate.join()
+    if kept := os.environ.get("CLUSTER_RECORD"):
+        record(Path(kept), folder, fate.events, run)
+    yield folder, fate.events, run
+    shutil.rmtree(folder)
+
+
+def record(kept, folder, events, run):
+    """Keep what happened: the events as JSON, and Snakemake's log without the folder of the test."""
+    kept.mkdir(parents=True, exist_ok=True)
+    version = subprocess.run(["sinfo", "--version"], capture_output=True, text=True).stdout.strip()
+    about = {"command": "make test-cluster", "slurm": version, "cpu": machine.describe()["cpu"]}
+    about |= {"cores": os.cpu_count(), "status": run.returncode, "events": events}
+    (kept / "slurm.json").write_text(json.dumps(about, indent=1) + "\n")
+    log = run.stderr.replace(str(folder), "FOLDER").replace(str(ROOT), "PROJECT")
+    (kept / "slurm.log").write_text(log)
+
+
+def happened(events, rule):
+    """The states of the jobs of a rule, in order."""
+    return [event["state"] for event in events if event.get("rule") == rule and "state" in event]
+
+
+def test_a_study_reaches_its_front_whatever_happens_to_its_jobs(finished):
+    folder, events, run = finished
+    succeeded(run)
+    assert (folder / f"run/results/{NAME}/report/report.html").exists()
+    assert {"OUT_OF_MEMORY"} & {*happened(events, "vocabulary")}
+    assert "TIMEOUT" in happened(events, "benchmark")
+    assert "CANCELLED" in happened(events, "translate_shard")
+    assert {event["done"].split()[1] for event in events if "done" in event} == {"by", "node", "controller"}
+    assert all(happened(events, rule)[-1] == "COMPLETED" for rule in ("vocabulary", "benchmark", "train_student"))
+
+
+def test_a_training_longer_than_its_job_ends_itself_and_goes_on(finished):
+    folder, events, _ = finished
+    log = "".join(path.read_text() for path in (folder / "run/.snakemake/slurm_logs").rglob("*.log"))
+    ends = re.findall(r"training of teacher ended at step (\d+) \(\d+ s left of the job's time\)", log)
+    assert ends and happened(events, "train_teacher")[-1] == "COMPLETED"
+
+
+def contents(folder):
+    """The untimed files of a study, by their names: checksums, or JSON without times."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if not path.is_file() or name.startswith(TIMED) or "tfevents" in name or path.name in (".lock", "checkpoint"):
+            continue
+        found[name] = untimed(read_json(path)) if path.suffix == ".json" else sha256(path)
+    return found
+
+
+def untimed(value):
+    if isinstance(value, dict):
+        return {key: untimed(each) for key, each in value.items() if key not in TIMED_KEYS}
+    return [*map(untimed, value)] if isinstance(value, list) else value
+
+
+def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
+    folder, _, _ = finished
+    succeeded(snakemake("--configfile", STUDY, cwd=tmp_path))
+    alone, ours = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
+    assert alone.keys() == ours.keys() and len(alone) > 100
+    assert [name for name in alone if alone[name] != ours[name]] == []
+    assert any("averaged/ckpt" in name for name in alone) and any(name.endswith("model.bin") for name in alone)
+    scores = [
+        {(r["system"], r["engine"], r["vocabulary_map"], r["test_set"]): r["bleu"] for r in read_json(path)}
+        for path in (tmp_path / f"results/{NAME}/measurements.json", folder / f"run/results/{NAME}/measurements.json")
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_what_reruns_a_job_is_the_same_as_on_one_machine(finished):
+    """Nothing is to be done when the study is finished, in either profile; the reasons of a changed file are equal."""
+    folder, _, _ = finished
+    assert "Nothing to be done" in succeeded(snakemake("-n", "--configfile", STUDY, cwd=folder / "run")).stdout
+    (folder / f"run/results/{NAME}/corpora/raw/grammar.tsv.zst").touch()
+
+    def reasons(*options):
+        run = snakemake("-n", "--configfile", STUDY, *options, cwd=folder / "run")
+        return sorted(re.findall(r"reason: .*", succeeded(run).stdout))
+
+    assert reasons() == reasons("--profile", folder / "profile") != []
