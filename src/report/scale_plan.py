@@ -15,8 +15,8 @@ end. GB: what a stage leaves on disk. ~: follows from the speed of GPUs, which i
 training and rescoring, {decoding:g} in beam search. Fetching is bound by the network. The shared file system has to \
 take {writes} as they are written, and counts as no limit."""
 SHOWN = 0.01  # of the hours of all: stages that take less have no line
-PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. Each stage alone on all nodes; in "all", \
-jobs run side by side where they wait for nothing. Dashed: follows from the speed of GPUs, which is assumed."""
+PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. Each stage has all nodes for itself; in \
+"all", jobs run side by side where they wait for nothing. Dashed: follows from the speed of GPUs, which is assumed."""
 
 
 def table(plan: dict[str, Any]) -> str:

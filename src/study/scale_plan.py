@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
 from formats import prices
@@ -94,7 +95,7 @@ def assumed(work: Work) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", type=Path, required=True, help="a file of configs/")
-    parser.add_argument("--nodes", type=int, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
+    parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
     node = "a machine of src/formats/prices.yaml, or such an entry as JSON (default: %(default)s)"
     parser.add_argument("--node", type=prices.argument, default=NODE, help=node)
     help = "folder of their JSON (default: %(default)s)"

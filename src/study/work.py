@@ -31,8 +31,8 @@ NATIVE_TEACHER = {"float32": 0.8, "int16": 0.2, "int8": 0.5}
 TEST_SENTENCES = 1000  # of a test set of unknown size
 MODEL_JOBS, REPORT_JOBS = 8, 70  # jobs per system and per study
 # Bytes of a pair (results/reference/benchmarks/stages.json); a monolingual line has half of them.
-RECORD_BYTES = 105  # compressed
-PIECES_BYTES = 325  # both sides as the pieces that OpenNMT-tf reads
+RECORD_BYTES = 104  # compressed
+PIECES_BYTES = 446  # both sides as the pieces that OpenNMT-tf reads
 ALIGNED_BYTES = 210  # the pieces of both sides and their links, compressed; not measured
 CANDIDATE_BYTES = 20  # a translation in an n-best list: similar texts compress well; not measured
 CHECKPOINT_BYTES = 12  # per parameter: the weights and Adam's two moments in float32
