@@ -130,6 +130,18 @@ def test_more_shards_are_more_and_shorter_jobs_of_the_same_work():
     assert many["gpu_hours"] == pytest.approx(few["gpu_hours"], rel=0.01)
 
 
+def test_the_shards_of_the_paper_are_enough_for_64_nodes():
+    """As docs/cluster.md says: more would shorten the study by a hundredth."""
+    hours = [
+        plan(edited(lambda study, n=n: study["distillation"].update(shards=n)), [64])["hours"]["64"] for n in (200, 400)
+    ]
+    assert hours[1] == pytest.approx(0.99 * hours[0], rel=0.005)
+    two = plan(edited(lambda study: study["alignment"].update(shards=2)), [64])
+    assert (
+        of(Stage.ALIGNMENT, two)["hours"]["64"] > 4 * of(Stage.ALIGNMENT, plan(load("wngt2020"), [64]))["hours"]["64"]
+    )
+
+
 def test_one_training_gains_nothing_by_nodes_and_shards_do():
     made = plan(load("wngt2020"))
     students, shards = of(Stage.STUDENTS, made), of(Stage.TRANSLATION, made)

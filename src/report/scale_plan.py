@@ -34,7 +34,7 @@ def stages(plan: dict[str, Any]) -> str:
         name: sum(stage[name] for stage in plan["stages"])
         for name in ("jobs", "core_hours", "gpu_hours", "bytes", "usd")
     }
-    whole = {"stage": "all", "longest_job_hours": 0, "assumed": every, "hours": plan["hours"]} | total
+    whole = {"stage": "all", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
     held = {column(nodes): about(every, f"{plan['usd_held'][str(nodes)]:,} USD") for nodes in plan["nodes"]}
     return markdown.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])
 
@@ -45,7 +45,7 @@ def row(stage: dict[str, Any], nodes: list[int]) -> dict[str, str]:
         "stage": stage["stage"],
         "jobs": f"{jobs:,}" if jobs else markdown.NONE,
         "longest job": about(guessed, time(stage["longest_job_hours"]))
-        if stage["longest_job_hours"]
+        if stage["longest_job"]
         else markdown.NONE,
         "core-hours": about(guessed, f"{stage['core_hours']:,.1f}") if jobs else markdown.NONE,
         "GPU-hours": about(guessed, f"{stage['gpu_hours']:,.0f}") if stage["gpu_hours"] else markdown.NONE,
@@ -65,9 +65,10 @@ def about(guessed: bool, text: str) -> str:
 
 
 def time(hours: float) -> str:
-    """In minutes, hours or days."""
-    if hours < 1:
-        return f"{60 * hours:.1f} min" if hours < 0.1 else f"{60 * hours:.0f} min"
+    """In seconds, minutes, hours or days."""
+    for unit, length, most in (("s", 1 / 3600, 100 / 3600), ("min", 1 / 60, 2)):
+        if hours < most:
+            return f"{hours / length:.0f} {unit}"
     return f"{hours:.1f} h" if hours < 72 else f"{hours / 24:.1f} days"
 
 

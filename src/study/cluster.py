@@ -1,7 +1,7 @@
 """Jobs on the nodes of a cluster: how long they take if each starts as soon as what it needs is there."""
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from common.errors import UserError
@@ -58,47 +58,44 @@ class _Cluster:
 
     def run(self) -> float:
         """Seconds until the last job has ended."""
-        now, places = 0.0, range(len(self._free))
+        now, everywhere = 0.0, range(len(self._free))
+        places: Iterable[int] = everywhere
         while True:
             self._start(now, places)
             if not self._running:
                 return now
             now = self._running[0][0]
-            places, ended = set(), set()
+            freed = set()
             while self._running and self._running[0][0] == now:
-                place, name = self._end()
-                places.add(place)
-                ended |= {name} if not self._unended[name] else set()
-            if ended:
-                for waits in self._waits.values():
-                    waits -= ended
-                self._groups = [group for group in self._groups if self._unended[group.name]]
-                places = range(len(self._free))
+                freed.add(self._end())
+            ended = {name for name, number in self._unended.items() if not number}
+            places = everywhere if any(waits & ended for waits in self._waits.values()) else sorted(freed)
+            self._waits = {name: waits - ended for name, waits in self._waits.items()}
+            self._groups = [group for group in self._groups if self._unstarted[group.name]]
 
-    def _start(self, now: float, places: Sequence[int] | set[int]) -> None:
-        for name, seconds, needed_cores, gpus in self._ready():
-            cores = needed_cores or self._node.cores
+    def _start(self, now: float, places: Iterable[int]) -> None:
+        """Start what fits on these nodes."""
+        for group in self._groups:
+            name, cores = group.name, group.cores or self._node.cores
+            if self._waits[name]:
+                continue
             for place in places:
                 free = self._free[place]
-                fitting = min(
-                    self._unstarted[name], free[0] // cores, free[1] // gpus if gpus else self._unstarted[name]
-                )
+                fitting = min(self._unstarted[name], free[0] // cores)
+                fitting = min(fitting, free[1] // group.gpus) if group.gpus else fitting
                 if fitting:
                     free[0] -= fitting * cores
-                    free[1] -= fitting * gpus
+                    free[1] -= fitting * group.gpus
                     self._unstarted[name] -= fitting
-                    heapq.heappush(self._running, (now + seconds, place, name, fitting, cores, gpus))
+                    heapq.heappush(self._running, (now + group.seconds, place, name, fitting, cores, group.gpus))
 
-    def _ready(self) -> list[tuple[str, float, int | None, int]]:
-        groups = [g for g in self._groups if self._unstarted[g.name] and not self._waits[g.name]]
-        return [(group.name, group.seconds, group.cores, group.gpus) for group in groups]
-
-    def _end(self) -> tuple[int, str]:
+    def _end(self) -> int:
+        """The node on which the next jobs end."""
         _, place, name, jobs, cores, gpus = heapq.heappop(self._running)
         self._free[place][0] += jobs * cores
         self._free[place][1] += jobs * gpus
         self._unended[name] -= jobs
-        return place, name
+        return place
 
 
 def wall(groups: Sequence[Jobs], node: Node, nodes: int) -> float:

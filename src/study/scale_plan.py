@@ -61,13 +61,13 @@ def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: l
         "stage": stage,
         "jobs": sum(group.number for group in own),
         "longest_job": longest and longest.name,
-        "longest_job_hours": round(longest.seconds / HOUR, 3) if longest else 0,
+        "longest_job_hours": round(longest.seconds / HOUR, 4) if longest else 0,
         "core_hours": round(cores, 2),
         "gpu_hours": round(gpus, 2),
         "usd": round(usd, 2),
         "bytes": round(size),
         "assumed": any(group.gpus for group in own),
-        "hours": {str(nodes): round(wall(own, node, nodes) / HOUR, 3) for nodes in sizes},
+        "hours": {str(nodes): round(wall(own, node, nodes) / HOUR, 4) for nodes in sizes},
     }
 
 
