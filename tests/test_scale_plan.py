@@ -163,10 +163,14 @@ def test_a_teacher_from_elsewhere_counts_by_its_parameters():
     ("change", "message"),
     [
         (lambda study: study["teachers"]["wmt19-2"].update(parameters=None), "the size of teacher wmt19-2; set"),
+        (
+            lambda study: study["students"]["6-3"]["training"].update(device="cpu"),
+            "wngt2020: trained on CPUs: 6-3; plans",
+        ),
         (lambda study: study["corpora"]["rapid"].update(lines=None), "the size of rapid; set lines or parameters"),
     ],
 )
-def test_unknown_sizes_are_errors(change, message):
+def test_what_has_no_size_or_no_rate_is_an_error(change, message):
     with pytest.raises(UserError, match=message):
         plan(edited(change))
 
@@ -195,6 +199,8 @@ def test_every_rate_has_its_file_and_its_cpu():
 def test_two_runs_tell_what_a_line_and_what_a_drawn_one_take():
     few, many = ({"read": 1000, "drawn": n, "cpu_seconds": 1000 * 0.02 + n * 0.05} for n in (10, 500))
     assert solved(few, many, "drawn") == pytest.approx((0.02, 0.05))
+    with pytest.raises(UserError, match="more drawn took no longer; run"):
+        solved(few, many | {"cpu_seconds": few["cpu_seconds"]}, "drawn")
 
 
 def test_bytes_of_a_pair_are_the_measured_ones():

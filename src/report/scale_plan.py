@@ -44,9 +44,7 @@ def row(stage: dict[str, Any], nodes: list[int]) -> dict[str, str]:
     cells = {
         "stage": stage["stage"],
         "jobs": f"{jobs:,}" if jobs else markdown.NONE,
-        "longest job": about(guessed, time(stage["longest_job_hours"]))
-        if stage["longest_job"]
-        else markdown.NONE,
+        "longest job": about(guessed, time(stage["longest_job_hours"])) if stage["longest_job"] else markdown.NONE,
         "core-hours": about(guessed, f"{stage['core_hours']:,.1f}") if jobs else markdown.NONE,
         "GPU-hours": about(guessed, f"{stage['gpu_hours']:,.0f}") if stage["gpu_hours"] else markdown.NONE,
         "GB": f"{stage['bytes'] / 1e9:,.1f}" if stage["bytes"] else markdown.NONE,

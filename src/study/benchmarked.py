@@ -96,6 +96,12 @@ class Benchmarks:
 
 
 def solved(few: dict[str, float], many: dict[str, float], amount: str) -> tuple[float, float]:
-    """Seconds per unit that is read, and per unit of ``amount``, of two runs that read as much as each other."""
+    """Seconds per unit that is read, and per unit of ``amount``, of two runs that read as much as each other.
+
+    Raises UserError if the runs contradict each other, as those of few pairs on a busy machine do.
+    """
     each = (many["cpu_seconds"] - few["cpu_seconds"]) / (many[amount] - few[amount])
-    return max(0.0, (few["cpu_seconds"] - each * few[amount]) / few["read"]), each
+    read = (few["cpu_seconds"] - each * few[amount]) / few["read"]
+    if min(each, read) <= 0:
+        raise UserError(f"stages.json: more {amount} took no longer; run benchmarks/stages.py again, with more --pairs")
+    return read, each

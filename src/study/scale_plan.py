@@ -27,12 +27,17 @@ NODE = "p4d.24xlarge"
 def plan(study: config.Config, machine: prices.Price, sizes: list[int], benchmarks: Benchmarks) -> dict[str, Any]:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
-    Raises UserError for a job that fits no node, and for corpora or teachers of unknown size.
+    Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs, as
+    no kept benchmark has their rates.
     """
     work = Work(study, benchmarks.rates)
     if work.unknown:
         raise UserError(
             f"{study['study']}: a plan needs the size of {', '.join(work.unknown)}; set lines or parameters"
+        )
+    if on_cpu := [system.name for system in work.trained if not work.trained_on_gpu(system)]:
+        raise UserError(
+            f"{study['study']}: trained on CPUs: {', '.join(on_cpu)}; plans are for trainings on device: cuda"
         )
     node, groups, disk = Node.of(machine), jobs(work, benchmarks.text), work.disk()
     stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
