@@ -13,7 +13,7 @@ from measured import measured
 
 from common import cpu
 from common.errors import UserError
-from common.files import write_json
+from common.files import read_json, write_json
 from decode.engines import ENGINES
 from export import phrase_table, phrases
 from formats import records
@@ -201,3 +201,14 @@ def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(marian):
     assert [text.get_text() for text in axes.texts][3:] == ["60   ×40.0", "60~   ×40.0~"]
     below = " ".join(picture.get_supxlabel().split())
     assert "others, of the same shape (1:1)" in below and "~: other processes used the cores" in below
+
+
+@pytest.mark.slow
+def test_the_stages_are_those_of_the_kept_benchmark(cleaning_load, tmp_path):
+    """Which plans of large studies read."""
+    stages = importlib.import_module("stages")
+    made = stages.measured(PAIRS, 3000, tmp_path)
+    kept = read_json(FOLDER.parent / "results/reference/benchmarks/stages.json")
+    rules = [[name.rstrip("0123456789") for name in result["stages"]] for result in (made, kept)]
+    assert rules[0] == rules[1] and made["per_pair"].keys() == kept["per_pair"].keys()
+    assert all(stage["cpu_seconds"] > 0 and stage["peak_rss_bytes"] > 10**7 for stage in made["stages"].values())

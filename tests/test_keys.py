@@ -57,14 +57,14 @@ READ_BY = {
     "cleaning": ["src/corpora/rules.py", "corpora.smk"],
     "teacher": [
         *("src/export/import_teacher.py", "src/distill/tokenization.py"),
-        *("src/study/systems.py", "src/study/teachers.py"),
+        *("src/study/systems.py", "src/study/teachers.py", "src/study/work.py"),
     ],
     "training": [
         *(f"src/train/{name}.py" for name in ("train", "training", "schedule", "dataset", "optimizer")),
         "training.smk",
     ],
     "shape": ["src/study/expansion.py"],
-    "price": ["src/formats/cost.py", "src/formats/prices.py"],
+    "price": ["src/formats/cost.py", "src/formats/prices.py", "src/study/cluster.py"],
 }
 TABLES = {  # keys that the code has in tables of its own
     "cleaning": {key for key, _ in REGISTRY.values()},

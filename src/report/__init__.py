@@ -18,6 +18,8 @@ Of the experiments of the same names, ``ngrams`` of experiments.ngram_timing:
 - ``beam_batch``, ``components``: figures of OpenNMT at WNMT 2018
 - ``pipeline_cost``, ``ngrams``, ``encoder_cache``: the optimisations of FastSeq
 
+Of study.scale_plan: ``scale_plan``, what a study takes on clusters of several sizes.
+
 Pages and texts, each a command:
 
 - ``study_page``: one HTML page about a study

@@ -49,6 +49,7 @@ SUBJECTS = {
     "search-pipeline": Subject("report.pipeline_cost", ("search/pipeline.json",), "Search"),
     "search-ngrams": Subject("report.ngrams", ("search/ngrams.json",), "Search"),
     "search-cache": Subject("report.encoder_cache", ("search/cache.json",), "Search"),
+    "scale_plan": Subject("report.scale_plan", ("scale_plan.json",), "Cluster"),
 }
 
 

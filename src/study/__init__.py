@@ -19,7 +19,10 @@ What follows from the configuration:
 
 What a study will take:
 
+- ``work``: how much there is to do
 - ``estimate``: time and disk, before it runs
 - ``rates``: how fast this machine does what a study spends its time on
 - ``resources``: the work of a training, and what it requests from Snakemake
+- ``scale_plan``: hours, disk and USD on clusters of several sizes (command)
+- ``benchmarked``, ``jobs``, ``cluster``: the rates, the jobs and the nodes of that plan
 """

@@ -244,8 +244,9 @@ class Study(Paths):
 
     @cached_property
     def imported(self) -> dict[str, Config]:
-        """The entries of teachers that are not trained here, the reverse teacher included."""
-        return {name: entry for name, entry in self.translators.items() if not entry["shape"]}
+        """The entries of teachers that are not trained here, the reverse one included, without what only informs."""
+        entries = {name: entry for name, entry in self.translators.items() if not entry["shape"]}
+        return {name: {k: v for k, v in entry.items() if k != "parameters"} for name, entry in entries.items()}
 
     def teacher_model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""

@@ -1,0 +1,137 @@
+"""CPU time, memory and bytes of the stages of text that no other benchmark times, for plans of large studies.
+
+The load is that of cleaning.py, and the commands are those of the pipeline. CPU time counts, which neighbours on the
+machine disturb less than the clock; of several threads it is the sum.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cleaning_load import LANGUAGES, load, real_pairs
+
+from common.errors import UserError, command
+from common.files import write_json
+from common.machine import describe, load_average
+from distill import n_best_lists
+from distill.n_best_lists import Hypothesis, NBestList
+from formats import records
+
+SHARDS = 8
+PIECES = 32_000
+N_BEST = 4
+FEW = 100  # an epoch that is small against its corpora has a pair of each so many
+TIMES = 5  # measurements of the rates of this machine
+
+
+def timed(module: str, *arguments: object) -> dict[str, float]:
+    """Run a command of the pipeline: its CPU seconds, seconds and largest resident set in bytes."""
+    start, peak, done = time.monotonic(), 0, 0
+    process = subprocess.Popen([sys.executable, "-m", module, *map(str, arguments)], stderr=subprocess.DEVNULL)
+    while not done:  # the peak from /proc: that of wait4() is inherited from this process
+        status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        peak = max([peak, *(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))])
+        time.sleep(0.01)
+        done, code, usage = os.wait4(process.pid, os.WNOHANG)
+    if code:
+        sys.exit(f"{module}: failed")
+    seconds = {"cpu_seconds": usage.ru_utime + usage.ru_stime, "seconds": time.monotonic() - start}
+    return {name: round(value, 2) for name, value in seconds.items()} | {"peak_rss_bytes": peak}
+
+
+def undisturbed() -> dict[str, float]:
+    """The rates of one core of this machine (study.rates): of several measurements the shortest, as neighbours add.
+
+    That of logits is a difference of two, so its shortest is too short: plans leave out trainings on CPUs.
+    """
+    command = [sys.executable, "-m", "study.rates", "float32"]
+    several = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(TIMES)]
+    return {name: min(measured[name] for measured in several) for name in several[0]}
+
+
+def shards(corpus: Path, folder: Path) -> list[Path]:
+    """The corpus as cleaning without rules leaves it: shards with their counts."""
+    paths = [folder / f"{k}-of-{SHARDS}.tsv.zst" for k in range(1, SHARDS + 1)]
+    for k, path in enumerate(paths, 1):
+        shard = ["--shard", f"{k}/{SHARDS}", "--output", path]
+        timed("corpora.clean", "--input", corpus, "--languages", *LANGUAGES, *shard)
+    return paths
+
+
+def lists(pairs: list[tuple[bytes, bytes]], count: int) -> Iterator[NBestList]:
+    """N-best lists of other targets of the same pairs."""
+    for number in range(count):
+        source, target = pairs[number % len(pairs)]
+        others = [Hypothesis(f"{target.decode()} {place}", -place / 3) for place in range(N_BEST)]
+        yield NBestList(source.decode(), others)
+
+
+def measured(pairs: list[tuple[bytes, bytes]], size: int, folder: Path) -> dict[str, Any]:
+    """Each stage: what it worked on, its time and memory. size: pairs; encoding and selecting take a third of them."""
+    corpus, part, few, third = (folder / f"{name}.tsv.zst" for name in ("corpus", "part", "few", "third"))
+    lines, checksum = records.write_blocks(corpus, load(pairs, size))
+    write_json(records.info(corpus), {"name": "corpus", "lines": lines, "sha256": checksum, "dropped": {}})
+    stages: dict[str, Any] = {}
+
+    def stage(name: str, amounts: dict[str, int], module: str, *arguments: object) -> None:
+        stages[name] = amounts | timed(module, *arguments)
+        print(name, stages[name], file=sys.stderr, flush=True)
+
+    drawn, some = lines // 6, lines // 3
+    subset = ("corpora.subset", "--input", corpus, "--sample", drawn, "--output", part)
+    stage("subset", {"read": lines, "drawn": drawn}, *subset)
+    gathered = folder / "gathered.tsv.zst"
+    stage("gather", {"read": lines}, "corpora.gather", "--inputs", *shards(corpus, folder), "--output", gathered)
+    kept = records.count(gathered)
+    draw = ("train.sample", "--corpora", gathered)
+    stage("draw few", {"read": kept, "drawn": kept // FEW}, *draw, "--pairs", kept // FEW, "--output", few)
+    stage("draw all", {"read": kept, "drawn": kept}, *draw, "--output", corpus)
+    timed(*draw, "--pairs", some, "--output", third)
+    model = folder / "sentencepiece.model"
+    learn = ("train.vocabulary", "--corpora", third, "--languages", *LANGUAGES, "--pieces", PIECES, "--threads", 2)
+    learn = (*learn, "--model", model, "--vocabulary", folder / "vocabulary.txt")
+    for sentences in (some // 5, some // 2):
+        amounts = {"read": 2 * some, "sentences": sentences}
+        stage(f"vocabulary {sentences}", amounts, *learn, "--sentences", sentences)
+    sides = [folder / "source", folder / "target"]
+    stage("encode", {"read": some}, "train.encode", "--inputs", third, "--model", model, "--outputs", *sides)
+    n_best_lists.write(folder / "n-best.tsv.zst", lists(pairs, some))
+    chosen = ["--n-best-lists", folder / "n-best.tsv.zst", "--targets", "best", "--output", folder / "best.tsv.zst"]
+    stage("select", {"read": some}, "distill.select", *chosen)
+    texts = [path.read_bytes() for path in sides]
+    pieces = sum(text.count(b" ") + text.count(b"\n") for text in texts)
+    sizes = {"text_bytes": sum(map(len, records.frames(corpus))) / kept, "record_bytes": corpus.stat().st_size / kept}
+    encoded = {"encoded_bytes": sum(map(len, texts)) / some, "pieces": pieces / some}
+    return {"stages": stages, "per_pair": {name: round(value, 1) for name, value in (sizes | encoded).items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
+    parser.add_argument("--pairs", type=int, default=3_000_000, help="(default: %(default)s)")
+    parser.add_argument("--folder", type=Path, help="scratch space, 5 GB for 3 million pairs")
+    parser.add_argument("--output", type=Path, required=True, help="JSON")
+    args = parser.parse_args()
+    if not args.mirror:
+        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
+    before = {"load_average_before": load_average(), "rates": undisturbed()}
+    folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="stages-"))
+    try:
+        result = measured(real_pairs(args.mirror), args.pairs, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    calls = f"python benchmarks/stages.py --pairs {args.pairs}"
+    write_json(args.output, {"command": calls, "machine": describe(), **before, **result})
+    print(json.dumps(result["per_pair"]))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,135 @@
+"""The plan of study.scale_plan for clusters of several sizes, as a table and a picture."""
+
+import itertools
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from report import figure, markdown
+
+NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs for {usd_per_hour:g} USD an hour ({provider}, \
+{region}, {date}). The hours of a stage are those of its own jobs on all nodes. In "all", jobs run side by side where \
+they wait for nothing. "USD" pays for the parts of nodes that jobs reserve, "all nodes kept" for every node until the \
+end. GB: what a stage leaves on disk. ~: follows from the speed of GPUs, which is assumed: {training:g} TFLOP/s in \
+training and rescoring, {decoding:g} in beam search. Fetching is bound by the network. The shared file system has to \
+take {writes} as they are written, and counts as no limit."""
+SHOWN = 0.01  # of the hours of all: stages that take less have no line
+PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. Each stage has all nodes for itself; in \
+"all", jobs run side by side where they wait for nothing. Dashed: follows from the speed of GPUs, which is assumed."""
+
+
+def table(plan: dict[str, Any]) -> str:
+    """The stages, and the rates that they follow from."""
+    return markdown.document(
+        f"Plan of {plan['study']}", stages(plan), note(plan), "## Rates", rates(plan), assumptions(plan)
+    )
+
+
+def stages(plan: dict[str, Any]) -> str:
+    """A row for each stage, and three for all of them."""
+    rows = [row(stage, plan["nodes"]) for stage in plan["stages"]]
+    every = any(stage["assumed"] for stage in plan["stages"])
+    total = {
+        name: sum(stage[name] for stage in plan["stages"])
+        for name in ("jobs", "core_hours", "gpu_hours", "bytes", "usd")
+    }
+    whole = {"stage": "all", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
+    held = {column(nodes): about(every, f"{plan['usd_held'][str(nodes)]:,} USD") for nodes in plan["nodes"]}
+    return markdown.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])
+
+
+def row(stage: dict[str, Any], nodes: list[int]) -> dict[str, str]:
+    jobs, guessed = stage["jobs"], stage["assumed"]
+    cells = {
+        "stage": stage["stage"],
+        "jobs": f"{jobs:,}" if jobs else markdown.NONE,
+        "longest job": about(guessed, time(stage["longest_job_hours"])) if stage["longest_job"] else markdown.NONE,
+        "core-hours": about(guessed, f"{stage['core_hours']:,.1f}") if jobs else markdown.NONE,
+        "GPU-hours": about(guessed, f"{stage['gpu_hours']:,.0f}") if stage["gpu_hours"] else markdown.NONE,
+        "GB": f"{stage['bytes'] / 1e9:,.1f}" if stage["bytes"] else markdown.NONE,
+        "USD": about(guessed, f"{stage['usd']:,.0f}") if jobs else markdown.NONE,
+    }
+    wall = {column(number): about(guessed, time(stage["hours"][str(number)])) for number in nodes}
+    return cells | (wall if jobs else dict.fromkeys(wall, markdown.NONE))
+
+
+def column(nodes: int) -> str:
+    return f"{nodes} node{'s' * (nodes > 1)}"
+
+
+def about(guessed: bool, text: str) -> str:
+    return f"~{text}" if guessed else text
+
+
+def time(hours: float) -> str:
+    """In seconds, minutes, hours or days."""
+    for unit, length, most in (("s", 1 / 3600, 100 / 3600), ("min", 1 / 60, 2)):
+        if hours < most:
+            return f"{hours / length:.0f} {unit}"
+    return f"{hours:.1f} h" if hours < 72 else f"{hours / 24:.1f} days"
+
+
+def note(plan: dict[str, Any]) -> str:
+    guess = plan["assumed"]
+    most = {nodes: fastest_writes(plan, str(nodes)) for nodes in plan["nodes"]}
+    writes = ", ".join(
+        f"{rate / 1e6:,.0f} MB/s with {column(nodes)} ({stage})" for nodes, (rate, stage) in most.items()
+    )
+    speeds = {"training": guess["gpu_training_operations_per_second"] / 1e12}
+    speeds |= {"decoding": guess["gpu_decoding_operations_per_second"] / 1e12}
+    return NOTE.format(writes=writes, **speeds, **plan["node"])
+
+
+def fastest_writes(plan: dict[str, Any], nodes: str) -> tuple[float, str]:
+    """The largest of the stages' bytes a second, and the stage."""
+    some = sum(stage["bytes"] for stage in plan["stages"]) / 100  # what leaves less than a hundredth of all is no load
+    working = [stage for stage in plan["stages"] if stage["jobs"] and stage["bytes"] > some]
+    return max((stage["bytes"] / (stage["hours"][nodes] * 3600), stage["stage"]) for stage in working)
+
+
+def rates(plan: dict[str, Any]) -> str:
+    rows = [
+        {
+            "work": rate["work"],
+            "a second, one core": f"{rate['per_second']:,.0f} {rate['unit']}s",
+            "measured on": rate["cpu"],
+            "file": rate["file"].rpartition("/")[2],
+        }
+        for rate in plan["rates"]
+    ]
+    return markdown.table(rows, left=["work", "measured on", "file"])
+
+
+def assumptions(plan: dict[str, Any]) -> str:
+    guess = plan["assumed"]
+    speeds = ", ".join(f"{name} {speed:,.0f}" for name, speed in guess["sentences_per_second"].items())
+    text = f"Assumed: {guess['pieces_per_sentence']} pieces in a sentence of either side"
+    return f"{text}; sentences that a GPU translates in a second: {speeds}." if speeds else f"{text}."
+
+
+# The picture
+
+
+@figure.styled
+def draw(plan: dict[str, Any]) -> Figure:
+    """Hours of each stage by the number of nodes, and of all."""
+    picture = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = picture.add_subplot()
+    least = SHOWN * min(plan["hours"].values())
+    shown = [stage for stage in plan["stages"] if max(stage["hours"].values()) > least]
+    whole = {"stage": "all", "hours": plan["hours"], "assumed": any(stage["assumed"] for stage in shown)}
+    for stage, style in zip([whole, *shown], itertools.cycle(figure.PALETTE), strict=False):
+        line(axes, stage, plan["nodes"], style)
+    axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="hours", title=f"{plan['study']}: hours by stage")
+    axes.set_xticks(plan["nodes"], [str(nodes) for nodes in plan["nodes"]])
+    axes.minorticks_off()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.footnote(picture, PICTURE_NOTE.format(**plan["node"]))
+    return picture
+
+
+def line(axes: Axes, stage: dict[str, Any], nodes: list[int], style: figure.Style) -> None:
+    hours = [stage["hours"][str(number)] for number in nodes]
+    look = {"color": style.color, "marker": style.marker, "linestyle": "--" if stage["assumed"] else "-"}
+    axes.plot(nodes, hours, label=stage["stage"], linewidth=2.5 if stage["stage"] == "all" else 1.2, **look)

@@ -1,0 +1,114 @@
+"""Plan a study for clusters of several sizes: hours, core-hours, GPU-hours, disk and USD by stage, as JSON.
+
+The rates are those of kept benchmarks, not of the machine that plans, so that equal files give equal plans. GPUs are
+not among them: their speed is assumed, and what follows from it is marked. A stage counts alone, on all nodes; the
+whole study with all jobs that may run side by side. ``python -m report scale_plan`` makes the table and the picture.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from common.command_line import positive
+from common.errors import UserError, command
+from common.files import write_json
+from formats import prices
+from study import benchmarked, config
+from study.benchmarked import Benchmarks
+from study.cluster import Jobs, Node, wall
+from study.jobs import jobs
+from study.resources import TOKENS
+from study.work import GPU_DECODING, GPU_TRAINING, Stage, Work
+
+HOUR = 3600
+NODE = "p4d.24xlarge"
+
+
+def plan(study: config.Config, machine: prices.Price, sizes: list[int], benchmarks: Benchmarks) -> dict[str, Any]:
+    """The plan. machine: the price of a node. sizes: numbers of nodes.
+
+    Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs, as
+    no kept benchmark has their rates.
+    """
+    work = Work(study, benchmarks.rates)
+    if work.unknown:
+        raise UserError(
+            f"{study['study']}: a plan needs the size of {', '.join(work.unknown)}; set lines or parameters"
+        )
+    if on_cpu := [system.name for system in work.trained if not work.trained_on_gpu(system)]:
+        raise UserError(
+            f"{study['study']}: trained on CPUs: {', '.join(on_cpu)}; plans are for trainings on device: cuda"
+        )
+    node, groups, disk = Node.of(machine), jobs(work, benchmarks.text), work.disk()
+    stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
+    total = {str(nodes): round(wall(groups, node, nodes) / HOUR, 3) for nodes in sizes}
+    return {
+        "study": study["study"],
+        "node": machine,
+        "nodes": sizes,
+        "stages": [stage for stage in stages if stage["jobs"] or stage["bytes"]],
+        "hours": total,
+        "usd_held": {nodes: round(hours * int(nodes) * node.usd_per_hour) for nodes, hours in total.items()},
+        "rates": rates(benchmarks),
+        "assumed": assumed(work),
+    }
+
+
+def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: list[int]) -> dict[str, Any]:
+    """A stage alone. usd: of the parts of nodes that its jobs reserve."""
+    own = [group for group in groups if group.stage == stage]
+    longest = max(own, key=lambda group: group.seconds, default=None)
+    hours = [group.number * group.seconds / HOUR for group in own]
+    cores = sum(time * (group.cores or node.cores) for time, group in zip(hours, own, strict=True))
+    gpus = sum(time * group.gpus for time, group in zip(hours, own, strict=True))
+    usd = sum(time * group.share(node) for time, group in zip(hours, own, strict=True)) * node.usd_per_hour
+    return {
+        "stage": stage,
+        "jobs": sum(group.number for group in own),
+        "longest_job": longest and longest.name,
+        "longest_job_hours": round(longest.seconds / HOUR, 4) if longest else 0,
+        "core_hours": round(cores, 2),
+        "gpu_hours": round(gpus, 2),
+        "usd": round(usd, 2),
+        "bytes": round(size),
+        "assumed": any(group.gpus for group in own),
+        "hours": {str(nodes): round(wall(own, node, nodes) / HOUR, 4) for nodes in sizes},
+    }
+
+
+def rates(benchmarks: Benchmarks) -> list[dict[str, Any]]:
+    """What was measured, by the name of the work: how many units a core does in a second, where."""
+    rows = [
+        {"work": work, "per_second": float(f"{1 / rate.seconds:.4g}"), **rate._asdict()}
+        for work, rate in benchmarks.text.items()
+    ]
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def assumed(work: Work) -> dict[str, Any]:
+    """What nobody measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
+    beam = work.config["distillation"]["beam_size"]
+    operations = {name: 2 * beam * TOKENS * work.teacher_parameters(name) for name in work.study.teachers}
+    return {
+        "gpu_training_operations_per_second": GPU_TRAINING,
+        "gpu_decoding_operations_per_second": GPU_DECODING,
+        "pieces_per_sentence": TOKENS,
+        "sentences_per_second": {name: round(GPU_DECODING / each, 2) for name, each in operations.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=Path, required=True, help="a file of configs/")
+    parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
+    node = "a machine of src/formats/prices.yaml, or such an entry as JSON (default: %(default)s)"
+    parser.add_argument("--node", type=prices.argument, default=NODE, help=node)
+    help = "folder of their JSON (default: %(default)s)"
+    parser.add_argument("--benchmarks", type=Path, default=benchmarked.FOLDER, help=help)
+    parser.add_argument("--output", type=Path, required=True, help="JSON")
+    args = parser.parse_args()
+    write_json(args.output, plan(config.load(args.config), args.node, args.nodes, Benchmarks(args.benchmarks)))
+
+
+if __name__ == "__main__":
+    command(main)

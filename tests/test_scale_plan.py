@@ -1,0 +1,232 @@
+"""Plans for clusters: jobs as the rules divide the work, hours that no schedule can beat, and the kept plan."""
+
+import copy
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from common.files import read_json
+from formats.prices import prices
+from report import scale_plan as report
+from study import benchmarked, config, scale_plan, work
+from study.benchmarked import Benchmarks, solved
+from study.cluster import Jobs, Node, wall
+from study.jobs import jobs
+from study.work import Stage, Work
+
+ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "results/reference/cluster"
+FOLDER = ROOT / benchmarked.FOLDER
+NODE = Node(cores=4, gpus=2, usd_per_hour=1.0)
+BENCHMARKS = Benchmarks(FOLDER)
+
+
+def group(name, number, seconds, cores=1, gpus=0, after=()):
+    return Jobs(name, Stage.CLEANING, number, seconds, cores, gpus, after)
+
+
+def plan(study, sizes=(1, 8, 64), node="p4d.24xlarge"):
+    return scale_plan.plan(study, prices()[node], list(sizes), BENCHMARKS)
+
+
+def load(name):
+    return config.load(ROOT / f"configs/{name}.yaml")
+
+
+# The cluster
+
+
+@pytest.mark.parametrize(
+    ("groups", "nodes", "seconds"),
+    [
+        ([group("a", 8, 10)], 1, 20),  # four cores
+        ([group("a", 8, 10)], 2, 10),
+        ([group("a", 9, 10)], 2, 20),
+        ([group("a", 4, 10, gpus=1)], 1, 20),  # two GPUs
+        ([group("a", 2, 10, cores=3)], 1, 20),  # a job has its cores on one node
+        ([group("a", 2, 10, cores=3)], 2, 10),
+        ([group("a", 2, 10, cores=None), group("b", 4, 10)], 1, 30),  # alone on a node
+        ([group("a", 1, 10), group("b", 1, 5, after=["a"]), group("c", 1, 12)], 1, 15),
+        ([group("a", 4, 10), group("b", 1, 5, after=["a", "not there"])], 9, 15),
+        ([group("a", 1, 10), group("b", 1, 5, after=["a"]), group("c", 3, 1, after=["b"])], 9, 16),
+        ([group("a", 0, 10)], 1, 0),
+    ],
+)
+def test_jobs_run_side_by_side_where_they_fit_and_wait_for_nothing(groups, nodes, seconds):
+    assert wall(groups, NODE, nodes) == seconds
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 50), st.sampled_from([1, 2, 4, None]), st.integers(0, 2))),
+    st.integers(1, 5),
+)
+def test_no_cluster_is_faster_than_its_nodes_or_slower_than_one_job_at_a_time(shapes, nodes):
+    groups = [
+        group(str(place), number, seconds, cores, gpus, after=[str(place - 1)] if place % 3 == 2 else [])
+        for place, (number, seconds, cores, gpus) in enumerate(shapes)
+    ]
+    taken = wall(groups, NODE, nodes)
+    of_all = sum(each.number * each.seconds for each in groups)
+    cores = sum(each.number * each.seconds * (each.cores or NODE.cores) for each in groups) / (nodes * NODE.cores)
+    gpus = sum(each.number * each.seconds * each.gpus for each in groups) / (nodes * NODE.gpus)
+    assert max([cores, gpus, *(each.seconds for each in groups)]) <= taken <= of_all
+
+
+@pytest.mark.parametrize("needs", [{"cores": 5}, {"gpus": 3}])
+def test_a_job_that_fits_no_node_is_an_error(needs):
+    with pytest.raises(UserError, match=r"big needs .* the node has 4 and 2; give another --node"):
+        wall([group("big", 1, 1, **needs)], NODE, 8)
+
+
+# The jobs
+
+
+def test_the_jobs_are_those_that_snakemake_ran():
+    """Of every rule that the plan has, as many as the log of the demo counts."""
+    log = (ROOT / "results/reference/demo/run.log").read_text().partition("Select jobs")[0]
+    ran = {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", log, re.MULTILINE)}
+    counted = {}
+    for each in jobs(Work(load("demo"), BENCHMARKS.rates), BENCHMARKS.text):
+        rule = each.name.partition(" ")[0]
+        counted[rule] = counted.get(rule, 0) + each.number
+    for rule in ("train", "export", "report"):  # of several rules, or of many
+        counted.pop(rule)
+    assert len(counted) > 12 and counted == {rule: ran[rule] for rule in counted}
+
+
+def test_every_group_waits_for_groups_that_are_there():
+    """But for subsets of corpora that are taken whole, and trainings that nothing starts from."""
+    for name in ("wngt2020", "demo", "multi30k", "marian-wnmt2018"):
+        groups = jobs(Work(load(name), BENCHMARKS.rates), BENCHMARKS.text)
+        names = {each.name for each in groups}
+        waited = {other for each in groups for other in each.after} - names
+        assert {other.partition(" ")[0] for other in waited} <= {"subset", "train", "rescore_shard"}, waited
+        assert len(names) == len(groups)
+
+
+def edited(change):
+    study = copy.deepcopy(load("wngt2020"))
+    change(study)
+    return study
+
+
+def of(stage, made):
+    return next(row for row in made["stages"] if row["stage"] == stage)
+
+
+def test_more_shards_are_more_and_shorter_jobs_of_the_same_work():
+    few, many = (
+        of(Stage.TRANSLATION, plan(edited(lambda study, n=n: study["distillation"].update(shards=n)), [1]))
+        for n in (100, 200)
+    )
+    assert many["jobs"] == 2 * few["jobs"]
+    assert many["longest_job_hours"] == pytest.approx(few["longest_job_hours"] / 2, rel=0.01)
+    assert many["gpu_hours"] == pytest.approx(few["gpu_hours"], rel=0.01)
+
+
+def test_the_shards_of_the_paper_are_enough_for_64_nodes():
+    """As docs/cluster.md says: more would shorten the study by a hundredth."""
+    hours = [
+        plan(edited(lambda study, n=n: study["distillation"].update(shards=n)), [64])["hours"]["64"] for n in (200, 400)
+    ]
+    assert hours[1] == pytest.approx(0.99 * hours[0], rel=0.005)
+    two = plan(edited(lambda study: study["alignment"].update(shards=2)), [64])
+    assert (
+        of(Stage.ALIGNMENT, two)["hours"]["64"] > 4 * of(Stage.ALIGNMENT, plan(load("wngt2020"), [64]))["hours"]["64"]
+    )
+
+
+def test_one_training_gains_nothing_by_nodes_and_shards_do():
+    made = plan(load("wngt2020"))
+    students, shards = of(Stage.STUDENTS, made), of(Stage.TRANSLATION, made)
+    assert students["hours"]["1"] == students["hours"]["64"] == students["longest_job_hours"]
+    assert shards["hours"]["1"] > 7 * shards["hours"]["8"] and students["assumed"] and shards["assumed"]
+    assert made["hours"]["1"] > made["hours"]["8"] > made["hours"]["64"] >= students["hours"]["64"]
+    assert made["hours"]["64"] <= sum(stage["hours"]["64"] for stage in made["stages"])
+
+
+def test_a_teacher_from_elsewhere_counts_by_its_parameters():
+    larger = edited(lambda study: [entry.update(parameters=10**9) for entry in study["teachers"].values()])
+    ratio = 1e9 / load("wngt2020")["teachers"]["wmt19-1"]["parameters"]
+    for stage in (Stage.TRANSLATION, Stage.RESCORING):
+        hours = [of(stage, plan(study, [1]))["gpu_hours"] for study in (larger, load("wngt2020"))]
+        assert hours[0] == pytest.approx(ratio * hours[1], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda study: study["teachers"]["wmt19-2"].update(parameters=None), "the size of teacher wmt19-2; set"),
+        (
+            lambda study: study["students"]["6-3"]["training"].update(device="cpu"),
+            "wngt2020: trained on CPUs: 6-3; plans",
+        ),
+        (lambda study: study["corpora"]["rapid"].update(lines=None), "the size of rapid; set lines or parameters"),
+    ],
+)
+def test_what_has_no_size_or_no_rate_is_an_error(change, message):
+    with pytest.raises(UserError, match=message):
+        plan(edited(change))
+
+
+def test_a_study_on_gpus_needs_nodes_with_gpus():
+    with pytest.raises(UserError, match="needs 1 cores and 1 GPUs, the node has 2 and 0; give another --node"):
+        plan(load("wngt2020"), node="m7i.large")
+
+
+# The rates
+
+
+def test_a_missing_benchmark_is_named_with_its_script(tmp_path):
+    for name in ("corpora", "vmap"):
+        shutil.copy(FOLDER / f"{name}.json", tmp_path)
+    with pytest.raises(UserError, match=r"stages\.json: no such benchmark; make it with benchmarks/stages\.py"):
+        Benchmarks(tmp_path)
+    assert all((ROOT / "benchmarks" / script).exists() for script in benchmarked.SCRIPTS.values())
+
+
+def test_every_rate_has_its_file_and_its_cpu():
+    for rate in BENCHMARKS.text.values():
+        assert rate.seconds > 0 and rate.cpu == read_json(Path(rate.file))["machine"]["cpu"]
+
+
+def test_two_runs_tell_what_a_line_and_what_a_drawn_one_take():
+    few, many = ({"read": 1000, "drawn": n, "cpu_seconds": 1000 * 0.02 + n * 0.05} for n in (10, 500))
+    assert solved(few, many, "drawn") == pytest.approx((0.02, 0.05))
+    with pytest.raises(UserError, match="more drawn took no longer; run"):
+        solved(few, many | {"cpu_seconds": few["cpu_seconds"]}, "drawn")
+
+
+def test_bytes_of_a_pair_are_the_measured_ones():
+    per_pair = read_json(FOLDER / "stages.json")["per_pair"]
+    assert pytest.approx(per_pair["record_bytes"], rel=0.05) == work.RECORD_BYTES
+    assert pytest.approx(per_pair["encoded_bytes"], rel=0.05) == work.PIECES_BYTES
+
+
+# The kept plan
+
+
+def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], Benchmarks(benchmarked.FOLDER))
+    kept = read_json(KEPT / "scale_plan.json")
+    assert json.loads(json.dumps(again)) == kept
+    assert (KEPT / "scale_plan.md").read_text() == report.table(kept)
+
+
+def test_the_page_has_the_table_of_the_kept_plan():
+    assert report.stages(read_json(KEPT / "scale_plan.json")) in (ROOT / "docs/cluster.md").read_text()
+
+
+def test_what_follows_from_an_assumed_speed_is_marked():
+    kept = read_json(KEPT / "scale_plan.json")
+    rows = {line.split("|")[1].strip(): line for line in report.stages(kept).splitlines()}
+    for stage in kept["stages"]:
+        assert ("~" in rows[stage["stage"]]) == (stage["gpu_hours"] > 0), stage["stage"]
+    assert "~" in rows["all"] and "which is assumed: 20 TFLOP/s" in report.note(kept)
