@@ -26,7 +26,7 @@ def main() -> None:
     args = parser.parse_args()
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages[::-1])
-    reverse_teacher = Teacher(args.model, sides, args.threads, args.device)
+    reverse_teacher = Teacher(args.model, sides, args.threads, args.device, args.batch_tokens)
     scores = reverse_teacher.score((target, source) for source, target, _ in records.read(args.input))
     scored = zip(records.read(args.input), scores, strict=True)
     scored = progress(scored, f"score {records.name(args.output)}", records.count(args.input), "pair")

@@ -32,7 +32,7 @@ def main() -> None:
     args = parser.parse_args()
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages)
-    teacher = Teacher(args.model, sides, args.threads, args.device)
+    teacher = Teacher(args.model, sides, args.threads, args.device, args.batch_tokens)
     sources = (record[0] for record in records.read(args.input, args.shard))
     hypotheses = teacher.translate(sources, args.beam_size, args.n_best)
     # The sources are read twice. strict: a shift between the sides is an error here, not noise later.
