@@ -5,6 +5,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import ctranslate2
 import pytest
 import sentencepiece
 from hypothesis import given
@@ -143,6 +144,22 @@ def test_no_translation_of_a_source_that_is_not_read_to_its_end(teacher):
     sides = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
     lists = list(Teacher(folder, sides).translate([SOURCES[0], "a " * 400, SOURCES[0]], beam_size=1, n_best=1))
     assert [*map(len, lists)] == [1, 0, 1] and lists[0] == lists[2]
+
+
+def test_smaller_batches_give_the_same_translations(teacher):
+    folder, _ = teacher
+    sides = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
+    lists = [[*Teacher(folder, sides, batch_tokens=size).translate(SOURCES, 2, 2)] for size in (None, 8)]
+    texts = [[[hypothesis.text for hypothesis in hypotheses] for hypotheses in each] for each in lists]
+    assert texts[0] == texts[1] and len(texts[0]) == len(SOURCES)
+
+
+def test_a_gpu_that_is_not_there_is_told(teacher):
+    if ctranslate2.get_cuda_device_count():
+        pytest.skip("CTranslate2 finds a GPU here")
+    folder, _ = teacher
+    with pytest.raises(UserError, match="CTranslate2 finds no GPU here"):
+        Teacher(folder, tokenizers(None, folder / "sentencepiece.model", ["en", "de"]), device="cuda")
 
 
 def test_lists_of_different_sentences_are_no_ensemble(tmp_path):

@@ -13,7 +13,7 @@ from decode.engines.native import Native
 from study import config, rates
 from study.estimate import estimate, makespan
 from study.rates import Rates
-from study.resources import LONGEST, TOKENS, operations, trained_tokens, training_resources
+from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
 
 MULTI30K = config.load(Path(__file__).parents[1] / "configs/multi30k.yaml")
@@ -32,7 +32,7 @@ def edited(change):
 
 
 def test_epochs_are_as_long_as_the_steps_they_make():
-    common = {"batch_tokens": 2000, "batch_sentences": None, "accumulate": 1, "threads": 1}
+    common = {"batch_tokens": 2000, "batch_sentences": None, "accumulate": 1, "threads": 1, "gpus": 1}
     steps = common | {"steps": 100, "epochs": None, "then": []}
     epochs = common | {"steps": None, "epochs": 2, "then": []}
     pairs = 100 * 2000 // TOKENS // 2
@@ -41,6 +41,8 @@ def test_epochs_are_as_long_as_the_steps_they_make():
     assert trained_tokens(sentences, pairs) == pytest.approx(trained_tokens(steps, pairs))
     both = steps | {"then": [epochs | {"accumulate": 16}]}
     assert trained_tokens(both, pairs) == pytest.approx(2 * trained_tokens(steps, pairs))
+    # On two GPUs, two phases: twice as many batches in as many steps, but no longer epochs.
+    assert trained_tokens(both | {"gpus": 2}, pairs) == pytest.approx(3 * trained_tokens(steps, pairs))
 
 
 def test_a_piece_passes_half_of_the_weights_that_are_multiplied():
@@ -118,6 +120,7 @@ def test_a_training_asks_for_the_memory_of_its_size():
         lambda study: study["distillation"].update(epoch_pairs=5_000_000),
         of_training(batch_tokens=25000),
         of_training(batch_tokens=None, batch_sentences=500),  # the longest ones
+        of_training(gpus=2),  # copies of the model
     ]
     assert all(resources("deep-seed1", change)["mem_mb"] > request["mem_mb"] for change in larger)
     longer = resources("deep-seed1", of_training(steps=2_000_000))
@@ -130,9 +133,17 @@ def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
     assert request["gpu"] == 1 and request["runtime"] == LONGEST
     # The activations of a batch are in the GPU's memory.
     assert request == resources("deep-seed1", lambda study: (change(study), of_training(batch_tokens=25000)(study)))
+    four = resources("deep-seed1", of_training(device="cuda", gpus=4))
+    assert four["gpu"] == 4 and four["mem_mb"] > request["mem_mb"]
     text = estimate(edited(change), 2, RATES)
     assert re.search(r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s", text)
     assert core_minutes(edited(change), "training") < core_minutes(MULTI30K, "training")
+
+
+def test_a_shard_on_a_gpu_asks_for_one():
+    on_gpu = distillation_resources(edited(lambda study: study["distillation"].update(device="cuda")))
+    assert distillation_resources(MULTI30K) == {"mem_mb": 0, "gpu": 0}
+    assert on_gpu["gpu"] == 1 and on_gpu["mem_mb"] > 0
 
 
 @pytest.mark.parametrize("name", ["wngt2020", "opennmt-wnmt2018", "marian-wnmt2018"])

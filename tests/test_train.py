@@ -44,6 +44,7 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     basic = {"steps": 10, "dropout": 0.1, "decay": "constant", "then": [], "average_last": 2, "averages": [1, 4]}
+    basic["gpus"] = 1
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
@@ -51,6 +52,7 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
 
     assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
     assert folder(device="cuda") == folder()  # and continued on a GPU
+    assert folder(gpus=2) != folder()  # an update reads twice as many batches
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
     # Other steps are another rate at every step, or a second phase that begins elsewhere.
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
@@ -164,6 +166,10 @@ def test_phases_in_steps_and_in_epochs():
     schedule = phases(entry(steps=100, then=then, every=50), lambda: 160)
     assert schedule == [Phase(100, 1, 50, 50), Phase(20, 16, 5, 5), Phase(7, 1, 50, 50)]
     assert phases(entry(epochs=0.001, every=9), lambda: 10) == [Phase(1, 1, 9, 9)]
+    # Four replicas read four times as much in a step, so their epochs have a quarter of the steps.
+    together = phases(entry(steps=100, then=then[:1], every=50, gpus=4), lambda: 160)
+    assert together == [Phase(100, 1, 50, 50, 4), Phase(5, 16, 5, 5, 4)]
+    assert [phase.batches for phase in together] == [4, 64]
 
 
 def test_positions_after_a_phase_that_stopped_early(tmp_path):
@@ -179,6 +185,8 @@ def test_positions_after_a_phase_that_stopped_early(tmp_path):
     assert restored.position(72) == (2, 72 - 63)
     assert restored.position(30) == (1, 0)
     assert restored.updates_left(10, 0, schedule) == 30 + 160
+    pairs = [phase._replace(replicas=2) for phase in schedule]
+    assert restored.batches(42, pairs) == 2 * 72 and restored.updates_left(10, 0, pairs) == 30 + 160
     due = [step for step in range(1, 51) if restored.validation_due(step, schedule)]
     assert due == [40, 44, 48, 50]
 

@@ -210,7 +210,7 @@ def test_a_gpu_that_is_not_there_is_told(data, tmp_path):
         pytest.skip("TensorFlow finds a GPU here")
     done = subprocess.run(training(data, tmp_path, None, STUDY | {"device": "cuda"}), capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu" in done.stderr.splitlines()[-1]
+    assert "TensorFlow finds no GPU; install requirements-gpu.lock" in done.stderr.splitlines()[-1]
 
 
 def test_fewer_steps_than_were_made_are_told(data, trained):

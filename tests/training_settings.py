@@ -13,6 +13,6 @@ TRAINING = {
 }
 
 
-def entry(steps=None, epochs=None, accumulate=1, then=(), every=None):
+def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
     intervals = {"checkpoint_steps": every, "validation_steps": every}
-    return {"steps": steps, "epochs": epochs, "accumulate": accumulate, "then": list(then), **intervals}
+    return {"steps": steps, "epochs": epochs, "accumulate": accumulate, "then": list(then), "gpus": gpus, **intervals}

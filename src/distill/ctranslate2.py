@@ -5,21 +5,30 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from common import cpu
+from common import cpu, gpu_lease
 from decode.engines.ctranslate2 import CTranslate2
+from decode.pipeline import GPU
 from distill.engine import Pair, Pieces, Scored
 from formats import loading
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
 
 SCORING_WINDOW = 20_000  # pairs scored at a time
-BATCHES = {"max_batch_size": BATCH_TOKENS, "batch_type": "tokens", "max_input_length": MAXIMUM_OUTPUT}
 
 
 class CTranslate2Teacher:
-    """Decodes in ``threads`` single-threaded translators. model: a folder named after the type to compute in."""
+    """Decodes in ``threads`` single-threaded translators. model: a folder named after the type to compute in.
 
-    def __init__(self, model: Path, threads: int, device: str):
+    batch_tokens: of a batch, with padding; None takes as many as suit the device. On a GPU the process takes one of
+    those that are free, and raises UserError if there is none at all.
+    """
+
+    def __init__(self, model: Path, threads: int, device: str, batch_tokens: int | None = None):
         prepare(model.name, device)
+        if device == "cuda":
+            gpu_lease.lease(1)
+            loading.use_gpu()
+        size = batch_tokens or {"cpu": BATCH_TOKENS, "cuda": GPU}[device]
+        self._batches = {"max_batch_size": size, "batch_type": "tokens", "max_input_length": MAXIMUM_OUTPUT}
         workers = {"inter_threads": threads, "intra_threads": 1}
         requested_type = compute_type(model.name, device)
         self._translator = loading.translator(model, device=device, compute_type=requested_type, **workers)
@@ -41,7 +50,7 @@ class CTranslate2Teacher:
             num_hypotheses=n_best,
             return_scores=True,
             max_decoding_length=MAXIMUM_OUTPUT,
-            **BATCHES,
+            **self._batches,
         )
         for result in results:
             yield [*zip(result.hypotheses, result.scores, strict=True)]
@@ -50,5 +59,5 @@ class CTranslate2Teacher:
         pairs = iter(pairs)
         while window := list(islice(pairs, SCORING_WINDOW)):
             sources, targets = zip(*window, strict=True)
-            for result in self._translator.score_batch([*sources], [*targets], **BATCHES):
+            for result in self._translator.score_batch([*sources], [*targets], **self._batches):
                 yield sum(result.log_probs) / max(len(result.log_probs), 1)

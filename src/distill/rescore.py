@@ -64,8 +64,9 @@ def main() -> None:
     )
     args = parser.parse_args()
 
+    machine = (args.threads, args.device, args.batch_tokens)
     teachers = [
-        Teacher(model, tokenizers(tokenization, args.sentencepiece, args.languages), args.threads, args.device)
+        Teacher(model, tokenizers(tokenization, args.sentencepiece, args.languages), *machine)
         for model, tokenization in zip(args.models, args.tokenizations, strict=True)
     ]
 

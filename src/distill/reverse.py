@@ -27,7 +27,7 @@ def main() -> None:
     args = parser.parse_args()
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages[::-1])
-    reverse_teacher = Teacher(args.model, sides, args.threads, args.device)
+    reverse_teacher = Teacher(args.model, sides, args.threads, args.device, args.batch_tokens)
 
     def made(part: list[records.Record]) -> Iterator[records.Record]:
         scores = reverse_teacher.score((target, source) for source, target, _ in part)

@@ -5,26 +5,36 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from common.command_line import positive
 from common.errors import UserError
+from decode.pipeline import GPU
 from distill.ctranslate2 import CTranslate2Teacher
 from distill.engine import TeacherEngine
 from distill.n_best_lists import Hypothesis
 from distill.native import NativeTeacher
 from distill.tokenization import Tokenizer
 from formats import records
-from formats.decoding import MAXIMUM_OUTPUT
+from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
 
 
 class Teacher:
     """Translates text, and scores translations, in ``threads`` single-threaded workers.
 
     model: a folder of CTranslate2, named after the type to compute in, or of the native engine. tokenizers: of the
-    source and the target side. arithmetic: for the record (distill.engine).
+    source and the target side. batch_tokens: of CTranslate2 (distill.ctranslate2). arithmetic: for the record
+    (distill.engine).
     """
 
-    def __init__(self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu"):
+    def __init__(
+        self,
+        model: Path,
+        tokenizers: list[Tokenizer],
+        threads: int = 1,
+        device: str = "cpu",
+        batch_tokens: int | None = None,
+    ):
         self._source, self._target = tokenizers
-        self._engine = load(model, threads, device)
+        self._engine = load(model, threads, device, batch_tokens)
         self.arithmetic = self._engine.arithmetic
 
     def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Hypothesis]]:
@@ -49,10 +59,10 @@ class Teacher:
         )
 
 
-def load(model: Path, threads: int, device: str) -> TeacherEngine:
+def load(model: Path, threads: int, device: str, batch_tokens: int | None) -> TeacherEngine:
     """A model with the engine whose weights its folder holds. Raises UserError for a model that cannot be loaded."""
     if not (model / NativeTeacher.weights).exists():
-        return CTranslate2Teacher(model, threads, device)
+        return CTranslate2Teacher(model, threads, device, batch_tokens)
     if device not in NativeTeacher.devices:
         raise UserError(f"{model}: the native engine translates on the CPU; leave out --device")
     return NativeTeacher(model, threads)
@@ -71,3 +81,6 @@ def teacher_options(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, default=os.cpu_count() or 1, help="single-threaded workers (default: one per core)"
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(default: %(default)s)")
+    parser.add_argument(
+        "--batch-tokens", type=positive, help=f"of CTranslate2, with padding (default: {BATCH_TOKENS}; {GPU} on a GPU)"
+    )

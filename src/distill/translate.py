@@ -33,7 +33,7 @@ def main() -> None:
     args = parser.parse_args()
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages)
-    teacher = Teacher(args.model, sides, args.threads, args.device)
+    teacher = Teacher(args.model, sides, args.threads, args.device, args.batch_tokens)
     sources = (record[0] for record in records.read(args.input, args.shard))
 
     def made(part: list[str]) -> Iterator[records.Record]:

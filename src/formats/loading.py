@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
-from common import cpu
+from common import cpu, cuda_libraries
 from common.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ def translator(folder: Path, **options) -> "ctranslate2.Translator":
 def encoder(folder: Path, **options) -> "ctranslate2.Encoder":
     """Load a model without a decoder, as ``translator`` does."""
     return _loaded("Encoder", folder, options)
+
+
+def use_gpu() -> None:
+    """Let CTranslate2 find CUDA's libraries. Raises UserError if it finds no GPU."""
+    cuda_libraries.load(cuda_libraries.CTRANSLATE2)
+    import ctranslate2
+
+    if not ctranslate2.get_cuda_device_count():
+        raise UserError("--device cuda: CTranslate2 finds no GPU here")
 
 
 def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:

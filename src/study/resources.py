@@ -1,4 +1,4 @@
-"""The resources that jobs request from Snakemake, memory, time, a GPU, by the size of their work."""
+"""The work of a training, and the resources that jobs request from Snakemake: memory, time, GPUs."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ TYPICAL_RATE = 4e9  # floating-point operations per second of one slow core in t
 # Main memory of a training. One with 7.3 million parameters, 4,000 pieces and batches of 1,000 tokens took 1,206 MB on
 # a CPU, and requests 1,451. Larger ones were not measured.
 PROGRAM_BYTES = 1_100_000_000  # TensorFlow, the graph, and the decoder of the dev set
-CUDA_BYTES = 4_000_000_000  # a margin for the libraries of the GPU; not measured
+CUDA_BYTES = 4_000_000_000  # a margin for the libraries of a GPU; not measured
 BUFFERED_BYTES = 1000  # per pair in the shuffle buffer
 UPDATE_BYTES = 32  # per parameter: weights, gradient and Adam's two moments in float32, and as much again for copies
 LOGIT_BYTES = 24  # per position and vocabulary entry: logits, softmax, gradient, a share of the layers below
@@ -40,8 +40,8 @@ def trained_tokens(training: dict[str, Any], epoch_pairs: int) -> float:
     """Pieces that a training reads, source and target together."""
     batch = BOTH_SIDES * batch_tokens(training)
     epoch = BOTH_SIDES * TOKENS * epoch_pairs
-    phases = (training, *training["then"])
-    return sum(p["steps"] * batch * p["accumulate"] if p["steps"] else p["epochs"] * epoch for p in phases)
+    phases, update = (training, *training["then"]), batch * training["gpus"]
+    return sum(p["steps"] * update * p["accumulate"] if p["steps"] else p["epochs"] * epoch for p in phases)
 
 
 def batch_tokens(training: dict[str, Any]) -> int:
@@ -76,17 +76,27 @@ def training_resources(config: dict[str, Any], system: System) -> dict[str, int]
     Corpora of unknown size count as a full shuffle buffer and as the longest runtime.
     """
     training, entries = system.training, config["vocabulary"]["pieces"]
-    on_gpu = training["device"] == "cuda"
+    on_gpu, gpus = training["device"] == "cuda", training["gpus"]
     parameters = shape(system.shape).parameters(entries)
     sizes = [size(config["corpora"][name]) for name in weights(config, system.mixture)]
     pairs = config["distillation"]["epoch_pairs"] or (None if None in sizes else sum(sizes))
     memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
-    memory += UPDATE_BYTES * (parameters or LARGE)
-    # With a GPU, the activations of a batch are in its memory.
+    weights_bytes = UPDATE_BYTES * (parameters or LARGE)
     largest = training["batch_tokens"] or training["batch_sentences"] * training["max_length"]
-    memory += CUDA_BYTES if on_gpu else LOGIT_BYTES * largest * entries
+    # With GPUs, the copies of the weights and the activations of the batches are in theirs.
+    memory += weights_bytes + CUDA_BYTES * gpus if on_gpu else (weights_bytes + LOGIT_BYTES * largest * entries) * gpus
     runtime = LONGEST
     if not on_gpu and pairs and parameters:
         work = trained_tokens(training, pairs) * operations(system.shape, entries)
         runtime = min(max(round(SPARE * work / TYPICAL_RATE / 60), SHORTEST), LONGEST)
-    return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": int(on_gpu)}
+    return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": gpus if on_gpu else 0}
+
+
+def distillation_resources(config: dict[str, Any]) -> dict[str, int]:
+    """GPUs that a job with teachers requests, and mem_mb for their libraries: one, so that shards share what there is.
+
+    CTranslate2 could spread a shard over several, but jobs of one GPU each start wherever one is free, on one machine
+    as on a cluster, and a machine with several gives each job its own (common.gpu_lease).
+    """
+    on_gpu = config["distillation"]["device"] == "cuda"
+    return {"mem_mb": round(CUDA_BYTES / 1e6) if on_gpu else 0, "gpu": int(on_gpu)}

@@ -18,6 +18,9 @@ What ``train`` is made of:
 - ``optimizer``: optimizer, learning rate and loss as parameters of OpenNMT-tf
 - ``cross_entropy``: label-smoothed cross-entropy with one softmax
 - ``trainer``: OpenNMT-tf's Trainer, made resumable; stops when the loss diverges
+- ``devices``: the GPUs of a training, or CPU devices in their place
+- ``replicas``: train on several of them together
+- ``replica_check``: a few updates on all of them against the same on one, before the training
 - ``validation``: BLEU on the dev set during training
 - ``learning``: learning curve and exposure to each corpus
 

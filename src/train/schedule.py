@@ -17,15 +17,22 @@ SHUFFLE_BUFFER = 500_000  # sentences; the epochs are shuffled on disk already, 
 
 
 class Phase(NamedTuple):
-    """``steps`` updates, each with the gradient of ``accumulate`` batches; early stopping may cut it short.
+    """``steps`` updates, each with the gradient of ``accumulate`` batches per replica; early stopping may cut it short.
 
-    checkpoint_steps, validation_steps: updates from one checkpoint, or validation, to the next.
+    checkpoint_steps, validation_steps: updates from one checkpoint, or validation, to the next. replicas: devices that
+    train together, each on batches of its own.
     """
 
     steps: int
     accumulate: int
     checkpoint_steps: int
     validation_steps: int
+    replicas: int = 1
+
+    @property
+    def batches(self) -> int:
+        """Read for one update, by all replicas together."""
+        return self.accumulate * self.replicas
 
 
 def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[Phase]:
@@ -35,8 +42,10 @@ def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[P
     at least.
     """
 
+    replicas = training["gpus"]
+
     def steps(phase: dict[str, Any]) -> int:
-        return phase["steps"] or max(round(phase["epochs"] * epoch_batches() / phase["accumulate"]), 1)
+        return phase["steps"] or max(round(phase["epochs"] * epoch_batches() / (phase["accumulate"] * replicas)), 1)
 
     return [
         Phase(
@@ -44,6 +53,7 @@ def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[P
             phase["accumulate"],
             phase["checkpoint_steps"] or training["checkpoint_steps"],
             phase["validation_steps"] or training["validation_steps"],
+            replicas,
         )
         for phase in [training, *training["then"]]
     ]
@@ -103,7 +113,7 @@ class Journal:
         """How many batches the updates up to ``step`` read."""
         total = start = 0
         for end, phase in zip(self.ends(schedule), schedule, strict=True):
-            total += max(min(step, end) - start, 0) * phase.accumulate
+            total += max(min(step, end) - start, 0) * phase.batches
             start = end
         return total
 
@@ -117,8 +127,8 @@ class Journal:
         """The work left after ``step`` of phase ``number``, in updates of that phase."""
         ends = self.ends(schedule)
         later_phases = zip(pairwise(ends[number:]), schedule[number + 1 :], strict=True)
-        batches = sum((end - start) * phase.accumulate for (start, end), phase in later_phases)
-        return ends[number] - step + batches / schedule[number].accumulate
+        batches = sum((end - start) * phase.batches for (start, end), phase in later_phases)
+        return ends[number] - step + batches / schedule[number].batches
 
     def position(self, batches: int) -> tuple[int, int]:
         """Where a training stands after ``batches`` batches: the number of the pass, and the batches read in it."""

@@ -14,9 +14,12 @@ from formats.shape import Custom, shape
 from train import cross_entropy
 from train.batch_tail import MergedTail
 from train.dataset import dataset
+from train.devices import use_devices
 from train.optimizer import opennmt_parameters
+from train.replica_check import check_replicas
+from train.replicas import Replicas
 from train.schedule import Journal, Passes, kept_checkpoints, phases
-from train.trainer import TimeLeft, resumable_trainer
+from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
 
 # TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI. It is not slower there, as far as the noise of
@@ -55,19 +58,21 @@ class Training:
         Raises UserError for a shape that cannot be built or validated, for unsuitable weights to start from, and for a
         run that has more steps than ``settings`` allow.
         """
+        training, built = settings["training"], shape(settings["shape"])
+        prepare_tensorflow(training["device"], training["gpus"], files.threads, settings["seed"])
         cross_entropy.install()
-        prepare_tensorflow(settings["training"]["device"], files.threads, settings["seed"])
+        self._replicas = Replicas(training["device"], training["gpus"])
         self._settings, self._files, self._job = settings, files, job
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
-        training, built = settings["training"], shape(settings["shape"])
         self.model = described_model(run, built, training["dropout"])
-        vocabulary = {"source_vocabulary": str(files.vocabulary), "target_vocabulary": str(files.vocabulary)}
-        self.model.initialize(vocabulary)  # enough to read the data, which determine the length of the training
+        self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
+        self.model.initialize(self._vocabulary)  # enough to read the data, which determine the length of the training
         self._journal = Journal(run / "journal.json")
         self.schedule = phases(training, self._epoch_batches)
         steps = sum(phase.steps for phase in self.schedule)
-        self.model.initialize(vocabulary, params=opennmt_parameters(training, steps))
-        self._restore(run)
+        self.model.initialize(self._vocabulary, params=opennmt_parameters(training, steps))
+        with self._replicas.scope():
+            self._restore(run)
         if isinstance(built, Custom) and not converts(self.model):
             raise UserError(f"shape {built}: CTranslate2 has no such model; a recurrent one is a shape with `cell`")
         self.validation = Validation(
@@ -102,6 +107,8 @@ class Training:
         """
         if self._journal.diverged:
             raise RuntimeError(f"{self._journal.diverged}, in an earlier start")
+        if self._replicas.count > 1 and self.step < self._journal.ends(self.schedule)[-1]:
+            self._check_replicas()
         for number in range(len(self.schedule)):
             start, end = [0, *self._journal.ends(self.schedule)][number : number + 2]
             self.validation.phase_start = start
@@ -110,6 +117,19 @@ class Training:
             if start <= self.step < end:
                 self._journal.stop(number, self.step)
 
+    def _check_replicas(self) -> None:
+        """Compare them with a single device, on copies of the model. Raises UserError if they differ."""
+        import opennmt
+
+        def copy(parameters: dict[str, Any]) -> Any:
+            model = opennmt.load_model(self._checkpoint.model_dir)
+            constant = opennmt_parameters(self._settings["training"] | {"decay": "constant"}, 0)
+            model.initialize(self._vocabulary, params=constant | parameters)
+            return model
+
+        weights = [variable.numpy() for variable in self.model.trainable_variables]
+        check_replicas(copy, weights, self._replicas, self._batches(self._position()[0]))
+
     def _train(self, number: int, end: int) -> None:
         """Train phase ``number`` to step ``end``, or until dev BLEU stalls."""
         import tensorflow as tf
@@ -117,7 +137,7 @@ class Training:
         phase = self.schedule[number]
         time_left = TimeLeft(lambda step: self._journal.updates_left(step, number, self.schedule))
         tf.get_logger().addFilter(time_left)
-        trainer = resumable_trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
+        trainer = self._replicas.trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
         trainer.seed, trainer.job = self._settings["seed"], self._job
         try:
             trainer(
@@ -162,33 +182,20 @@ class Training:
         return number + (batches / self._epoch_batches() if batches else 0)
 
     def phases(self) -> list[dict[str, int]]:
-        """The last step of each phase, and the batches per update."""
+        """The last step of each phase, and the batches per update, of all replicas together."""
         ends = zip(self._journal.ends(self.schedule), self.schedule, strict=True)
-        return [{"end": end, "accumulate": phase.accumulate} for end, phase in ends]
+        return [{"end": end, "accumulate": phase.batches} for end, phase in ends]
 
 
-def prepare_tensorflow(device: str, threads: int, seed: int) -> None:
-    """Set the device, the threads, the log level and the seeds of this process. Raises UserError without a GPU."""
+def prepare_tensorflow(device: str, count: int, threads: int, seed: int) -> None:
+    """Set the devices, the threads, the log level and the seeds of this process. Raises UserError without the GPUs."""
+    use_devices(device, count)
     import tensorflow as tf
 
-    use_device(device)
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.get_logger().setLevel(logging.INFO)
     tf.keras.utils.set_random_seed(seed)
-
-
-def use_device(device: str) -> None:
-    """Train on the GPU, or hide GPUs from TensorFlow. Raises UserError if ``cuda`` is asked for and there is none."""
-    import tensorflow as tf
-
-    if device == "cpu":
-        tf.config.set_visible_devices([], "GPU")
-    elif not tf.config.list_physical_devices("GPU"):
-        raise UserError(
-            "training.device: cuda, but TensorFlow finds no GPU; install tensorflow in place of tensorflow-cpu "
-            "(docs/cluster.md), look at nvidia-smi, or train with device: cpu"
-        )
 
 
 def described_model(run: Path, built: Any, dropout: float) -> Any:

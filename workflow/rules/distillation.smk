@@ -2,7 +2,13 @@
 # translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
 # source, target, score.
 
-GPU = 1 if config["distillation"]["device"] == "cuda" else 0
+from study.resources import distillation_resources
+
+TEACHERS = distillation_resources(config)
+# The batches have no parameter of their own: a study that leaves them alone is not translated again.
+DEVICE = config["distillation"]["device"]
+if config["distillation"]["batch_tokens"]:
+    DEVICE += f" --batch-tokens {config['distillation']['batch_tokens']}"
 
 
 rule translate_shard:
@@ -22,16 +28,16 @@ rule translate_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(1000),
+        mem_mb=grows(1000 + TEACHERS["mem_mb"]),
         runtime=grows(1000),
-        gpu=GPU,
+        gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         tokenization=lambda w: json.dumps(config["teachers"][w.teacher]["tokenization"]),
         languages=study.pair,
         beam_size=config["distillation"]["beam_size"],
         n_best=config["distillation"]["n_best"],
-        device=config["distillation"]["device"],
+        device=DEVICE,
     shell:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
         " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
@@ -58,14 +64,14 @@ rule rescore_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(4000),
+        mem_mb=grows(4000 + TEACHERS["mem_mb"]),
         runtime=grows(1000),
-        gpu=GPU,
+        gpu=TEACHERS["gpu"],
     params:
         tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
         languages=study.pair,
         n_best=config["distillation"]["n_best"],
-        device=config["distillation"]["device"],
+        device=DEVICE,
     shell:
         "python -m distill.rescore --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
@@ -121,13 +127,13 @@ rule reverse_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(1000),
+        mem_mb=grows(1000 + TEACHERS["mem_mb"]),
         runtime=grows(1000),
-        gpu=GPU,
+        gpu=TEACHERS["gpu"],
     params:
         tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
         languages=study.pair,
-        device=config["distillation"]["device"],
+        device=DEVICE,
     shell:
         "python -m distill.reverse --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
         " --tokenization {params.tokenization:q} --languages {params.languages} --threads {threads}"

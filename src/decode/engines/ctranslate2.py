@@ -78,10 +78,10 @@ class CTranslate2(Engine):
         decoding.prepare(description["quantization"], search.device)
         if not search.packed:
             os.environ[PACKED] = "0"  # for this process: CTranslate2 has no other way to be told
+        if search.device == "cuda":
+            loading.use_gpu()
         import ctranslate2
 
-        if search.device == "cuda" and not ctranslate2.get_cuda_device_count():
-            raise UserError("--device cuda: CTranslate2 finds no GPU here")
         compute_type = decoding.compute_type(description["quantization"], search.device)
         supported = ctranslate2.get_supported_compute_types(search.device)
         if compute_type not in {*supported, "default"}:  # CTranslate2 may take another type silently

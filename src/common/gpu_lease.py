@@ -1,0 +1,75 @@
+"""GPUs of this machine, each for one process at a time.
+
+Snakemake counts the GPUs that jobs ask for (``--resources gpu=4``) and does not say which ones a job gets: all would
+take the first. So a process locks those that it takes. A cluster shows a job only its own GPUs, and nobody waits.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+SECONDS = 5.0  # from one look for free GPUs to the next
+
+
+@cache
+def lease(count: int) -> None:
+    """Take ``count`` GPUs until this process ends; wait until so many are free. Call it before CUDA starts.
+
+    CUDA_VISIBLE_DEVICES names them afterwards. Where there are not so many, nothing changes: the library that looks for
+    them has the error. Later calls with the same ``count`` do nothing.
+    """
+    names = visible()
+    if len(names) < count:
+        return
+    folder = Path(tempfile.gettempdir()) / f"nmt-frontier-gpus-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "queue", "w") as queue:
+        fcntl.flock(queue, fcntl.LOCK_EX)  # one process chooses at a time, so that many small jobs hold up no large one
+        taken = take(names, count, folder)
+    os.environ[VISIBLE] = ",".join(sorted(taken, key=names.index))
+
+
+def take(names: list[str], count: int, folder: Path) -> list[str]:
+    """Lock the first ``count`` of ``names`` that become free."""
+    taken: list[str] = []
+    while True:
+        for name in names:
+            if name not in taken and len(taken) < count and locked(folder / name.replace("/", "-")):
+                taken.append(name)
+        if len(taken) == count:
+            return taken
+        print(f"waiting for {count - len(taken)} of {len(names)} GPUs, which other jobs use", file=sys.stderr)
+        time.sleep(SECONDS)
+
+
+def visible() -> list[str]:
+    """The GPUs that this process may use: as CUDA_VISIBLE_DEVICES names them, by UUID where it gives a number.
+
+    A number means another GPU in each job of a cluster; the UUID is that of the device. Empty without NVIDIA's driver.
+    """
+    try:
+        query = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
+        found = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    if (chosen := os.environ.get(VISIBLE)) is None:
+        return found
+    uuids = {str(number): uuid for number, uuid in enumerate(found)}
+    return [uuids.get(name, name) for name in chosen.replace(" ", "").split(",") if name]
+
+
+def locked(path: Path) -> bool:
+    """Lock a file until this process ends, however it ends; False if another process has it."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return False
+    return True

@@ -1,0 +1,64 @@
+"""Trainings on several devices: as on one that accumulates gradients, killed or not; and wrong sums are found."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from test_training import STUDY, data, kill, training, weights  # noqa: F401 (data is a fixture)
+from training_settings import entry
+
+from common.files import read_json
+
+pytestmark = pytest.mark.slow
+
+TWO = STUDY | entry(steps=6, gpus=2) | {"checkpoint_steps": 3, "validation_steps": 6, "averages": [1, 9]}
+ALIKE = TWO | {"dropout": 0, "optimizer": "sgd", "learning_rate": 0.1, "decay": "constant", "checkpoint_steps": 6}
+
+# A machine whose second device never counts: both get the first one's batch.
+FAULTY = """
+from train import replicas, train
+class SameBatches(replicas.ReplicaBatches):
+    def __iter__(self):
+        for batch in super().__iter__():
+            first = self._strategy.experimental_local_results(batch)[0]
+            yield self._strategy.experimental_distribute_values_from_function(lambda replica, first=first: first)
+replicas.ReplicaBatches = SameBatches
+train.command(train.main)
+"""
+
+
+def learned(data, folder, settings):  # noqa: F811
+    """The log, the weights and learning.json of a training."""
+    done = subprocess.run(training(data, folder, None, settings), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr, weights(folder / "averaged"), read_json(folder / "learning.json")
+
+
+def test_two_replicas_train_as_one_device_that_accumulates(data, tmp_path):  # noqa: F811
+    _, one, by_one = learned(data, tmp_path / "one", ALIKE | {"gpus": 1, "accumulate": 2})
+    log, two, by_two = learned(data, tmp_path / "two", ALIKE)
+    assert one.keys() == two.keys() and all(np.allclose(one[key], two[key], rtol=0, atol=1e-6) for key in one)
+    assert by_one["phases"] == by_two["phases"] == [{"end": 6, "accumulate": 2}]
+    assert by_one["seen"] == by_two["seen"] and by_two["seen"]["passes"] > 1
+    assert by_one["training"][-1]["loss"] == pytest.approx(by_two["training"][-1]["loss"], rel=1e-5)
+    (differ,) = re.findall(r"3 updates on 2 devices differ from those on one by (\S+) of their size", log)
+    assert float(differ) < 1e-5  # a hundredth of what is tolerated
+
+
+def test_a_killed_training_on_two_devices_ends_as_one_that_was_not(data, tmp_path):  # noqa: F811
+    """Same batches, although a pass ends within an update, and same dropout on each device."""
+    _, finished, by_finished = learned(data, tmp_path / "finished", TWO)
+    kill(training(data, tmp_path / "killed", None, TWO), tmp_path / "killed", 3)
+    _, killed, by_killed = learned(data, tmp_path / "killed", TWO)
+    assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
+    assert by_finished["seen"] == by_killed["seen"] and by_finished["validation"] == by_killed["validation"]
+
+
+def test_wrong_sums_are_found_before_the_training(data, tmp_path):  # noqa: F811
+    command = [sys.executable, "-c", FAULTY, *training(data, tmp_path, None, TWO)[3:]]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "error: training.gpus: 2: 3 updates on 2 devices differ from those on one by" in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("run-*/ckpt-*"))
