@@ -1,4 +1,4 @@
-"""Check, before anything is timed, that this is the node to time on: alone in it, and with the CPU that the study names.
+"""Check, before anything is timed, that this is the node to time on: alone in it, and of the CPU that the study names.
 
 Without a batch system nothing is known about neighbours; there measurements notice them (formats.disturbance).
 """

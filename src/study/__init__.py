@@ -23,6 +23,7 @@ What a study will take:
 - ``estimate``: time and disk, before it runs
 - ``rates``: how fast this machine does what a study spends its time on
 - ``resources``: the work of a training, and what it requests from Snakemake
+- ``requests``: what other jobs request, by the size of the study
 - ``scale_plan``: hours, disk and USD on clusters of several sizes (command)
 - ``benchmarked``, ``jobs``, ``cluster``: the rates, the jobs and the nodes of that plan
 """

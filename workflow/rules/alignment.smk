@@ -22,7 +22,7 @@ rule alignment_corpus:
     threads: 1
     resources:
         mem_mb=grows(1000),
-        runtime=grows(240),
+        runtime=grows(requests.minutes("alignment_corpus")),
     params:
         seed=config["seed"],
     shell:
@@ -44,7 +44,7 @@ rule alignment_probabilities:
     threads: 1
     resources:
         mem_mb=grows(4000),
-        runtime=grows(600),
+        runtime=grows(requests.minutes("alignment_probabilities")),
     params:
         aligner=config["alignment"]["aligner"],
         pairs=config["alignment"]["pairs"],
@@ -69,7 +69,7 @@ rule align_shard:
     threads: 1
     resources:
         mem_mb=grows(2000),
-        runtime=grows(600),
+        runtime=grows(requests.minutes("align_shard")),
     params:
         aligner=config["alignment"]["aligner"],
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
@@ -93,7 +93,7 @@ rule extract_shard:
     threads: 1
     resources:
         mem_mb=grows(1000),
-        runtime=grows(60),
+        runtime=grows(requests.minutes("extract_shard")),
     shell:
         "python -m export.phrases --alignments {input.shard} --vocabulary {input.vocabulary} --output {output.counts}"
         " 2> {log}"
@@ -115,7 +115,7 @@ rule phrase_table:
     threads: 1
     resources:
         mem_mb=grows(1000),
-        runtime=grows(60),
+        runtime=grows(requests.minutes("phrase_table")),
     shell:
         "python -m export.phrase_table --shards {input.shards} --vocabulary {input.vocabulary} --epoch {input.epoch}"
         " --output {output.table} 2> {log}"

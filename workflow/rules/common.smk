@@ -10,11 +10,13 @@ from pathlib import Path
 from common.errors import UserError
 from corpora.availability import available, read_unchecked
 from snakemake.exceptions import WorkflowError
+from study import benchmarked
 from study.config import load
 from study.estimate import estimate
 from study.plan import Study
 from study.precision import note_teachers, warnings
 from study.rates import rates
+from study.requests import Requests
 from study.teachers import absent_teachers
 
 DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
@@ -27,6 +29,8 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 
 study = Study(config)  # src/study/plan.py: systems, corpora, mixtures; src/study/paths.py: where their files are
+
+requests = Requests(config, Path(workflow.basedir) / benchmarked.FOLDER)  # minutes and memory of jobs, by their size
 
 # Jobs run in the environment of this snakemake, activated or not, and without TensorFlow's chatter. The long ones
 # show their progress on the terminal too (`shown`).

@@ -47,7 +47,7 @@ rule subset:
     threads: 1
     resources:
         mem_mb=grows(500),
-        runtime=grows(120),
+        runtime=grows(requests.minutes("subset")),
     params:
         sample=lambda w: config["corpora"][w.corpus]["sample"],
         seed=config["seed"],
@@ -108,7 +108,7 @@ rule clean:
     threads: 1
     resources:
         mem_mb=grows(1000),
-        runtime=grows(600),
+        runtime=grows(requests.minutes("clean")),
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         languages=lambda w: study.languages(w.corpus),
@@ -146,7 +146,7 @@ rule gather_clean:
     threads: 1
     resources:
         mem_mb=grows(1000),
-        runtime=grows(600),
+        runtime=grows(requests.minutes("gather_clean")),
     params:
         duplicates=lambda w: [
             f"--{rule.replace('_', '-')}"

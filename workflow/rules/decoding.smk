@@ -17,7 +17,7 @@ rule benchmark:
     threads: ALL_CORES
     resources:
         mem_mb=grows(4000),
-        runtime=grows(180 * max(1, len(study.measured))),
+        runtime=grows(requests.minutes("benchmark")),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         dev=study.named_corpora([study.dev]),

@@ -28,8 +28,8 @@ rule translate_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(1000 + TEACHERS["mem_mb"]),
-        runtime=grows(1000),
+        mem_mb=grows(lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(w.teacher)),
+        runtime=grows(requests.minutes("translate_shard")),
         gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
@@ -64,8 +64,8 @@ rule rescore_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(4000 + TEACHERS["mem_mb"]),
-        runtime=grows(1000),
+        mem_mb=grows(1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.teachers)),
+        runtime=grows(requests.minutes("rescore_shard")),
         gpu=TEACHERS["gpu"],
     params:
         tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
@@ -98,7 +98,7 @@ rule select_shard:
     threads: 1
     resources:
         mem_mb=grows(500),
-        runtime=grows(600),
+        runtime=grows(requests.minutes("select_shard")),
     params:
         # Monolingual text has no reference to be close to.
         targets=lambda w: "best" if config["corpora"][w.corpus]["role"] == "monolingual" else w.targets,
@@ -127,8 +127,8 @@ rule reverse_shard:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(1000 + TEACHERS["mem_mb"]),
-        runtime=grows(1000),
+        mem_mb=grows(lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes("reverse")),
+        runtime=grows(requests.minutes("rescore_shard")),
         gpu=TEACHERS["gpu"],
     params:
         tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
@@ -160,7 +160,7 @@ rule gather_distilled:
     threads: 1
     resources:
         mem_mb=grows(500),
-        runtime=grows(60),
+        runtime=grows(requests.minutes("gather_distilled")),
     shell:
         "python -m corpora.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
 
@@ -180,7 +180,7 @@ rule drop_worst:
     threads: 1
     resources:
         mem_mb=grows(lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6),  # four bytes per score
-        runtime=grows(60),
+        runtime=grows(requests.minutes("gather_distilled")),
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],
     shell:

@@ -20,7 +20,7 @@ rule sample:
     threads: 1
     resources:
         mem_mb=grows(1000),
-        runtime=grows(60),
+        runtime=grows(requests.minutes("sample")),
     params:
         weights=lambda w: list(study.weights(w.mixture).values()),
         pairs=f"--pairs {config['distillation']['epoch_pairs']}" if config["distillation"]["epoch_pairs"] else "",
@@ -47,7 +47,7 @@ rule encode:
     threads: 2
     resources:
         mem_mb=grows(500),
-        runtime=grows(60),
+        runtime=grows(requests.minutes("encode")),
     shell:
         "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"

@@ -21,7 +21,7 @@ rule vocabulary:
     threads: 2
     resources:
         mem_mb=grows(vocabulary_megabytes(config)),
-        runtime=grows(60),
+        runtime=grows(requests.minutes("vocabulary")),
     params:
         languages=study.pair,
         type=config["vocabulary"]["type"],
