@@ -151,6 +151,22 @@ def test_one_training_gains_nothing_by_nodes_and_shards_do():
     assert made["hours"]["64"] <= sum(stage["hours"]["64"] for stage in made["stages"])
 
 
+def test_several_gpus_share_a_training():
+    """The same updates: a batch of a quarter on each of four GPUs."""
+
+    def four(study):
+        for student in study["students"].values():
+            phases = (student["training"], *student["training"]["then"])
+            [phase.update(batch_tokens=6250) for phase in phases if phase.get("batch_tokens")]
+            student["training"].update(gpus=4)
+
+    one, several = (of(Stage.STUDENTS, plan(study, [1])) for study in (load("wngt2020"), edited(four)))
+    assert several["gpu_hours"] == pytest.approx(one["gpu_hours"], rel=0.001)
+    assert several["longest_job_hours"] == pytest.approx(one["longest_job_hours"] / 4, rel=0.001)
+    hours = [plan(study, [64])["hours"]["64"] for study in (load("wngt2020"), edited(four))]
+    assert [f"{each:.0f}" for each in hours] == ["65", "36"]  # as docs/cluster.md says
+
+
 def test_a_teacher_from_elsewhere_counts_by_its_parameters():
     larger = edited(lambda study: [entry.update(parameters=10**9) for entry in study["teachers"].values()])
     ratio = 1e9 / load("wngt2020")["teachers"]["wmt19-1"]["parameters"]

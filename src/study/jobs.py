@@ -125,12 +125,13 @@ class Planned:
             )
 
     def _training(self, system: System) -> float:
-        """Seconds on the clock."""
-        seconds = self._work.training_seconds(system)
-        return seconds if self._work.trained_on_gpu(system) else seconds / system.training["threads"]
+        """Seconds on the clock; several GPUs count as so many times as fast."""
+        reserved = self._reserved(system)
+        return self._work.training_seconds(system) / (reserved["gpus"] or reserved["cores"])
 
     def _reserved(self, system: System) -> dict[str, int]:
-        return {"cores": system.training["threads"], "gpus": int(self._work.trained_on_gpu(system))}
+        gpus = system.training["gpus"] if self._work.trained_on_gpu(system) else 0
+        return {"cores": system.training["threads"], "gpus": gpus}
 
     # From the texts to the map, and what follows
 

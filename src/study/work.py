@@ -152,7 +152,7 @@ class Work:
         return trained_tokens(system.training, self.epoch) * (operations(system.shape, self._entries) or 0)
 
     def training_seconds(self, system: System) -> float:
-        """Core-seconds of a training, or seconds of its GPU; several threads take more than one."""
+        """Core-seconds of a training, or GPU-seconds; several threads take more than one."""
         if self.trained_on_gpu(system):
             return self.training_operations(system) / GPU_TRAINING
         tokens, threads = trained_tokens(system.training, self.epoch), system.training["threads"]
