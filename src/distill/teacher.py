@@ -59,7 +59,7 @@ class Teacher:
         )
 
 
-def load(model: Path, threads: int, device: str, batch_tokens: int | None) -> TeacherEngine:
+def load(model: Path, threads: int, device: str, batch_tokens: int | None = None) -> TeacherEngine:
     """A model with the engine whose weights its folder holds. Raises UserError for a model that cannot be loaded."""
     if not (model / NativeTeacher.weights).exists():
         return CTranslate2Teacher(model, threads, device, batch_tokens)

@@ -80,6 +80,7 @@ rule train_teacher:
         mem_mb=grows(lambda w: training_resources(config, study.systems[w.system])["mem_mb"]),
         runtime=grows(lambda w: training_resources(config, study.systems[w.system])["runtime"]),
         gpu=lambda w: training_resources(config, study.systems[w.system])["gpu"],
+        nodes=1,  # a cluster must not look for several GPUs on several machines
     params:
         role=lambda w: study.systems[w.system].role,
         shape=lambda w: json.dumps(study.systems[w.system].shape),
