@@ -10,8 +10,8 @@ DIVERGED_STEPS = 100
 
 
 def resumable_trainer() -> type:
-    """A subclass of OpenNMT-tf's Trainer with the ``seed`` and the ``job`` (BatchJob) of the training; made here
-    because TensorFlow loads slowly.
+    """A subclass of OpenNMT-tf's Trainer with the ``seed`` and the ``job`` (BatchJob, or None) of the training; made
+    here because TensorFlow loads slowly.
 
     Raises, when called, RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends.
     """
@@ -32,7 +32,8 @@ def resumable_trainer() -> type:
             for loss in until_divergence(super()._steps(dataset, accum_steps)):
                 yield loss
                 # Here the checkpoint and the validation of this step are done.
-                if self._checkpoint.last_saved_step == (step := int(self._optimizer.iterations.numpy())):
+                step = int(self._optimizer.iterations.numpy())
+                if self.job and step == self._checkpoint.last_saved_step:
                     self.job.checkpoint(f"step {step}")
 
     return Trainer
