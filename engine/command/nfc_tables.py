@@ -1,4 +1,4 @@
-"""Write the tables of Unicode's normalisation form C, as this Python knows them, for nfc.cpp: ``nfc_tables.py FILE``."""
+"""Write the tables of normalisation form C for nfc.cpp, as this Python knows them: ``nfc_tables.py FILE``."""
 
 import sys
 import unicodedata

@@ -29,6 +29,8 @@ def main():
     cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
     workers, threads = (cores, 1) if task == "throughput" else (1, cores)
     device = "cuda" if hardware == "GPU" else "cpu"
+    if device == "cuda" and not ctranslate2.get_cuda_device_count():
+        sys.exit("error: no GPU is visible here; give the container one, as with docker run --gpus all")
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
     if isa := cpu.widest():
         os.environ.setdefault(cpu.ISA, isa)  # CTranslate2 takes AVX2 unless it is told
