@@ -34,19 +34,8 @@ def made(name: str, packages: Sequence[str]) -> Path:
         for folder in NOT_NEEDED:
             shutil.rmtree(root / folder, ignore_errors=True)
             (root / folder).mkdir(parents=True)
-        _run(
-            [
-                "tar",
-                "--create",
-                "--file",
-                str(part),
-                "--directory",
-                str(root),
-                "--numeric-owner",
-                "--exclude=./dev/*",
-                ".",
-            ]
-        )
+        owners = ["--numeric-owner", "--exclude=./dev/*"]
+        _run(["tar", "--create", "--file", str(part), "--directory", str(root), *owners, "."])
     return path
 
 
