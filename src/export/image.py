@@ -31,12 +31,12 @@ class Buildah:
             raise UserError(
                 "buildah is missing (Debian: apt-get install buildah); or docker build the submission's folder"
             )
-        self._options = ["--root", f"{folder}/root", "--runroot", f"{folder}/run", "--storage-driver", "vfs"]
+        self.options = ["--root", f"{folder}/root", "--runroot", f"{folder}/run", "--storage-driver", "vfs"]
 
     def run(self, *arguments: str | Path) -> str:
         """What a command of buildah prints, without the break at its end. Raises UserError where it fails."""
         done = subprocess.run(
-            ["buildah", *self._options, *map(str, arguments)], capture_output=True, text=True, check=False
+            ["buildah", *self.options, *map(str, arguments)], capture_output=True, text=True, check=False
         )
         if done.returncode:
             end = "\n".join(done.stderr.splitlines()[-3:])

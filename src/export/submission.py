@@ -18,6 +18,7 @@ from decode.engines.native import Native
 from export import translate_command
 from export.model_folder import checked
 from export.package import LEFT_OUT, SUMS
+from formats import sentence
 from formats.model_folder import describe
 
 FILES = Path(__file__).parent / "submission_files"  # a folder for each engine
@@ -63,11 +64,11 @@ def _static_busybox() -> str:
 
 
 def _with_libraries(part: Path, hardware: str) -> None:
-    """CTranslate2: its libraries as they are installed here, for any Python 3.11. cpu.py is common/cpu.py: what a CPU
-    computes exactly."""
+    """CTranslate2: its libraries as they are installed here, for any Python 3.11, and two modules of this project."""
     for name in LIBRARIES + GPU_LIBRARIES * (hardware == "gpu"):
         _copy_installed(name, part / "libraries")
-    shutil.copy(cpu.__file__, part)
+    for module in (cpu, sentence):
+        shutil.copy(module.__file__, part)
 
 
 def _copy_installed(name: str, to: Path) -> None:

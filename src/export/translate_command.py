@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from common.errors import UserError
@@ -23,26 +25,31 @@ def build() -> Path:
 
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two jobs of one study may want it at a time
-        sources = BUILD / f"sentencepiece-{_digest()}"
-        if not sources.exists():
-            _fetch(sources)
-        options = [
-            f"-DSENTENCEPIECE={sources / 'sentencepiece'}",
-            "-DSPM_ENABLE_SHARED=OFF",
-            "-DSPM_ENABLE_TCMALLOC=OFF",
-        ]
+    with _alone():
+        found = sources()
         folder = BUILD / "engine"
+        options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
         _run(["cmake", "-G", "Ninja", "-S", ROOT / "engine", "-B", folder, *options], f"it needs {NEEDED}")
         _run(["cmake", "--build", folder, "--target", "translate"], f"it needs {NEEDED}")
         return folder / "command" / "translate"
 
 
-def _digest() -> str:
-    """The version of the sources, so that a new one is fetched."""
-    return LOCK.read_text(encoding="utf-8").split("sentencepiece==", 1)[1].split()[0]
+def sources() -> Path:
+    """SentencePiece's source package, unpacked in BUILD. Raises UserError where pip cannot fetch it."""
+    version = LOCK.read_text(encoding="utf-8").split("sentencepiece==", 1)[1].split()[0]
+    folder = BUILD / f"sentencepiece-{version}"
+    if not folder.exists():
+        _fetch(folder)
+    return folder
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Two jobs of one study may want the program at a time."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _fetch(output: Path) -> None:
