@@ -28,9 +28,17 @@ except UserError as error:
 
 study = Study(config)  # src/study/plan.py: systems, corpora, mixtures; src/study/paths.py: where their files are
 
-# Jobs run in the environment of this snakemake, activated or not, and without TensorFlow's chatter. The long ones
-# show their progress on the terminal too (`tee`).
-shell.prefix(f'export PATH="{Path(sys.executable).parent}:$PATH" TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore; ')
+# The image that jobs run in with `--software-deployment-method apptainer` (docs/images.md).
+IMAGE = os.environ.get("NMT_FRONTIER_IMAGE")
+
+
+container: IMAGE
+
+
+# Jobs run in the environment of this snakemake, activated or not, or in that of the image, and without TensorFlow's
+# chatter. The long ones show their progress on the terminal too (`tee`).
+PROGRAMS = "" if IMAGE else f'PATH="{Path(sys.executable).parent}:$PATH"'
+shell.prefix(f"export {PROGRAMS} TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore; ")
 
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 MACHINE = config["prices"]["machine"]  # its entry, if the study names one
