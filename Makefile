@@ -63,4 +63,5 @@ lock:
 	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-gpu.in -o requirements-gpu.lock
+	$(UV_COMPILE) requirements-command.in -o requirements-command.lock
 	$(UV_COMPILE) --override requirements.lock --override requirements.override requirements-slurm.in -o requirements-slurm.lock

@@ -4,7 +4,6 @@ import importlib.metadata
 import io
 import json
 import os
-import re
 import runpy
 import shutil
 import subprocess
@@ -270,33 +269,26 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
     monkeypatch.setattr(ctranslate2, "Translator", Recorder)
     monkeypatch.setattr(sys, "argv", ["translate.py", "CPU-ST", task])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a " * 2000 + b"\na\n")))
-    monkeypatch.syspath_prepend(submitted)  # as for a script: cpu.py is beside it
+    monkeypatch.syspath_prepend(submitted)  # as for a script: cpu.py and sentence.py are beside it
     runpy.run_path(str(submitted / "translate.py"), run_name="__main__")
     assert lengths[0] == MAXIMUM_INPUT > 10 > lengths[1] and capsysbinary.readouterr().out.count(b"\n") == 2
 
 
-def test_the_sizes_of_a_submission_add_up(submitted):
-    note, table = (submitted / "SIZES.md").read_text().split("\n\n")
-    assert note.startswith("Python and its base image are not counted")
-    table = table.splitlines()[2:]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    sizes = {name: int(size.replace(",", "")) for name, size, _ in rows}
-    model_files = {f"model/{path.name}": path.stat().st_size for path in (submitted / "model").iterdir()}
-    assert {name: size for name, size in sizes.items() if name.startswith("model/")} == model_files
-    libraries = sizes["libraries, without Python and its base image"]
-    scripts = sum(sizes[name] for name in ("run.sh", "translate.py", "cpu.py"))
-    assert sizes["libraries, scripts and model"] == libraries + scripts + sum(model_files.values())
-    assert libraries > 50e6
-
-
-def test_the_image_holds_the_libraries_of_the_sizes_and_needs_no_others(submitted, tmp_path):
-    rows = re.findall(r"^\| (\w+) ([\d.]+) +\|", (submitted / "SIZES.md").read_text(), re.MULTILINE)
-    installed = re.search(r"--no-deps (.*)", (submitted / "Dockerfile").read_text()).group(1).split()
-    assert installed == [f"{name}=={version}" for name, version in rows]
-    for name, _ in rows:
-        for folder in {file.parts[0] for file in importlib.metadata.files(name) if file.parts[0] != ".."}:
-            (tmp_path / folder).symlink_to(Path(ctranslate2.__file__).parents[1] / folder)
-    command = [sys.executable, "-S", submitted / "translate.py", "CPU-ST", "throughput"]  # -S: no other site-packages
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+def test_a_submission_needs_no_other_libraries(submitted):
+    """-S: no other site-packages than those that run.sh names."""
+    command = [sys.executable, "-S", submitted / "translate.py", "CPU-ST", "throughput"]
+    environment = {**os.environ, "PYTHONPATH": str(submitted / "libraries")}
     done = subprocess.run(command, input=b"a\nb\n", capture_output=True, env=environment)
     assert done.stdout.count(b"\n") == 2, done.stderr
+
+
+def test_a_submission_for_gpus_says_what_it_lacks(submitted, model, tmp_path):
+    if not ctranslate2.get_cuda_device_count():
+        done = run(submitted, "GPU", "throughput", text=b"a\n")
+        assert (done.returncode, done.stdout) == (1, b"") and b"no GPU is visible here" in done.stderr
+    try:
+        importlib.metadata.version("nvidia-cublas-cu12")
+    except importlib.metadata.PackageNotFoundError:
+        with pytest.raises(UserError, match=r"nvidia-cublas-cu12 is not installed .* -r requirements-gpu\.lock"):
+            submission.make(model, tmp_path / "x", "gpu")
+        assert not list(tmp_path.iterdir())

@@ -11,88 +11,12 @@
 #include <cstring>
 
 #include "model/error.h"
+#include "model/json.h"
 
 namespace nmt {
 namespace {
 
 constexpr size_t kMostHeader = 100'000'000;  // as the format's own library
-
-// What the header needs of JSON: objects, arrays of numbers, strings. Throws Error at anything else.
-class Json {
- public:
-  Json(const char* start, const char* end) : at_(start), end_(end) {}
-
-  void expect(char c) {
-    if (!accept(c)) throw Error(std::string("its header lacks a '") + c + "'");
-  }
-  bool accept(char c) {
-    space();
-    if (at_ == end_ || *at_ != c) return false;
-    ++at_;
-    return true;
-  }
-  std::string string() {
-    expect('"');
-    std::string text;
-    while (at_ != end_ && *at_ != '"') {
-      if ((unsigned char)*at_ < 0x20) throw Error("its header has a control character in a string");
-      if (*at_ != '\\') {
-        text += *at_++;
-        continue;
-      }
-      static const char kEscapes[] = "\"\\/bfnrt", kMeanings[] = "\"\\/\b\f\n\r\t";
-      const char* const escape = ++at_ == end_ ? nullptr : std::strchr(kEscapes, *at_);
-      if (!escape || !*escape) throw Error("its header has an escape that names in it do not need");
-      text += kMeanings[escape - kEscapes];
-      ++at_;
-    }
-    expect('"');
-    return text;
-  }
-  size_t number() {
-    space();
-    size_t value = 0;
-    const char* const start = at_;
-    for (; at_ != end_ && *at_ >= '0' && *at_ <= '9'; ++at_) {
-      if (value > ((size_t)-1 - 9) / 10) throw Error("its header has a number that is too large");
-      value = 10 * value + (size_t)(*at_ - '0');
-    }
-    if (at_ == start) throw Error("its header lacks a number");
-    return value;
-  }
-  std::vector<size_t> numbers() {
-    std::vector<size_t> values;
-    expect('[');
-    if (accept(']')) return values;
-    do values.push_back(number());
-    while (accept(','));
-    expect(']');
-    return values;
-  }
-  // Calls member(key) for each member of an object.
-  template <class F>
-  void object(F member) {
-    expect('{');
-    if (accept('}')) return;
-    do {
-      const std::string key = string();
-      expect(':');
-      member(key);
-    } while (accept(','));
-    expect('}');
-  }
-  bool finished() {
-    space();
-    return at_ == end_;
-  }
-
- private:
-  void space() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
-  }
-  const char* at_;
-  const char* end_;
-};
 
 size_t element_bytes(const std::string& type) {
   if (type == "F32" || type == "I32") return 4;
@@ -135,7 +59,7 @@ void SafeTensors::parse() {
     throw Error("not a safetensors file, cut off or damaged: its header has " + std::to_string(header) + " bytes");
   const char* const data = map_ + 8 + header;
   const size_t data_bytes = size_ - 8 - header;
-  Json json(map_ + 8, data);
+  Json json({map_ + 8, header}, "its header");
   json.object([&](const std::string& name) {
     if (name == "__metadata__") {
       json.object([&](const std::string& key) { metadata_[key] = json.string(); });

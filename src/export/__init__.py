@@ -1,4 +1,4 @@
-"""Alignment, vocabulary map, model folders, packages, submissions.
+"""Alignment, vocabulary map, model folders, packages, submissions, images.
 
 From aligned pairs to a vocabulary map:
 
@@ -27,5 +27,13 @@ From checkpoints to model folders:
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)
-- ``submission``: a folder for the shared tasks on efficient translation (command)
+
+For the shared tasks on efficient translation, and for clusters:
+
+- ``submission``: a folder with a model and what decodes it (command)
+- ``translate_command``: the native engine as one static program
+- ``image``: a submission as an image (command)
+- ``pipeline_image``: the pipeline as an image (command)
+- ``base_image``: a minimal Debian
+- ``oci_archive``: the layers of an image
 """

@@ -3,14 +3,16 @@
 import argparse
 import json
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json, write_text
 from decode import engines
+from decode.engines import Search
 from decode.engines.ctranslate2 import CTranslate2
 from formats import model_folder, vocabulary_map
-from formats.loading import pieces, translator
+from formats.loading import pieces
 from formats.model_folder import Description
 
 README = """# {source}-{target} translation model "{system}" ({quantization})
@@ -52,19 +54,19 @@ def make(description: Description, weights: Path, sentencepiece: Path, candidate
         write_text(part / model_folder.README, README.format(**values))
 
 
-def checked(folder: Path) -> Description:
-    """The description of a CTranslate2 model that is fit to be handed on.
+def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> Description:
+    """The description of a model that is fit to be handed on.
 
-    Raises UserError for a folder of another engine, and for one with a damaged file: each file is compared with its
-    checksum and opened.
+    accepted: names of engines. Raises UserError for a folder of another engine, and for one with a damaged file: each
+    file is compared with its checksum and opened.
     """
     description = engines.describe(folder)
-    if description["engine"] != CTranslate2.name:
-        raise UserError(f"{folder}: is for {description['engine']}; what is handed on is a CTranslate2 model")
-    model_folder.check(folder, description)
-    translator(folder)
+    if description["engine"] not in accepted:
+        labels = " or ".join(engines.ENGINES[name].label for name in accepted)
+        raise UserError(f"{folder}: is for {description['engine']}; what is handed on is a model of {labels}")
+    engines.load(folder, Search(vocabulary_map=description["vocabulary_map"]))
     pieces(folder / model_folder.TOKENIZER)
-    if description["vocabulary_map"]:
+    if description["vocabulary_map"] and description["engine"] == CTranslate2.name:
         vocabulary_map.check(folder / CTranslate2.map_file, CTranslate2.vocabulary(folder))
     return description
 

@@ -1,72 +1,100 @@
 """Make a submission to the shared tasks on efficient translation: ``run.sh HARDWARE TASK < source > target``.
 
-Besides Python and the model, the image holds only the engine and SentencePiece with what they import. SIZES.md lists
-the bytes of each part.
+The folder needs no network: it holds the model, what decodes it, and a Dockerfile (export.image builds it). A model of
+the native engine comes with one static program and nothing else; one of CTranslate2, with the libraries of this
+environment, for CPUs or GPUs.
 """
 
 import argparse
 import importlib.metadata
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-from tabulate import tabulate
-
 from common import cpu
-from common.errors import command
-from common.files import atomic_path, write_text
+from common.errors import UserError, command
+from common.files import atomic_path, sha256, write_text
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
+from export import translate_command
 from export.model_folder import checked
-from export.package import LEFT_OUT
+from export.package import LEFT_OUT, SUMS
+from formats import sentence
+from formats.model_folder import describe
 
-FILES = Path(__file__).parent / "submission_files"
-SCRIPTS = ("run.sh", "translate.py", "cpu.py")  # cpu.py is common/cpu.py: what this CPU computes exactly
+FILES = Path(__file__).parent / "submission_files"  # a folder for each engine
 LIBRARIES = ("ctranslate2", "sentencepiece", "numpy", "PyYAML")  # CTranslate2 requires the last two
-NOTE = "Python and its base image are not counted. The libraries are those that the Dockerfile installs.\n\n"
+GPU_LIBRARIES = ("nvidia-cublas-cu12",)  # CTranslate2 loads it on a GPU
+HARDWARE = ("cpu", "gpu")
+APPLETS = ("sh", "grep", "sha256sum", "dirname")  # of busybox, for run.sh
 
 
-def make(model: Path, output: Path) -> None:
-    """Write the folder. Raises UserError for a model folder that is damaged or not CTranslate2's."""
-    checked(model)
-    requirements = " ".join(f"{name}=={importlib.metadata.version(name)}" for name in LIBRARIES)
+def make(model: Path, output: Path, hardware: str = "cpu") -> None:
+    """Write the folder.
+
+    Raises UserError for a model folder that is damaged, or of an engine that does not decode on this hardware, and
+    where something is missing that the folder is to hold.
+    """
+    engine = describe(model)["engine"]
+    if engine == Native.name and hardware == "gpu":
+        raise UserError(f"{model}: the native engine decodes on CPUs; give a model folder of CTranslate2")
+    checked(model, FILLED)
     with atomic_path(output) as part:
+        shutil.copytree(FILES / engine, part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns(*LEFT_OUT))
-        for file in FILES.iterdir():
-            shutil.copy(file, part)
-        shutil.copy(cpu.__file__, part)
-        write_text(part / "Dockerfile", (FILES / "Dockerfile").read_text().format(requirements=requirements))
-        table = tabulate(sizes(part), ["part", "bytes", "MB"], "pipe", colalign=("left",))
-        write_text(part / "SIZES.md", f"{NOTE}{table}\n")
+        FILLED[engine](part, hardware)
 
 
-def sizes(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Rows of name, bytes and MB: each library, all libraries, each script and file of the model, and everything."""
-    libraries = {f"{name} {importlib.metadata.version(name)}": installed(name) for name in LIBRARIES}
-    parts = [*(folder / name for name in SCRIPTS), *sorted((folder / "model").iterdir())]
-    files = {str(path.relative_to(folder)): path.stat().st_size for path in parts}
-    library_bytes = sum(libraries.values())
-    rows = {
-        **libraries,
-        "libraries, without Python and its base image": library_bytes,
-        **files,
-        "libraries, scripts and model": library_bytes + sum(files.values()),
-    }
-    for name, size in rows.items():
-        yield name, f"{size:,}", f"{size / 1e6:.1f}"
+def _with_program(part: Path, hardware: str) -> None:
+    """The native engine: one program, and a shell for run.sh."""
+    shutil.copy(translate_command.build(), part)
+    (part / "bin").mkdir()
+    shutil.copy(_static_busybox(), part / "bin" / "busybox")
+    for name in APPLETS:
+        (part / "bin" / name).symlink_to("busybox")
+    sums = [f"{sha256(path)}  {path.name}\n" for path in sorted((part / "model").iterdir())]
+    write_text(part / "model" / SUMS, "".join(sums))
 
 
-def installed(name: str) -> int:
-    """Bytes of an installed library by its wheel's list of files, without compiled Python, which the image lacks."""
-    files = importlib.metadata.files(name) or []
-    paths = [Path(file.locate()) for file in files if file.suffix != ".pyc"]
-    return sum(path.stat().st_size for path in paths if path.exists())
+def _static_busybox() -> str:
+    """Raises UserError where there is none."""
+    path = shutil.which("busybox")
+    if not path or b"/ld-" in Path(path).read_bytes():  # the loader of dynamic programs
+        raise UserError("no busybox that is linked statically; with Debian: apt-get install busybox-static")
+    return path
+
+
+def _with_libraries(part: Path, hardware: str) -> None:
+    """CTranslate2: its libraries as they are installed here, for any Python 3.11, and two modules of this project."""
+    for name in LIBRARIES + GPU_LIBRARIES * (hardware == "gpu"):
+        _copy_installed(name, part / "libraries")
+    for module in (cpu, sentence):
+        shutil.copy(module.__file__, part)
+
+
+def _copy_installed(name: str, to: Path) -> None:
+    """The files of an installed library by its wheel's list, without compiled Python and commands."""
+    try:
+        files = importlib.metadata.files(name) or []
+    except importlib.metadata.PackageNotFoundError:
+        lock = "requirements-gpu.lock" if name in GPU_LIBRARIES else "requirements.lock"
+        install = f"pip install --no-deps --require-hashes -r {lock}"
+        raise UserError(f"{name} is not installed here, which goes into the submission: {install}") from None
+    for file in files:
+        if file.suffix != ".pyc" and file.parts[0] != "..":
+            (to / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(Path(file.locate()), to / file)
+
+
+FILLED = {Native.name: _with_program, CTranslate2.name: _with_libraries}  # what a folder gets beside model and scripts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
+    parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine or CTranslate2")
+    parser.add_argument("--hardware", choices=HARDWARE, default="cpu", help="gpu: CTranslate2 with cuBLAS")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
-    make(args.model, args.output)
+    make(args.model, args.output, args.hardware)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Text:
 
 - ``records``: pairs as compressed TSV in shards
+- ``sentence``: a sentence as a line of text holds it
 - ``batches``: records as columns of bytes, for compiled loops
 - ``test_sets``: test sets, and translations of them
 

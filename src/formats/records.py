@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import struct
-import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -22,6 +21,7 @@ import zstandard
 
 from common.errors import UserError
 from common.files import atomic_path
+from formats.sentence import sentence as sentence  # of a column
 
 Record = tuple[str, ...]
 Shard = tuple[int, int]  # k of n, k from 1
@@ -36,14 +36,6 @@ _TABLE = struct.Struct("<II")  # magic number of a skippable frame, its size
 _ENTRY = np.dtype([("compressed", "<u4"), ("text", "<u4")])
 _FOOTER = struct.Struct("<IBI")  # number of frames, flags, magic number
 _TABLE_MAGIC, _FOOTER_MAGIC = 0x184D2A5E, 0x8F92EAB1
-
-# Characters at which str.splitlines() or a reader of TSV would break a record.
-_BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
-
-
-def sentence(text: str) -> str:
-    """The text as a record holds it: in NFC, spaces in place of breaks, no space at the ends."""
-    return unicodedata.normalize("NFC", text).translate(_BREAKS).strip()
 
 
 def name(path: str | os.PathLike) -> str:

@@ -309,6 +309,11 @@ class Study(Paths):
         wanted |= {self.teacher_type} if self.teacher_engine == Native.name else set()
         return [type for type in Native.types if type in wanted] or ["float32"]
 
+    @property
+    def submitted_types(self) -> list[str]:
+        """The names of the model folders that submissions are made of."""
+        return [*self.converted_types, *(f"native-{type}" for type in self.native_types)]
+
     @cached_property
     def transformers(self) -> list[str]:
         """The measured systems that CTranslate2 has, students first."""

@@ -32,12 +32,20 @@ study = Study(config)  # src/study/plan.py: systems, corpora, mixtures; src/stud
 
 requests = Requests(config, Path(workflow.basedir) / benchmarked.FOLDER)  # minutes and memory of jobs, by their size
 
-# Jobs run in the environment of this snakemake, activated or not, and without TensorFlow's chatter. The long ones
-# show their progress on the terminal too (`shown`).
+# The image that jobs run in with `--software-deployment-method apptainer` (docs/images.md).
+IMAGE = os.environ.get("NMT_FRONTIER_IMAGE")
+
+
+container: IMAGE
+
+
+# Jobs run in the environment of this snakemake, activated or not, or in that of the image, and without TensorFlow's
+# chatter. The long ones show their progress on the terminal too (`shown`).
 # `trap`: after SIGTERM the shell waits for its command, which may have to reach a checkpoint (common.batch_job), and
 # `shown` for the last lines of its progress.
+PROGRAMS = "" if IMAGE else f'PATH="{Path(sys.executable).parent}:$PATH"'
 shell.prefix(
-    f'export PATH="{Path(sys.executable).parent}:$PATH" TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore;'
+    f"export {PROGRAMS} TF_CPP_MIN_LOG_LEVEL=2 PYTHONWARNINGS=ignore;"
     " trap : TERM; shown() {{ trap '' TERM; exec tee \"$1\" >&2; }}; "
 )
 

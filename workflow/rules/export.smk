@@ -149,18 +149,44 @@ rule package:
 rule submission:
     """A folder as the shared tasks require it: `snakemake --cores all results/STUDY/submissions/SYSTEM-TYPE`."""
     input:
-        model=rules.model_folder.output.model,
+        model=study.model("{system}", "{type}"),
     output:
         submission=directory(f"{study.folder}/submissions/{{system}}-{{type}}"),
     log:
         f"{study.folder}/logs/submission_{{system}}_{{type}}.log",
     benchmark:
         f"{study.folder}/benchmarks/submission_{{system}}_{{type}}.tsv"
+    wildcard_constraints:
+        type=one_of(study.submitted_types),
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        mem_mb=grows(2000),
+        runtime=grows(30),
     shell:
         "python -m export.submission --model {input.model} --output {output.submission} 2> {log}"
+
+
+rule image:
+    """The same as an image: `snakemake --cores all results/STUDY/images/SYSTEM-TYPE.cpu.tar`, or `.gpu.tar`."""
+    input:
+        model=study.model("{system}", "{type}"),
+    output:
+        image=f"{study.folder}/images/{{system}}-{{type}}.{{hardware}}.tar",
+        sizes=f"{study.folder}/images/{{system}}-{{type}}.{{hardware}}.SIZES.md",
+    log:
+        f"{study.folder}/logs/image_{{system}}_{{type}}_{{hardware}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/image_{{system}}_{{type}}_{{hardware}}.tsv"
+    wildcard_constraints:
+        type=one_of(study.submitted_types),
+        hardware=one_of(["cpu", "gpu"]),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=grows(2000),
+        runtime=grows(60),
+    shell:
+        "python -m export.image --model {input.model} --hardware {wildcards.hardware} --output {output.image} 2> {log}"

@@ -12,6 +12,7 @@ from pathlib import Path
 import cpu
 import ctranslate2
 import sentencepiece
+from sentence import sentence
 
 BATCH_TOKENS = {"CPU-ST": 512, "CPU-MT": 256, "GPU": 6000}
 TASKS = ("throughput", "latency")
@@ -22,13 +23,15 @@ def main():
     if len(sys.argv) != 3 or sys.argv[1] not in BATCH_TOKENS or sys.argv[2] not in TASKS:
         sys.exit(f"usage: run.sh {'|'.join(BATCH_TOKENS)} {'|'.join(TASKS)} < source > target")
     hardware, task = sys.argv[1:]
+    device = "cuda" if hardware == "GPU" else "cpu"
     model = Path(__file__).resolve().parent / "model"
     description = json.loads((model / "model.json").read_text())
-    check(model, description)
+    check(model, description, device)
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
     cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
     workers, threads = (cores, 1) if task == "throughput" else (1, cores)
-    device = "cuda" if hardware == "GPU" else "cpu"
+    if device == "cuda" and not ctranslate2.get_cuda_device_count():
+        sys.exit("error: no GPU is visible here; give the container one, as with docker run --gpus all")
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
     if isa := cpu.widest():
         os.environ.setdefault(cpu.ISA, isa)  # CTranslate2 takes AVX2 unless it is told
@@ -40,7 +43,7 @@ def main():
         "max_decoding_length": description.get("max_decoding_length", 150),
         "use_vmap": (model / "vmap.txt").exists(),
     }
-    lines = (line.rstrip(b"\n").decode(errors="replace") for line in sys.stdin.buffer)
+    lines = (line.decode(errors="replace").rstrip("\r\n") for line in sys.stdin.buffer)
     sources = (pieces.encode(line, out_type=str)[:MAXIMUM_INPUT] for line in lines)
     if task == "latency":
         results = (translator.translate_batch([source], **options)[0] for source in sources)
@@ -48,17 +51,17 @@ def main():
         size = BATCH_TOKENS[hardware]
         results = translator.translate_iterable(sources, max_batch_size=size, batch_type="tokens", **options)
     for result in results:
-        sys.stdout.buffer.write(pieces.decode(result.hypotheses[0]).encode() + b"\n")
+        sys.stdout.buffer.write(sentence(pieces.decode(result.hypotheses[0])).encode() + b"\n")
         if task == "latency":
             sys.stdout.buffer.flush()
 
 
-def check(model, description):
+def check(model, description, device):
     """Exit if the model is damaged; warn if this CPU does not compute 8-bit products exactly."""
     for name, checksum in description.get("sha256", {}).items():
         if (model / name).exists() and hashlib.sha256((model / name).read_bytes()).hexdigest() != checksum:
             sys.exit(f"error: {model / name}: damaged, or not the one this model was exported with")
-    if description["quantization"] == "int8" and (warning := cpu.warning(model.name)):
+    if device == "cpu" and description["quantization"] == "int8" and (warning := cpu.warning(model.name)):
         print(warning, file=sys.stderr)
 
 

@@ -1,0 +1,50 @@
+// A model folder of the native engine, open: weights, vocabulary map, pieces and tokenizer, for any number of threads.
+#pragma once
+
+#include <sentencepiece_processor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bindings/c_api.h"
+
+namespace nmt {
+
+class ModelFolder {
+ public:
+  // Throws Error for a file that is missing or damaged, and for a folder of another engine.
+  explicit ModelFolder(const std::string& folder);
+
+  // Pieces as text; a line of any length.
+  std::vector<std::string> pieces(const std::string& line) const;
+  // The numbers of a source sentence, framed as the model wants it.
+  std::vector<int32_t> numbers(const std::vector<std::string>& pieces) const;
+  // The text of a translation, as the tokenizer writes it.
+  std::string text(const int32_t* numbers, int count) const;
+
+  nmt_model* model() const { return model_.get(); }
+  bool mapped() const { return mapped_; }
+  int32_t longest() const { return longest_; }  // pieces at which a translation is cut off
+
+ private:
+  struct Close {
+    void operator()(nmt_model* model) const { nmt_close(model); }
+  };
+  int32_t number(const std::string& piece) const;
+  void read_description(const std::string& path);
+  void read_vocabulary(const std::string& path);
+
+  bool mapped_ = false;
+  int32_t longest_ = 150;  // formats.decoding.MAXIMUM_OUTPUT
+  std::vector<std::string> target_;
+  std::unordered_map<std::string, int32_t> source_;
+  std::vector<std::string> prefix_, suffix_;
+  int32_t unknown_ = 0;
+  sentencepiece::SentencePieceProcessor tokenizer_;
+  std::unique_ptr<nmt_model, Close> model_;
+};
+
+}  // namespace nmt

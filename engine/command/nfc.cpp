@@ -1,0 +1,103 @@
+#include "command/nfc.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace nmt {
+namespace {
+
+struct Decomposition {
+  char32_t from;
+  char32_t to[4];  // as far as possible, padded with zeros
+};
+struct Mark {
+  char32_t code;
+  int order;  // its canonical combining class; 0 of all others
+};
+struct Composition {
+  char32_t first, second, to;
+};
+#include "nfc_tables.inc"  // each sorted by what comes first
+
+constexpr char32_t kFirstThatChanges = 0x300;  // all characters below are in this form, whatever follows below it
+constexpr char32_t kHangul = 0xAC00, kLeading = 0x1100, kVowel = 0x1161, kTrailing = 0x11A7;
+constexpr char32_t kLeadings = 19, kVowels = 21, kTrailings = 28;
+
+int order(char32_t code) {
+  const auto found = std::lower_bound(std::begin(kMarks), std::end(kMarks), code,
+                                      [](const Mark& mark, char32_t wanted) { return mark.code < wanted; });
+  return found != std::end(kMarks) && found->code == code ? found->order : 0;
+}
+
+void decompose(char32_t code, std::u32string& to) {
+  if (code >= kHangul && code < kHangul + kLeadings * kVowels * kTrailings) {
+    const char32_t syllable = code - kHangul, trailing = syllable % kTrailings;
+    to += kLeading + syllable / (kVowels * kTrailings);
+    to += kVowel + syllable / kTrailings % kVowels;
+    if (trailing) to += kTrailing + trailing;
+    return;
+  }
+  const auto found =
+      std::lower_bound(std::begin(kDecompositions), std::end(kDecompositions), code,
+                       [](const Decomposition& entry, char32_t wanted) { return entry.from < wanted; });
+  if (found == std::end(kDecompositions) || found->from != code) {
+    to += code;
+    return;
+  }
+  for (char32_t part : found->to)
+    if (part) to += part;
+}
+
+// What two characters are together; 0 if they stay two.
+char32_t composed(char32_t first, char32_t second) {
+  if (first >= kLeading && first < kLeading + kLeadings && second >= kVowel && second < kVowel + kVowels)
+    return kHangul + ((first - kLeading) * kVowels + second - kVowel) * kTrailings;
+  const char32_t syllable = first - kHangul;
+  if (first >= kHangul && syllable < kLeadings * kVowels * kTrailings && syllable % kTrailings == 0 &&
+      second > kTrailing && second < kTrailing + kTrailings)
+    return first + second - kTrailing;
+  const auto found = std::lower_bound(std::begin(kCompositions), std::end(kCompositions), Composition{first, second, 0},
+                                      [](const Composition& a, const Composition& b) {
+                                        return a.first != b.first ? a.first < b.first : a.second < b.second;
+                                      });
+  const bool found_both = found != std::end(kCompositions) && found->first == first && found->second == second;
+  return found_both ? found->to : 0;
+}
+
+// Marks that follow each other, in their canonical order.
+void sort_marks(std::u32string& text) {
+  for (auto start = text.begin(); start != text.end();) {
+    const auto mark = [](char32_t code) { return order(code) != 0; };
+    start = std::find_if(start, text.end(), mark);
+    const auto end = std::find_if_not(start, text.end(), mark);
+    std::stable_sort(start, end, [](char32_t a, char32_t b) { return order(a) < order(b); });
+    start = end;
+  }
+}
+
+}  // namespace
+
+std::u32string nfc(const std::u32string& text) {
+  if (std::all_of(text.begin(), text.end(), [](char32_t code) { return code < kFirstThatChanges; })) return text;
+  std::u32string parts, result;
+  for (char32_t code : text) decompose(code, parts);
+  sort_marks(parts);
+  size_t starter = std::u32string::npos;  // of the result: what a mark may join
+  int last = 0;                           // order of the last character behind the starter
+  for (char32_t code : parts) {
+    const int own = order(code);
+    const bool adjacent = starter != std::u32string::npos && starter + 1 == result.size();
+    if (starter != std::u32string::npos && (adjacent || last < own)) {
+      if (const char32_t joined = composed(result[starter], code)) {
+        result[starter] = joined;
+        continue;
+      }
+    }
+    if (!own) starter = result.size();
+    last = own;
+    result += code;
+  }
+  return result;
+}
+
+}  // namespace nmt

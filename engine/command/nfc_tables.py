@@ -1,0 +1,37 @@
+"""Write the tables of normalisation form C for nfc.cpp, as this Python knows them: ``nfc_tables.py FILE``."""
+
+import sys
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+SURROGATES, HANGUL = range(0xD800, 0xE000), range(0xAC00, 0xD7A4)  # Hangul is computed
+LONGEST = 4  # code points of a decomposition
+
+
+def table(name: str, kind: str, rows: Iterable[Iterable[int]]) -> str:
+    lines = "".join(f"    {{{', '.join(map(hex, row))}}},\n" for row in rows)
+    return f"const {kind} {name}[] = {{\n{lines}}};\n"
+
+
+def main() -> None:
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if code not in SURROGATES and code not in HANGUL]
+    whole = [(c, unicodedata.normalize("NFD", c)) for c in characters]
+    decompositions = [(ord(c), *map(ord, parts)) for c, parts in whole if parts != c]
+    assert max(map(len, decompositions)) <= 1 + LONGEST
+    marks = [(ord(c), unicodedata.combining(c)) for c in characters if unicodedata.combining(c)]
+    pairs = []
+    for c in characters:
+        parts = unicodedata.decomposition(c).split()
+        if len(parts) == 2 and not parts[0].startswith("<") and unicodedata.normalize("NFC", c) == c:
+            pairs.append((*(int(part, 16) for part in parts), ord(c)))
+    text = (
+        table("kDecompositions", "Decomposition", decompositions)
+        + table("kMarks", "Mark", marks)
+        + table("kCompositions", "Composition", sorted(pairs))
+    )
+    Path(sys.argv[1]).write_text(text, encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()

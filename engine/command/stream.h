@@ -1,0 +1,42 @@
+// Standard input and output for many workers: windows of lines are handed out in order and come back in any order.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace nmt {
+
+class Stream {
+ public:
+  // window: bytes of lines that are translated together. ahead: windows that are read before the first of them is
+  // written, which bounds the memory.
+  Stream(int in, int out, size_t window, size_t ahead) : in_(in), out_(out), window_(window), ahead_(ahead) {}
+
+  // The next window and its number; false at the end of the input. Waits while too many windows are not written.
+  bool take(std::vector<std::string>& lines, size_t& number);
+  // Writes the text of a window as soon as all windows before it are written.
+  void put(size_t number, std::string text);
+
+ private:
+  bool next_line(std::string& line);
+  bool fill();
+  void write_all(const std::string& text);
+
+  const int in_, out_;
+  const size_t window_, ahead_;
+  std::mutex reading_, writing_;
+  std::condition_variable written_more_;
+  // Under reading_
+  std::string buffer_;
+  size_t at_ = 0;  // of the buffer
+  size_t taken_ = 0;
+  // Under writing_
+  std::map<size_t, std::string> waiting_;
+  size_t written_ = 0;
+};
+
+}  // namespace nmt

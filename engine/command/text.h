@@ -1,0 +1,17 @@
+// Text as decode.translate reads and writes it: what is not UTF-8 is replaced, a translation is one line in NFC.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace nmt {
+
+// The characters of bytes in UTF-8; U+FFFD stands for what is none, as often as Python's decoder would write it, and is
+// counted.
+std::u32string decoded(std::string_view bytes, size_t& replaced);
+std::string encoded(std::u32string_view text);
+// A text on one line: in NFC, spaces in place of breaks, no white space at the ends (formats.records.sentence).
+std::string one_line(std::string_view text);
+
+}  // namespace nmt

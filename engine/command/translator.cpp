@@ -1,0 +1,99 @@
+#include "command/translator.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "command/text.h"
+#include "model/error.h"
+
+namespace nmt {
+namespace {
+
+// Those of decode.pipeline.
+constexpr size_t kBatchTokens = 512;    // of a batch, with padding (Klein et al., WNGT 2020, section 4.2)
+constexpr size_t kMaximumInput = 1000;  // pieces; attention grows with the square
+constexpr size_t kMaximumCharacters = 16 * kMaximumInput;
+
+// Where the chunk at the start of a line ends: at white space where there is any.
+size_t chunk_end(std::u32string_view line) {
+  if (line.size() <= kMaximumCharacters) return line.size();
+  const size_t space = line.substr(0, kMaximumCharacters).rfind(U' ');
+  return space == line.npos || space < kMaximumCharacters / 2 ? kMaximumCharacters : space;
+}
+
+}  // namespace
+
+Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : model_(model), counts_(counts) {
+  nmt_worker* opened = nullptr;
+  char error[1000];
+  if (nmt_open_worker(model.model(), threads, &opened, error, sizeof error)) throw Error(error);
+  worker_.reset(opened);
+}
+
+// The first kMaximumInput pieces of a line. Chunks behind them are not tokenized.
+std::vector<std::string> Translator::pieces(const std::string& line) {
+  size_t replaced = 0;
+  const std::u32string whole = decoded(line, replaced);
+  counts_.replaced += replaced;
+  std::u32string_view rest = whole;
+  rest = rest.substr(0, rest.find_last_not_of(U"\r\n") + 1);
+  std::vector<std::string> pieces;
+  do {
+    const size_t end = chunk_end(rest);
+    for (std::string& piece : model_.pieces(encoded(rest.substr(0, end)))) pieces.push_back(std::move(piece));
+    rest.remove_prefix(end);
+  } while (!rest.empty() && pieces.size() <= kMaximumInput);
+  if (pieces.size() > kMaximumInput) {
+    ++counts_.cut;
+    pieces.resize(kMaximumInput);
+  }
+  return pieces;
+}
+
+std::string Translator::translate(const std::vector<std::string>& lines) {
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<size_t> order;  // of the sentences that have pieces; the others stay empty
+  for (const std::string& line : lines) {
+    const std::vector<std::string> sentence = pieces(line);
+    if (!sentence.empty()) order.push_back(sources.size());
+    sources.push_back(model_.numbers(sentence));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
+  std::vector<std::string> outputs(lines.size());
+  for (size_t start = 0; start < order.size();) {
+    const size_t most = std::max<size_t>(kBatchTokens / sources[order[start]].size(), 1);  // the longest comes first
+    const size_t end = std::min(start + most, order.size());
+    decode({order.begin() + (ptrdiff_t)start, order.begin() + (ptrdiff_t)end}, sources, outputs);
+    start = end;
+  }
+  std::string text;
+  for (const std::string& output : outputs) text += output + '\n';
+  return text;
+}
+
+void Translator::decode(const std::vector<size_t>& places, const std::vector<std::vector<int32_t>>& sources,
+                        std::vector<std::string>& outputs) {
+  std::vector<int32_t> lengths, all;
+  for (size_t place : places) {
+    lengths.push_back((int32_t)sources[place].size());
+    all.insert(all.end(), sources[place].begin(), sources[place].end());
+  }
+  const nmt_batch batch = {(int32_t)places.size(), lengths.data(), all.data(), nullptr, nullptr};
+  nmt_options options = {};
+  options.beam_size = options.n_best = 1;
+  options.length_penalty = 1;
+  options.longest = model_.longest();
+  options.candidates = model_.mapped() ? 1 : 0;  // of the sentence
+  options.attention_layer = options.attention_head = -1;
+  nmt_results results;
+  char error[1000];
+  if (nmt_translate(worker_.get(), &batch, &options, &results, error, sizeof error)) throw Error(error);
+  const int32_t* pieces = results.pieces;
+  for (size_t s = 0; s < places.size(); ++s) {
+    outputs[places[s]] = one_line(model_.text(pieces, results.lengths[s]));
+    pieces += results.lengths[s];
+  }
+}
+
+}  // namespace nmt

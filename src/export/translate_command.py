@@ -1,0 +1,74 @@
+"""Build the command of submissions to the CPU tracks (engine/command): the native engine in one static program."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from common.errors import UserError
+from common.files import atomic_path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "command"
+LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
+NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
+
+
+def build() -> Path:
+    """The program, made in BUILD; what is there is used again where its sources did not change.
+
+    Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
+    """
+    with _alone():
+        found = sources()
+        folder = BUILD / "engine"
+        options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
+        _run(["cmake", "-G", "Ninja", "-S", ROOT / "engine", "-B", folder, *options], f"it needs {NEEDED}")
+        _run(["cmake", "--build", folder, "--target", "translate"], f"it needs {NEEDED}")
+        return folder / "command" / "translate"
+
+
+def sources() -> Path:
+    """SentencePiece's source package, unpacked in BUILD. Raises UserError where pip cannot fetch it."""
+    version = LOCK.read_text(encoding="utf-8").split("sentencepiece==", 1)[1].split()[0]
+    folder = BUILD / f"sentencepiece-{version}"
+    if not folder.exists():
+        _fetch(folder)
+    return folder
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Two jobs of one study may want the program at a time."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(output: Path) -> None:
+    """Unpack SentencePiece's source package into a new folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        options = ["--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--require-hashes", "--dest", scratch]
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, *options, "-r", LOCK], "pip must reach its index, once")
+        with tarfile.open(next(Path(scratch).glob("*.tar.gz"))) as archive:
+            archive.extractall(scratch, filter="data")
+        with atomic_path(output) as part:
+            shutil.copytree(next(path for path in Path(scratch).iterdir() if path.is_dir()), part)
+
+
+def _run(command: list, advice: str) -> None:
+    """Run one step of the build. Raises UserError with the end of what it printed."""
+    programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run([*map(str, command)], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        end = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
+        raise UserError(f"{BUILD}: the command of submissions could not be built; {advice}:\n{end}")

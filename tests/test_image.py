@@ -1,0 +1,198 @@
+"""Images of submissions: what they hold, how large they are, and that they translate as the model does."""
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+
+import models
+import native
+import pytest
+
+from common.errors import UserError
+from common.files import read_json, sha256, write_json
+from decode.translator import Translator
+from export import base_image, image, oci_archive, submission, translate_command
+from export.oci_archive import Layer
+
+BUILDAH = pytest.mark.skipif(not shutil.which("buildah"), reason="buildah is not installed, which builds images")
+
+
+def added(archive: tarfile.TarFile, name: str, content: bytes) -> str:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+    return name
+
+
+def layer(files: dict[str, int]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, size in files.items():
+            added(archive, name, os.urandom(size))
+    return packed.getvalue()
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """An image of three layers, as builders write it."""
+    layers = [
+        layer({"etc/passwd": 10, "./usr/bin/python3": 3000}),
+        layer({"run.sh": 20}),
+        layer({"model/model.bin": 500}),
+    ]
+    with tarfile.open(tmp_path / "x.tar", "w") as outer:
+        places = [added(outer, f"blobs/sha256/{number}", content) for number, content in enumerate(layers)]
+        digests = [place.removeprefix("blobs/").replace("/", ":") for place in places]
+        entries = [{"digest": digest, "size": len(content)} for digest, content in zip(digests, layers, strict=True)]
+        added(outer, "blobs/sha256/m", json.dumps({"layers": entries}).encode())
+        added(outer, "index.json", json.dumps({"manifests": [{"digest": "sha256:m"}]}).encode())
+    return tmp_path / "x.tar", [len(content) for content in layers]
+
+
+def test_the_layers_of_an_archive_are_those_that_it_holds(archive):
+    path, packed = archive
+    assert oci_archive.layers(path) == [
+        Layer(("etc", "usr"), 3010, packed[0]),
+        Layer(("run.sh",), 20, packed[1]),
+        Layer(("model",), 500, packed[2]),
+    ]
+
+
+def test_sizes_add_up_with_and_without_base_and_model(archive):
+    path, packed = archive
+    lines = image.sizes(oci_archive.layers(path), of_base=1).splitlines()[2:]
+    rows = [[cell.strip().replace(",", "") for cell in line.strip("|").split("|")] for line in lines]
+    found = {name: (int(files), int(compressed)) for name, files, _, compressed, _ in rows}
+    assert found == {
+        "the base image": (3010, packed[0]),
+        "`run.sh`": (20, packed[1]),
+        "`model`": (500, packed[2]),
+        "**all**": (3530, sum(packed)),
+        "**without the base**": (520, packed[1] + packed[2]),
+        "**without the model**": (3030, packed[0] + packed[1]),
+        "**without base and model**": (20, packed[1]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("tool", "message"), [("buildah", "buildah is missing"), ("debootstrap", "debootstrap is missing")]
+)
+def test_a_missing_tool_is_named(tmp_path, monkeypatch, tool, message):
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == tool else which(name) or f"/bin/{name}")
+    monkeypatch.setattr(base_image, "ROOT", tmp_path)
+    with pytest.raises(UserError, match=message):
+        base_image.made(*image.PYTHON) if tool == "debootstrap" else image.Buildah(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_native_engine_is_not_for_gpus(tmp_path):
+    with pytest.raises(UserError, match="the native engine decodes on CPUs"):
+        submission.make(native.folders() / "int8", tmp_path / "x", "gpu")
+
+
+def test_a_busybox_with_libraries_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "busybox").write_bytes(b"\x7fELF /lib64/ld-linux-x86-64.so.2")
+    (tmp_path / "busybox").chmod(0o755)
+    (tmp_path / "translate").write_bytes(b"")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(translate_command, "build", lambda: tmp_path / "translate")
+    with pytest.raises(UserError, match="no busybox that is linked statically"):
+        submission.make(native.folders() / "int8", tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.fixture(scope="module")
+def submitted(tmp_path_factory):
+    """A submission with the program that is built for it."""
+    if not shutil.which("g++"):
+        pytest.skip("g++ is not installed, which compiles the command of submissions")
+    try:
+        translate_command.sources()
+    except UserError as error:
+        pytest.skip(f"SentencePiece's sources cannot be had here: {error}")
+    try:
+        submission._static_busybox()
+    except UserError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("submission") / "native"
+    submission.make(native.folders() / "int8", folder)
+    return folder
+
+
+def lines() -> list[str]:
+    odd = ["", " ", "a", "\u1100\u1161 e\u0301 \ufb01", "x" * 40_000, "a b " * 3000, "\0", "a\r", "\u00a0a\u2028"]
+    return [*models.sentences(300, seed=3), *odd, *models.sentences(100, seed=4)]
+
+
+def translated(command: list, text: bytes) -> subprocess.CompletedProcess:
+    return subprocess.run([*map(str, command)], input=text, capture_output=True, check=False)
+
+
+TEXT = b"\n".join([*(line.encode() for line in lines()), b"\xff\xe2\x82 a \xed\xa0\x80", b"the end"])
+
+
+def expected() -> bytes:
+    text = [line.decode(errors="replace").rstrip("\r\n") for line in TEXT.split(b"\n")]
+    return "".join(f"{line}\n" for line in Translator(native.folders() / "int8").translate(text)).encode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hardware", ["CPU-ST", "CPU-MT"])
+@pytest.mark.parametrize("task", ["throughput", "latency"])
+def test_the_program_writes_what_decode_translate_writes(submitted, hardware, task):
+    done = translated([submitted / "run.sh", hardware, task], TEXT)
+    assert done.stdout == expected() and len({*done.stdout.split(b"\n")}) > 50
+    assert done.stderr.decode().splitlines() == [
+        "5 broken bytes replaced by U+FFFD",
+        "1 lines longer than 1000 pieces cut there",
+    ]
+
+
+@pytest.mark.slow
+def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
+    wrong = translated([submitted / "run.sh", "GPU", "latency"], b"a\n")
+    assert wrong.returncode == 2 and wrong.stderr.startswith(b"usage: run.sh CPU-ST|CPU-MT throughput|latency")
+    copy = shutil.copytree(submitted, tmp_path / "copy", symlinks=True)
+    weights = copy / "model" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    damaged = translated([copy / "run.sh", "CPU-ST", "latency"], b"a\n")
+    assert (damaged.returncode, damaged.stdout, damaged.stderr.count(b"\n")) == (1, b"", 1)
+    assert b"weights.safetensors: FAILED" in damaged.stderr
+    folder = shutil.copytree(native.folders() / "int8", tmp_path / "other")
+    write_json(folder / "model.json", {**read_json(folder / "model.json"), "engine": "marian"})
+    other = translated([submitted / "translate", folder, "CPU-ST", "latency"], b"a\n")
+    assert other.returncode == 1 and b"model.json: this model is for the engine 'marian'" in other.stderr
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away_ends_the_program(submitted):
+    call = [submitted / "run.sh", "CPU-MT", "throughput"]
+    run = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    run.stdout.close()
+    run.communicate(b"a b c\n" * 20_000, timeout=300)
+    assert run.returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.slow
+@BUILDAH
+def test_an_image_is_built_and_translates_without_a_network(submitted, tmp_path):
+    """In a container with the host's network taken away; the shell, the program and the model are the image's."""
+    layers = image.build(submitted, tmp_path / "x.tar")
+    assert [found.holds for found in layers] == [("bin",), ("run.sh", "translate"), ("model",)]
+    assert layers[1].files == sum((submitted / name).stat().st_size for name in ("run.sh", "translate"))
+    assert layers[2].files == sum(path.stat().st_size for path in (submitted / "model").iterdir())
+    assert sum(found.files for found in layers[:2]) < 104e6  # of the paper, without the model
+    assert "**without the model**" in (tmp_path / "x.SIZES.md").read_text()
+    assert {path.name for path in tmp_path.iterdir()} == {"x.tar", "x.SIZES.md"}  # no storage stays behind
+    digest = sha256(tmp_path / "x.tar")
+    with image.buildah(tmp_path / "storage") as tool:
+        container = tool.run("from", f"oci-archive:{tmp_path / 'x.tar'}")
+        call = ["unshare", "--net", "buildah", *tool.options, "run", "--isolation", "chroot", container, "--"]
+        done = translated([*call, "/run.sh", "CPU-MT", "throughput"], TEXT)
+    assert done.stdout == expected(), done.stderr
+    assert sha256(tmp_path / "x.tar") == digest
