@@ -40,6 +40,7 @@ SelectTypeParameters=CR_CPU_Memory
 SchedulerType=sched/builtin
 AccountingStorageType=accounting_storage/none
 MinJobAge=3600
+JobFileAppend=1
 KillWait=10
 ReturnToService=2
 MpiDefault=none
