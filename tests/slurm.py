@@ -38,6 +38,7 @@ JobAcctGatherParams=OverMemoryKill
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 SchedulerType=sched/builtin
+SchedulerParameters=sched_interval=5
 AccountingStorageType=accounting_storage/none
 MinJobAge=3600
 JobFileAppend=1

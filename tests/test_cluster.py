@@ -31,6 +31,7 @@ MINUTE = "1 if attempt == 1 else 60"
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(3000),
     pytest.mark.skipif(bool(slurm.missing()), reason=str(slurm.missing())),
     pytest.mark.skipif(
         not importlib.util.find_spec("snakemake_executor_plugin_slurm"),
@@ -47,7 +48,7 @@ def profile(folder):
         "slurm-keep-successful-logs": True,
         "latency-wait": 10,
         "slurm-status-command": "squeue",
-        "slurm-init-seconds-before-status-checks": 1,
+        "slurm-init-seconds-before-status-checks": 8,  # what a short job takes; the next look is ten seconds later
         "seconds-between-status-checks": 1,
         "set-threads": dict.fromkeys(settings["set-threads"], os.cpu_count()),
     }
@@ -90,10 +91,10 @@ class Fate(threading.Thread):
         if rule == "translate_shard" and self._first("cancelled"):
             self._cluster.call("scancel", number)
             self.tell(job=number, rule=rule, done="cancelled by its user")
-        elif rule == "train_student" and self._checkpoint() and self._first("taken"):
+        elif rule == "train_student" and self._trains("deep/run-*/ckpt-*.index") and self._first("taken"):
             self._cluster.call("scontrol", "requeue", number)
             self.tell(job=number, rule=rule, done="its node was taken away, it went back to the queue")
-        elif rule == "train_student" and self._first("restarted"):
+        elif rule == "train_student" and self._trains("*/run-*") and self._first("restarted"):
             self._cluster.stop("slurmctld")
             time.sleep(3)
             self._cluster.start("slurmctld")
@@ -102,8 +103,9 @@ class Fate(threading.Thread):
     def _first(self, deed):
         return not (deed in self._done or self._done.add(deed))
 
-    def _checkpoint(self):
-        return list((self._cluster.folder / f"run/results/{NAME}/systems/deep").glob("run-*/ckpt-*.index"))
+    def _trains(self, files):
+        """Whether a training has got so far. One whose job is about to start would wait minutes for the controller."""
+        return any((self._cluster.folder / f"run/results/{NAME}/systems").glob(files))
 
     def tell(self, **event):
         self.events.append({"seconds": round(time.monotonic() - self._since, 1), **event})
