@@ -31,7 +31,7 @@ rule benchmark:
         study=config["study"],
         translations=f"{study.folder}/decoding/translations",
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m measure.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
         " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
         " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"

@@ -46,7 +46,7 @@ rule map_timing:
         core=config["decoding"]["cores"][0],
         noise=config["decoding"]["noise"],
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.map_timing --model {input.model} --maps {input.maps}/*.txt --test-set {input.test_set}"
         " --target-language {params.language} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.timing} 2> >(shown {log})"

@@ -41,7 +41,7 @@ rule search_grid:
         study=config["study"],
         translations=f"{SEARCH}/translations",
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.beam_batch --model {input.model} --exact {input.exact} --test-sets {params.test_sets}"
         " --core {params.core}"
         " --runs {params.runs} --noise {params.noise} {params.price} --study {params.study}"
@@ -73,7 +73,7 @@ rule search_components:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.components --models {input.models} --native {input.native} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(shown {log})"
@@ -100,7 +100,7 @@ rule search_components_baseline:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.components_tf --model {input.model} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(shown {log})"
@@ -126,7 +126,7 @@ rule search_pipeline:
     params:
         **SEARCH_PARAMETERS,
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.pipeline_cost --models {input.models} --test-set {input.test_set} --runs {params.runs}"
         " --core {params.core} --noise {params.noise} --output {output.rows} 2> >(shown {log})"
 
@@ -153,7 +153,7 @@ rule search_ngrams:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.ngram_timing --model {input.model} --native {input.native} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(shown {log})"
@@ -180,7 +180,7 @@ rule search_cache:
     params:
         **SEARCH_PARAMETERS,
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.encoder_cache --model {input.model} --native {input.native}"
         " --test-set {input.test_set} --runs {params.runs} --core {params.core} --noise {params.noise} --output {output.rows} 2> >(shown {log})"
 

@@ -79,7 +79,7 @@ rule ladder:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
         " --native {input.native} {params.options} --translations {params.translations} --output {output.records}"
         " 2> >(shown {log})"
@@ -109,7 +109,7 @@ rule end_to_end:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
         " --native {input.native} --exact {input.exact} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(shown {log})"
@@ -136,7 +136,7 @@ rule scaling:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.scaling --models {input.models} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(shown {log})"
 
@@ -165,7 +165,7 @@ rule switches:
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
-        "{ALONE}"
+        f"{ALONE}"
         " python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
         " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
