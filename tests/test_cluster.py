@@ -24,8 +24,12 @@ from common.files import read_json, sha256
 
 STUDY = ROOT / "tests/studies/cluster.yaml"
 NAME = "test-cluster"
-# What two runs of a study do not have in common: times, and what has them inside.
-TIMED = ("logs", "benchmarks", "report", "decoding/measured.json", "decoding/translations/runs", "measurements.json")
+# What two runs of a study do not have in common: times, and what has them inside. The checkpoints of a training that
+# was continued have the same weights, as their averages show, and other records of TensorFlow beside them.
+DIFFERENT = re.compile(
+    r"(logs|benchmarks|report|decoding/translations/runs)/|decoding/measured.json|measurements.json|\.lock"
+    r"|systems/[^/]*/run-.*|.*/checkpoint|.*/\.snakemake_timestamp"
+)
 TIMED_KEYS = {"seconds", "training", "last_preserved_timestamp", "sha256"}
 MINUTE = "1 if attempt == 1 else 60"
 
@@ -122,18 +126,18 @@ def finished():
         command = [BIN / "snakemake", "--snakefile", ROOT / "Snakefile", "--configfile", STUDY]
         command += ["--workflow-profile", ROOT / "profiles/default", "--profile", profile(folder)]
         run = subprocess.run(command, cwd=folder / "run", capture_output=True, text=True)
+        version = cluster.call("sinfo", "--version").strip()
         fate.ended.set()
         fate.join()
     if kept := os.environ.get("CLUSTER_RECORD"):
-        record(Path(kept), folder, fate.events, run)
+        record(Path(kept), folder, version, fate.events, run)
     yield folder, fate.events, run
     shutil.rmtree(folder)
 
 
-def record(kept, folder, events, run):
+def record(kept, folder, version, events, run):
     """Keep what happened: the events as JSON, and Snakemake's log without the folder of the test."""
     kept.mkdir(parents=True, exist_ok=True)
-    version = subprocess.run(["sinfo", "--version"], capture_output=True, text=True).stdout.strip()
     about = {"command": "make test-cluster", "slurm": version, "cpu": machine.describe()["cpu"]}
     about |= {"cores": os.cpu_count(), "status": run.returncode, "events": events}
     (kept / "slurm.json").write_text(json.dumps(about, indent=1) + "\n")
@@ -174,7 +178,7 @@ def contents(folder):
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if not path.is_file() or name.startswith(TIMED) or "tfevents" in name or path.name in (".lock", "checkpoint"):
+        if path.is_dir() or DIFFERENT.match(name):
             continue
         found[name] = untimed(read_json(path)) if path.suffix == ".json" else sha256(path)
     return found
