@@ -43,7 +43,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},
     "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,
     "decoding.compute_types": ["float32", "int8"], "decoding.engines": [], "decoding.beam_sizes": [1, 2],
-    "decoding.cores": [1],
+    "decoding.cores": [1], "decoding.cpu": "EPYC",
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
     "prices.machine": "m7i.large",
 }  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 
 import pytest
 from models import folders
@@ -105,7 +106,8 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
     assert (study / "report/maps.png").stat().st_size > 10_000
     assert (study / "models/deep/int8/vmap.txt").read_bytes() == (study / "alignment/vmap.txt").read_bytes()
     assert all((tmp_path / path).exists() for path in made)
-    assert (tmp_path / made[1] / "SIZES.md").read_text().count("model/") >= 4
+    run = [tmp_path / made[1] / "run.sh", "CPU-ST", "throughput"]
+    assert subprocess.run(run, input=b"a dog\na cat\n", capture_output=True, check=True).stdout.count(b"\n") == 2
 
     ends = json.loads((study / "report/end_to_end.json").read_text())
     found = {(r["system"], r["engine"], len(r["cores"])): (r["speed_only"], r["bleu"] is None) for r in ends}
