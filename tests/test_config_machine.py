@@ -23,7 +23,11 @@ from study.teachers import absent_teachers
 
 @pytest.mark.parametrize(
     ("section", "expected"),
-    [({}, None), ({"machine": "m7i.large"}, prices()["m7i.large"]), ({"machine": OWN_MACHINE}, OWN_MACHINE | {"gpus": 0})],
+    [
+        ({}, None),
+        ({"machine": "m7i.large"}, prices()["m7i.large"]),
+        ({"machine": OWN_MACHINE}, OWN_MACHINE | {"gpus": 0}),
+    ],
     ids=["none", "listed", "own"],
 )
 def test_a_machine_is_its_entry_in_the_list_or_one_like_it(tmp_path, section, expected):
