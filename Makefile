@@ -25,11 +25,13 @@ demo: install
 	$(BIN)/snakemake all first_front --cores $(CORES) --configfile configs/$$study.yaml && \
 	$(BIN)/python -m report.terminal --measurements results/$$study/measurements.json
 
+# The test of a cluster is test-cluster: it takes long and mostly waits.
 test: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
+	  --ignore tests/test_cluster.py
 
 # A study through a real Slurm of one node (docs/cluster.md). On Debian, as root, it installs what is missing.
 SLURM_PACKAGES := slurmctld slurmd slurm-client munge
