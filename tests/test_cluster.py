@@ -214,6 +214,6 @@ def test_what_reruns_a_job_is_the_same_as_on_one_machine(finished):
     def reasons(*options):
         run = snakemake("-n", "--configfile", STUDY, *options, cwd=folder / "run")
         found = re.findall(r"reason: (.*)", succeeded(run).stdout)
-        return sorted(sorted(reason.replace(",", "").split()) for reason in found)  # files are named in any order
+        return sorted(sorted(re.split(r"[,;\s]+", reason)) for reason in found)  # files are named in any order
 
     assert reasons() == reasons("--profile", folder / "profile") != []
