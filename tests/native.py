@@ -33,16 +33,16 @@ def folders() -> Path:
     """A folder of model folders: ``ctranslate2`` in float32 and one for each of KINDS, all with the same map."""
     from models import folders as models  # inside: a process that only decodes needs no exporter
 
-    from export import model_folder, native
+    from export import model_folder, read_ctranslate2
 
     root = Path(tempfile.mkdtemp(prefix="native-models-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     source = models()["float32"]
     exact = shutil.copytree(source, root / "ctranslate2")
     (exact / "vmap.txt").write_text(random_map(read_json(exact / "shared_vocabulary.json")), encoding="utf-8")
-    converter = native.Converter(exact)
+    model = read_ctranslate2.read(exact)
     for kind in KINDS:
-        converter.write(kind, root / "weights" / kind)
+        model.write(kind, root / "weights" / kind)
         description = read_json(source / "model.json") | {"engine": "native", "quantization": kind}
         tokenizer = source / "sentencepiece.model"
         model_folder.make(description, root / "weights" / kind, tokenizer, exact / "vmap.txt", root / kind)

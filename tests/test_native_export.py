@@ -21,8 +21,7 @@ from decode import engines
 from decode.engines import Search
 from decode.engines.native import Native
 from decode.tokenizer import Tokenizer
-from export import model_folder
-from export.native import Converter
+from export import model_folder, read_ctranslate2
 from formats import ctranslate2_model, loading, native_map, native_model, safetensors
 from formats.ctranslate2_model import Variable
 from formats.native_model import Vocabulary
@@ -138,7 +137,7 @@ MODELS = {
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_a_converted_model_says_the_same(tmp_path, options):
     source = specification(tmp_path / "ctranslate2", **options)
-    Converter(source).write("float32", tmp_path / "native")
+    read_ctranslate2.read(source).write("float32", tmp_path / "native")
     theirs = loading.translator(source, compute_type="float32", intra_threads=1)
     names = Vocabulary.read(tmp_path / "native")
     ours = engine.Worker(engine.Model(tmp_path / "native" / native_model.NAME))
@@ -156,7 +155,9 @@ def test_a_converted_model_says_the_same(tmp_path, options):
 
 
 def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
-    Converter(specification(tmp_path / "ctranslate2", edit=learned_positions)).write("int8", tmp_path / "native")
+    read_ctranslate2.read(specification(tmp_path / "ctranslate2", edit=learned_positions)).write(
+        "int8", tmp_path / "native"
+    )
     one = engine.Worker(engine.Model(tmp_path / "native" / native_model.NAME))
     outputs(one, [[5] * 60], longest=60)
     with pytest.raises(engine.EngineError, match="has 61 pieces, the engine takes 60"):
@@ -167,11 +168,11 @@ def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tied_embeddings_are_stored_once(tmp_path, kind):
-    converter = Converter(specification(tmp_path / "ctranslate2", tied=True))
-    tensors, places = converter.tensors(kind)
+    model = read_ctranslate2.read(specification(tmp_path / "ctranslate2", tied=True))
+    tensors, places = model.tensors(kind)
     assert [name for name in tensors if name.endswith(".rows")] == ["output.rows"]
     assert places == {"rows.output": "output", "rows.source": "output", "rows.target": "output"}
-    converter.write(kind, tmp_path / "native")
+    model.write(kind, tmp_path / "native")
     engine.Model(tmp_path / "native" / native_model.NAME)
 
 
@@ -221,7 +222,7 @@ REFUSED = {
 @pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_the_engine_does_not_compute_is_refused(tmp_path, options, message):
     with pytest.raises(UserError, match=f"ctranslate2: .*{message}"):
-        Converter(specification(tmp_path / "ctranslate2", **options))
+        read_ctranslate2.read(specification(tmp_path / "ctranslate2", **options))
 
 
 @pytest.fixture
@@ -245,31 +246,31 @@ def floats(*shape):
 def test_a_variable_that_the_engine_does_not_know(source):
     rewritten(source, lambda variables: variables.update({"decoder/layer_0/gate/weight": floats(2, 3)}))
     with pytest.raises(UserError, match="does not know decoder/layer_0/gate/weight"):
-        Converter(source)
+        read_ctranslate2.read(source)
 
 
 def test_a_variable_that_is_missing(source):
     rewritten(source, lambda variables: variables.pop("decoder/layer_0/ffn/linear_1/weight"))
     with pytest.raises(UserError, match="has no variable decoder/layer_0/ffn/linear_1/weight; the native engine needs"):
-        Converter(source)
+        read_ctranslate2.read(source)
 
 
 def test_a_relative_position(source):
     relative = "encoder/layer_0/self_attention/relative_position_keys"
     rewritten(source, lambda variables: variables.update({relative: floats(9, 8)}))
     with pytest.raises(UserError, match=f"does not know {relative}"):
-        Converter(source)
+        read_ctranslate2.read(source)
 
 
 def test_a_model_of_integers():
     with pytest.raises(UserError, match=r"is int8; convert a model with float32 weights|does not know .*weight_scale"):
-        Converter(models.folders()["int8"])
+        read_ctranslate2.read(models.folders()["int8"])
 
 
 def test_another_architecture(source):
     ctranslate2_model.write(source, ctranslate2_model.read(source)._replace(specification="WhisperSpec"))
     with pytest.raises(UserError, match="the native engine has no WhisperSpec"):
-        Converter(source)
+        read_ctranslate2.read(source)
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100, 0.5, 0.99])
@@ -278,7 +279,7 @@ def test_weights_that_are_cut_off(source, kept):
     data = path.read_bytes()
     path.write_bytes(data[: kept if isinstance(kept, int) else int(len(data) * kept)])
     with pytest.raises(UserError, match=r"model\.bin: not a model of CTranslate2, cut off or damaged"):
-        Converter(source)
+        read_ctranslate2.read(source)
 
 
 # The command

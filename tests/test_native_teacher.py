@@ -20,7 +20,7 @@ from distill.ctranslate2 import CTranslate2Teacher
 from distill.native import NativeTeacher
 from distill.teacher import Teacher
 from distill.tokenization import tokenizers
-from export.native import Converter
+from export import read_ctranslate2
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 
@@ -46,7 +46,7 @@ def models(tmp_path_factory):
     config = root / "framed/float32/config.json"
     write_json(config, read_json(config) | {"add_source_eos": True})
     for kind in ("plain", "framed"):
-        Converter(root / kind / "float32").write("float32", root / kind / "native-float32")
+        read_ctranslate2.read(root / kind / "float32").write("float32", root / kind / "native-float32")
     return root
 
 

@@ -13,7 +13,7 @@
 using namespace nmt;
 
 struct nmt_model {
-  Model model;
+  std::unique_ptr<Model> model;
   std::unique_ptr<VocabularyMap> map;
 };
 
@@ -128,8 +128,8 @@ const char* nmt_available_sets() { return available_sets(); }
 int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     kernels();
-    std::unique_ptr<nmt_model> opened(new nmt_model{Model(weights), nullptr});
-    const Shape& shape = opened->model.shape;
+    std::unique_ptr<nmt_model> opened(new nmt_model{Model::open(weights), nullptr});
+    const Shape& shape = opened->model->shape;
     if (map) opened->map = std::make_unique<VocabularyMap>(map, shape.source_pieces, shape.target_pieces);
     *model = opened.release();
   });
@@ -138,11 +138,11 @@ int nmt_open(const char* weights, const char* map, nmt_model** model, char* erro
 void nmt_close(nmt_model* model) { delete model; }
 
 int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error, size_t error_size) {
-  return guarded(error, error_size, [&] { model->model.choose_tile(inputs, outputs, checked_tile(tile)); });
+  return guarded(error, error_size, [&] { model->model->choose_tile(inputs, outputs, checked_tile(tile)); });
 }
 
 int nmt_unpack(nmt_model* model, char* error, size_t error_size) {
-  return guarded(error, error_size, [&] { model->model.unpack(); });
+  return guarded(error, error_size, [&] { model->model->unpack(); });
 }
 
 int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
@@ -150,7 +150,7 @@ int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, ch
     if (threads < 1) throw Error("a worker has at least one thread");
     auto opened = std::make_unique<nmt_worker>(threads);
     for (int t = 0; t < threads; ++t)
-      opened->searches.push_back(std::make_unique<Search>(model->model, model->map.get()));
+      opened->searches.push_back(std::make_unique<Search>(*model->model, model->map.get()));
     *worker = opened.release();
   });
 }
@@ -235,10 +235,10 @@ void nmt_ticks(const nmt_worker* worker, uint64_t* to) {
   }
 }
 
-int nmt_products(const nmt_model* model) { return (int)model->model.products.size(); }
+int nmt_products(const nmt_model* model) { return (int)model->model->products.size(); }
 
 const char* nmt_product_name(const nmt_model* model, int product) {
-  return product >= 0 && product < nmt_products(model) ? model->model.products[(size_t)product].c_str() : nullptr;
+  return product >= 0 && product < nmt_products(model) ? model->model->products[(size_t)product].c_str() : nullptr;
 }
 
 void nmt_calibrate(nmt_worker* worker, int on) {

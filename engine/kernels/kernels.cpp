@@ -2,6 +2,7 @@
 #include "kernels/kernels.h"
 
 #include "kernels/attention.h"
+#include "kernels/gates.h"
 #include "kernels/products.h"
 #include "kernels/rows.h"
 #include "kernels/scores.h"
@@ -12,6 +13,8 @@
 namespace nmt {
 namespace NMT_SET {
 extern const Kernels table;
-const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend, pick, best, log_sum, top, repeats};
+const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend,
+                       average, swish, tangents, add_gated, simple_recurrence, lstm, gru,
+                       pick, best, log_sum, top, repeats};
 }  // namespace NMT_SET
 }  // namespace nmt

@@ -109,6 +109,23 @@ struct Kernels {
   void (*attend)(const Heads&, const float* queries, int count, int stride, const Cache&, float* contexts,
                  int context_stride, float* weights, float* scratch);
 
+  // Element-wise parts of averaging and recurrent layers; units: a multiple of 16.
+  // sum += row, and the mean, share x sum, is stored or added.
+  void (*average)(const float* row, float* sum, float share, int units, bool add, float* to);
+  // x * sigmoid(x), and tanh, in place. stride: floats from row to row.
+  void (*swish)(float* rows, int count, int units, int stride);
+  void (*tangents)(float* rows, int count, int units, int stride);
+  // row += first * sigmoid(first_gate) + second * sigmoid(second_gate).
+  void (*add_gated)(const float* first, const float* first_gate, const float* second, const float* second_gate,
+                    int units, float* row);
+  // gates: [2][units], of the share f that is kept, and what is new: cell = f cell + (1 - f) new; row += relu(cell).
+  void (*simple_recurrence)(const float* gates, float* cell, int units, float* row);
+  // gates: [4][units], of what enters, what is kept, what is new and what is shown (Hochreiter and Schmidhuber 1997).
+  void (*lstm)(const float* gates, float* cell, int units, float* output);
+  // inputs, states: products of the input and of the state, [3][units]: of what is kept, of the reset, and what is new:
+  // tanh(input + reset * state) (Cho et al. 2014, with the reset behind the product).
+  void (*gru)(const float* inputs, const float* states, int units, float* state);
+
   // The scores of some columns, in `to`, padded with kNever to a multiple of 16.
   void (*pick)(const float* scores, const int32_t* columns, int count, float* to);
   // The column of the highest score, the first of equals. columns, here and below: a multiple of 16.

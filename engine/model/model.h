@@ -1,7 +1,7 @@
-// A loaded model: weights in place, read by any number of workers at once.
+// A loaded model: weights in place, read by any number of workers at once. What all architectures share: the embeddings,
+// the output layer, and how products are read. Each architecture adds its layers, and the network that computes them.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +12,8 @@
 #include "model/safetensors.h"
 
 namespace nmt {
+
+class Network;
 
 // A matrix whose rows are looked up or gathered: [entries][units], of the model's type.
 struct Rows {
@@ -24,45 +26,25 @@ struct Rows {
   }
 };
 
-struct Attention {
-  Linear queries;             // in self-attention of queries, keys and values together
-  Linear memory;              // keys and values of the encoder's output; of encoder-decoder attention
-  Linear output;
-  Norm norm;
-};
-
-struct FeedForward {
-  Linear inner, outer;
-  Norm norm;
-};
-
-struct EncoderLayer {
-  Attention self;
-  FeedForward feed_forward;
-};
-
-struct DecoderLayer {
-  Attention self, source;
-  FeedForward feed_forward;
-};
-
-// The shape of a model, from the metadata of its file.
+// What the metadata of every model say.
 struct Shape {
   Type type = Type::float32;
-  int units = 0, feed_forward_units = 0, encoder_layers = 0, decoder_layers = 0;
-  int encoder_heads = 0, decoder_heads = 0;
-  int encoder_head_units = 0, decoder_head_units = 0;  // padded with zeros to multiples of 16
-  float encoder_scale = 0, decoder_scale = 0;          // of scores
+  int source_units = 0, target_units = 0;  // of embeddings
+  int output_units = 0;                    // inputs of the output layer
+  int attention_layers = 0, attention_heads = 0;  // of the decoder over the source
   int source_pieces = 0, target_pieces = 0;
   int start = 0, end = 0;  // pieces
-  bool pre_norm = true, start_from_zero = false;
+  bool start_from_zero = false;
   float source_factor = 1, target_factor = 1;  // of embeddings
-  float epsilon = 0;
 };
 
 class Model {
  public:
-  explicit Model(const std::string& path);
+  // A model of the architecture that the file names. Throws Error for a file that is none.
+  static std::unique_ptr<Model> open(const std::string& path);
+  virtual ~Model() = default;
+  // The computation of one worker.
+  virtual std::unique_ptr<Network> network() const = 0;
 
   // Cuts every product of this many inputs and outputs in this way; call it before there are workers. The output layer
   // has `target_pieces` outputs, whatever the candidates.
@@ -78,40 +60,28 @@ class Model {
 
   Shape shape;
   Rows source_embeddings, target_embeddings, output_rows;
-  std::vector<EncoderLayer> encoder;
-  std::vector<DecoderLayer> decoder;
   std::vector<std::string> products;  // their names by number; the output layer is the last
   float output_input_scale = 0;       // of the output layer (Linear::input_scale)
-  Norm encoder_norm, decoder_norm;  // behind the last layers, with pre_norm
-  int position_count = 0;
+  int position_count = 0;             // pieces that a sentence may have, and a translation
 
-  // The encoding of a position, [units]: that of the file, or sines, which are computed when they are first needed.
-  const float* position(int number) const {
-    if (positions_) return positions_ + (size_t)number * shape.units;
-    const int block = number / kSinusoids;
-    if (!computed_[block].load(std::memory_order_acquire)) compute_positions(block);
-    return sinusoids_.data() + (size_t)number * shape.units;
-  }
+ protected:
+  // Reads what the metadata of every model say. Throws Error for a file that the engine cannot use.
+  explicit Model(std::unique_ptr<SafeTensors> file);
+  int count(const char* key, int64_t least, int64_t most) const { return (int)file_->integer(key, least, most); }
+  // A number of units: a multiple of 16.
+  int units(const char* key, int most = kMostUnits) const;
+  Linear linear(const std::string& name, int outputs, int inputs);
+  Norm norm(const std::string& name, int units, float epsilon) const;
+  // Reads embeddings and output layer, whose sizes are in the shape by now. Call it after all other products are read.
+  void read_pieces();
+  virtual std::vector<Linear*> linears() = 0;  // all products but the output layer
+
+  std::unique_ptr<SafeTensors> file_;
 
  private:
-  void read_shape();
-  Linear linear(const std::string& name, int outputs, int inputs);
   float input_scale(const std::string& product) const;
-  Norm norm(const std::string& name) const;
-  Attention attention(const std::string& name, int heads_units, bool of_source);
-  FeedForward feed_forward(const std::string& name);
-  Rows rows(const std::string& name, int pieces) const;
-  std::vector<Linear*> linears();
-  void read_positions();
-  void compute_positions(int block) const;
+  Rows rows(const std::string& name, int pieces, int units) const;
 
-  static constexpr int kSinusoids = 64, kBlocks = 64;  // positions computed at a time, and how often at most
-
-  SafeTensors file_;
-  const float* positions_ = nullptr;  // of the file
-  mutable Buffer<float> sinusoids_;
-  mutable std::atomic<bool> computed_[kBlocks] = {};
-  mutable std::mutex computing_;
   const float* output_bias_ = nullptr;
   const int32_t* output_offset_ = nullptr;
   Tile output_tile_ = Tile::usual;

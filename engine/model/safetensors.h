@@ -30,6 +30,7 @@ class SafeTensors {
                    size_t alignment = 64) const;
   const Tensor& tensor(const std::string& name) const;
   const std::string& metadata(const std::string& key) const;
+  bool has_metadata(const std::string& key) const { return metadata_.count(key); }
   // Metadata as an integer between two limits. Throws Error if it is none.
   int64_t integer(const std::string& key, int64_t least, int64_t most) const;
   double real(const std::string& key) const;

@@ -35,23 +35,18 @@ struct Sentence {
 
 Results Search::beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
   const Kernels& kernel = kernels();
-  Pages& pages = decoder_.pages();
   const int count = (int)batch.sources.size(), most = 2 * options.beam_size;
   std::vector<Sentence> sentences((size_t)count);
   for (int s = 0; s < count; ++s) {
     sentences[s].beams.resize(1);
     sentences[s].beams[0].state.sentence = s;
-    if (options.copied_cache) decoder_.copy_memory(sentences[s].beams[0].state, nullptr);
+    if (options.copied_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
   }
   std::vector<Step> steps;
   std::vector<Continuation> best;
   std::vector<float> values((size_t)most);
   std::vector<int32_t> places((size_t)most);
   std::vector<Alive> next;
-  const auto let_go = [&](State& state) {
-    state.pages.clear(pages);
-    state.memory.clear(pages);
-  };
   for (int position = 0;; ++position) {
     steps.clear();
     for (Sentence& sentence : sentences)
@@ -60,8 +55,8 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           steps.push_back({&beam.state, beam.said.empty() ? model_.shape.start : beam.said.back(), position});
     if (steps.empty()) break;
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.product, decoder_.clock);
-    Timed timed(decoder_.clock, Component::search);
+    output_.compute(network_->step(steps.data(), (int)steps.size()), (int)steps.size(), network_->product, network_->clock);
+    Timed timed(network_->clock, Component::search);
     int row = 0;
     for (int s = 0; s < count; ++s) {
       Sentence& sentence = sentences[s];
@@ -100,16 +95,16 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         next.emplace_back();
         Alive& alive = next.back();
         alive.state.sentence = s;
-        alive.state.pages.copy(pages, from.state.pages);
-        if (options.copied_cache) decoder_.copy_memory(alive.state, &from.state);
+        network_->inherit(alive.state, from.state);
+        if (options.copied_cache) network_->copy_memory(alive.state, &from.state);
         alive.said.reserve(from.said.size() + 16);
         alive.said = from.said;
         alive.said.push_back(output_.piece(s, c.column));
         alive.score = c.score;
         if (options.attention_layer >= 0) {
-          const float* const weights = decoder_.attention(first_row + c.beam);
+          const float* const weights = network_->attention(first_row + c.beam);
           alive.attention = from.attention;
-          alive.attention.insert(alive.attention.end(), weights, weights + decoder_.source_length(s));
+          alive.attention.insert(alive.attention.end(), weights, weights + network_->source_length(s));
         }
       };
       size_t reserve = (size_t)options.beam_size;  // the next continuation that may take a place
@@ -123,22 +118,22 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         Hypothesis done{from.said, best[k].score / normalisation(options, position + 1), from.attention};
         if (!ends) done.pieces.push_back(output_.piece(s, best[k].column));
         if (options.attention_layer >= 0) {
-          const float* const weights = decoder_.attention(first_row + best[k].beam);
-          done.attention.insert(done.attention.end(), weights, weights + decoder_.source_length(s));
+          const float* const weights = network_->attention(first_row + best[k].beam);
+          done.attention.insert(done.attention.end(), weights, weights + network_->source_length(s));
         }
         sentence.finished.push_back(std::move(done));
         sentence.best_ended |= k == 0;
         while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
         if (!last && reserve < best.size()) goes_on(best[reserve++]);
       }
-      for (Alive& alive : sentence.beams) let_go(alive.state);
+      for (Alive& alive : sentence.beams) network_->release(alive.state);
       std::swap(sentence.beams, next);
       const int finished = (int)sentence.finished.size();
       const bool enough = options.length_penalty == 0 ? sentence.best_ended && finished >= options.n_best
                                                       : finished >= options.beam_size;
       sentence.done = last || sentence.beams.empty() || enough;
       if (sentence.done)
-        for (Alive& alive : sentence.beams) let_go(alive.state);
+        for (Alive& alive : sentence.beams) network_->release(alive.state);
     }
   }
   Results results((size_t)count);

@@ -19,8 +19,8 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
   int alive = count, unfinished = count;
   while (unfinished) {
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(decoder_.step(steps.data(), alive), alive, decoder_.product, decoder_.clock);
-    Timed timed(decoder_.clock, Component::search);
+    output_.compute(network_->step(steps.data(), alive), alive, network_->product, network_->clock);
+    Timed timed(network_->clock, Component::search);
     int kept = 0;
     for (int row = 0; row < alive; ++row) {
       const int sentence = steps[row].state->sentence, position = steps[row].position;
@@ -43,8 +43,8 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       if (!finished[sentence]) {
         if (options.scores) said.score += scores[column] - kernel.log_sum(scores, columns);
         if (options.attention_layer >= 0) {
-          const float* const weights = decoder_.attention(row);
-          said.attention.insert(said.attention.end(), weights, weights + decoder_.source_length(sentence));
+          const float* const weights = network_->attention(row);
+          said.attention.insert(said.attention.end(), weights, weights + network_->source_length(sentence));
         }
         if (!ends) said.pieces.push_back(piece);
         if (ends || last) {
@@ -54,14 +54,14 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
         }
       }
       if (finished[sentence] && (!options.keep_finished || last)) {
-        states[sentence].pages.clear(decoder_.pages());
+        network_->release(states[sentence]);
         continue;
       }
       steps[kept++] = {&states[sentence], piece, position + 1};
     }
     alive = kept;
   }
-  for (State& state : states) state.pages.clear(decoder_.pages());
+  for (State& state : states) network_->release(state);
   return results;
 }
 

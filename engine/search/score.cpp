@@ -1,9 +1,33 @@
-// Scores of given targets, for rescoring. All pieces are known, so that all steps are one: the rows of a hypothesis stand
-// in order, and each sees the keys of those before it.
+// Scores of given targets, for rescoring. All pieces are known, so that all steps are one where the network takes them:
+// the rows of a hypothesis stand in order, and each sees what those before it left.
+#include <algorithm>
+
 #include "model/error.h"
 #include "search/search.h"
 
 namespace nmt {
+
+// One step with the positions `from` to `to` of the targets of some sentences.
+void Search::score_positions(const Batch& batch, std::vector<State>& states, int first, int last, int from, int to,
+                             std::vector<std::vector<float>>& results) {
+  std::vector<Step> steps;
+  for (int s = first; s < last; ++s) {
+    const auto& target = batch.prefixes[s];
+    for (int position = from; position <= std::min(to, (int)target.size()); ++position)
+      steps.push_back({&states[s], position ? target[position - 1] : model_.shape.start, position});
+  }
+  const int count = (int)steps.size();
+  output_.compute(network_->step(steps.data(), count), count, network_->product, network_->clock);
+  Timed timed(network_->clock, Component::search);
+  for (int row = 0; row < count; ++row) {
+    const int sentence = steps[row].state->sentence, position = steps[row].position;
+    const auto& target = batch.prefixes[sentence];
+    const int piece = position < (int)target.size() ? target[position] : model_.shape.end;
+    const float* const scores = output_.scores(row, sentence);
+    results[sentence].push_back(scores[output_.column(sentence, piece)] -
+                                kernels().log_sum(scores, output_.columns(sentence)));
+  }
+}
 
 std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates candidates,
                                               const std::atomic<bool>& stop) {
@@ -11,44 +35,32 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
   Options options;
   options.longest = 1;
   check(batch, options);
-  const Kernels& kernel = kernels();
-  const int count = (int)batch.sources.size(), end = model_.shape.end;
+  const int count = (int)batch.sources.size();
   if (batch.prefixes.size() != batch.sources.size()) throw Error("there must be one target for each sentence");
   std::vector<std::vector<float>> results((size_t)count);
   if (!count) return results;
   std::vector<State> states((size_t)count);
-  std::vector<Step> steps;
   try {
-    decoder_.watch(-1, -1);
-    decoder_.encode(batch.sources);
-    output_.prepare(batch, candidates, map_, decoder_.clock);
+    network_->watch(-1, -1);
+    network_->encode(batch.sources);
+    output_.prepare(batch, candidates, map_, network_->clock);
     for (int first = 0; first < count;) {
       if (stop.load(std::memory_order_relaxed)) throw Error("scoring was stopped");
-      steps.clear();
-      int last = first;
-      while (last < count && (last == first || steps.size() + batch.prefixes[last].size() < kMostRows)) {
+      int last = first, longest = 0;
+      for (size_t rows = 0; last < count && (last == first || rows + batch.prefixes[last].size() < kMostRows); ++last) {
         states[last].sentence = last;
-        int piece = model_.shape.start;
-        for (int position = 0; position <= (int)batch.prefixes[last].size(); ++position) {
-          steps.push_back({&states[last], piece, position});
-          if (position < (int)batch.prefixes[last].size()) piece = batch.prefixes[last][position];
-        }
-        ++last;
+        rows += batch.prefixes[last].size() + 1;
+        longest = std::max(longest, (int)batch.prefixes[last].size());
       }
-      output_.compute(decoder_.step(steps.data(), (int)steps.size()), (int)steps.size(), decoder_.product, decoder_.clock);
-      Timed timed(decoder_.clock, Component::search);
-      for (int row = 0; row < (int)steps.size(); ++row) {
-        const int sentence = steps[row].state->sentence, position = steps[row].position;
-        const auto& target = batch.prefixes[sentence];
-        const int piece = position < (int)target.size() ? target[position] : end;
-        const float* const scores = output_.scores(row, sentence);
-        results[sentence].push_back(scores[output_.column(sentence, piece)] -
-                                    kernel.log_sum(scores, output_.columns(sentence)));
-      }
-      for (; first < last; ++first) states[first].pages.clear(decoder_.pages());
+      if (network_->takes_rows())
+        score_positions(batch, states, first, last, 0, longest, results);
+      else
+        for (int position = 0; position <= longest; ++position)
+          score_positions(batch, states, first, last, position, position, results);
+      for (; first < last; ++first) network_->release(states[first]);
     }
   } catch (...) {
-    decoder_.forget();
+    network_->forget();
     throw;
   }
   return results;

@@ -40,9 +40,9 @@ void Search::check(const Batch& batch, const Options& options) const {
   if (options.longest < 1 || options.shortest < 0 || options.shortest > options.longest)
     throw Error("a translation must have from 0 pieces, or more, to 1, or more; not from " +
                 std::to_string(options.shortest) + " to " + std::to_string(options.longest));
-  if (options.attention_layer >= shape.decoder_layers || options.attention_head >= shape.decoder_heads)
-    throw Error("the decoder has " + std::to_string(shape.decoder_layers) + " layers of " +
-                std::to_string(shape.decoder_heads) + " heads");
+  if (options.attention_layer >= shape.attention_layers || options.attention_head >= shape.attention_heads)
+    throw Error("the decoder has " + std::to_string(shape.attention_layers) + " layers of " +
+                std::to_string(shape.attention_heads) + " heads");
   const auto checked = [](const std::vector<int32_t>& pieces, int vocabulary, const char* side) {
     for (const int32_t piece : pieces)
       if (piece < 0 || piece >= vocabulary)
@@ -72,15 +72,15 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
   try {
     return searched(batch, options, stop);
   } catch (...) {
-    decoder_.forget();
+    network_->forget();
     throw;
   }
 }
 
 Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
-  decoder_.watch(options.attention_layer, options.attention_head);
-  decoder_.encode(batch.sources);
-  output_.prepare(batch, options.candidates, map_, decoder_.clock);
+  network_->watch(options.attention_layer, options.attention_head);
+  network_->encode(batch.sources);
+  output_.prepare(batch, options.candidates, map_, network_->clock);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);
 }
 

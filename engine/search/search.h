@@ -1,11 +1,12 @@
-// Greedy and beam search over the steps of a decoder, for one worker.
+// Greedy and beam search over the steps of a network, for one worker.
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "model/model.h"
-#include "model/transformer.h"
+#include "model/network.h"
 #include "search/output_layer.h"
 #include "search/request.h"
 #include "search/vocabulary_map.h"
@@ -14,27 +15,30 @@ namespace nmt {
 
 class Search {
  public:
-  Search(const Model& model, const VocabularyMap* map) : model_(model), map_(map), decoder_(model), output_(model) {}
+  Search(const Model& model, const VocabularyMap* map)
+      : model_(model), map_(map), network_(model.network()), output_(model) {}
 
   // Translates a batch. stop: set by another thread to end early, with an Error. Throws Error for a batch or options
   // that make no sense.
   Results translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a target at once.
   std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
-  Clock& clock() { return decoder_.clock; }
-  Calibration& calibration() { return decoder_.product.calibration; }
+  Clock& clock() { return network_->clock; }
+  Calibration& calibration() { return network_->product.calibration; }
   // team: that shares the work of a batch from now on; null: this thread does it alone.
-  void share(Team* team) { decoder_.product.share(team); }
+  void share(Team* team) { network_->product.share(team); }
 
  private:
   Results searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results greedy(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
+  void score_positions(const Batch& batch, std::vector<State>& states, int first, int last, int from, int to,
+                       std::vector<std::vector<float>>& results);
   void check(const Batch& batch, const Options& options) const;
 
   const Model& model_;
   const VocabularyMap* map_;
-  Transformer decoder_;
+  std::unique_ptr<Network> network_;
   OutputLayer output_;
 };
 

@@ -20,6 +20,9 @@ From aligned pairs to a vocabulary map:
 From checkpoints to model folders:
 
 - ``convert``: OpenNMT-tf checkpoints to CTranslate2 (command)
+- ``native``: CTranslate2's models to the native engine (command)
+- ``float_model``: a model on its way to the native engine
+- ``read_ctranslate2``: a reader of such models
 - ``marian``: Marian models to Marian and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)

@@ -18,8 +18,8 @@ import ctranslate2
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from decode.engines.native import Native
+from export import read_ctranslate2
 from export.convert import load
-from export.native import Converter as NativeConverter
 from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
@@ -33,11 +33,11 @@ def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path
         exact = Path(folder) / "float32"
         import_teacher(teacher, vocabulary, exact)
         try:
-            converter = NativeConverter(exact)
+            native = read_ctranslate2.read(exact)
         except UserError as error:
             raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {REMEDY}") from None
         with atomic_path(output) as part:
-            converter.write(output.name.removeprefix(FOR_NATIVE), part)
+            native.write(output.name.removeprefix(FOR_NATIVE), part)
 
 
 def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:

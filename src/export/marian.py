@@ -23,7 +23,7 @@ from common.files import write_text
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.marian import Marian
 from decode.engines.native import Native
-from export import model_folder, native
+from export import model_folder, read_ctranslate2
 from formats import marian
 from formats.shape import Transformer
 
@@ -164,13 +164,13 @@ def export(
             write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces))
         exact = Path(scratch) / "exact"
         convert(weights, config, vocabulary, "float32", exact)
-        converter = native.Converter(exact)
+        read = read_ctranslate2.read(exact)
         for kind in types:
             engines = {CTranslate2: vmap, Marian: shortlist, Native: vmap}
             folders = [Path(scratch) / engine.folder(kind) for engine in engines]
             convert(weights, config, vocabulary, kind, folders[0])
             marian_files(model, vocabulary, kind, folders[1])
-            converter.write(kind, folders[2])
+            read.write(kind, folders[2])
             for (engine, candidates), files in zip(engines.items(), folders, strict=True):
                 described = {"engine": engine.name, **description, "quantization": kind}
                 model_folder.make(described, files, sentencepiece, candidates, output / files.name)

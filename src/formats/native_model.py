@@ -108,8 +108,25 @@ def pad(matrix: np.ndarray, *shape: int) -> np.ndarray:
     return result
 
 
+def pad_outputs(weights: np.ndarray, bias: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pad the outputs of each group, as a head or a gate, to a multiple of 16. weights: [groups x size, inputs]."""
+    size = len(bias) // groups
+    wide, inputs = padded(size), weights.shape[1]
+    return (
+        pad(weights.reshape(groups, size, inputs), groups, wide, inputs).reshape(groups * wide, inputs),
+        pad(bias.reshape(groups, size), groups, wide).reshape(-1),
+    )
+
+
+def pad_inputs(weights: np.ndarray, groups: int) -> np.ndarray:
+    """Pad the inputs of each group to a multiple of 16. weights: [outputs, groups x size]."""
+    outputs, inputs = weights.shape
+    size = inputs // groups
+    return pad(weights.reshape(outputs, groups, size), outputs, groups, padded(size)).reshape(outputs, -1)
+
+
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> None:
-    """Write a model. metadata: as engine/model/model.cpp reads it."""
+    """Write a model. metadata: as the models of engine/model, engine/transformer and engine/recurrent read it."""
     text = {name: str(int(value) if isinstance(value, bool) else value) for name, value in metadata.items()}
     safetensors.write(path, tensors, {"format": FORMAT, **text})
 

@@ -1,0 +1,81 @@
+// The element-wise parts of averaging and recurrent layers.
+//
+// Sigmoid and tanh come from the exponential of kernels/vector.h: errors below 1e-6 of their range.
+#pragma once
+
+#include "kernels/kernels.h"
+#include "kernels/vector.h"
+
+namespace nmt {
+namespace {
+
+NMT_INLINE Floats quotient(Floats a, Floats b) {
+  NMT_EACH_PART a.part[p] = a.part[p] / b.part[p];
+  return a;
+}
+NMT_INLINE Floats sigmoid(Floats x) {
+  const Floats power = exponential(min(all(0.f) - x, all(87.f)));
+  return quotient(all(1.f), all(1.f) + power);
+}
+// 1 - 2 / (e^2x + 1)
+NMT_INLINE Floats tangent(Floats x) {
+  const Floats power = exponential(min(x + x, all(87.f)));
+  return all(1.f) - quotient(all(2.f), all(1.f) + power);
+}
+
+void average(const float* row, float* sum, float share, int units, bool add, float* to) {
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats total = load(sum + i) + load(row + i);
+    store(sum + i, total);
+    store(to + i, add ? fma(total, all(share), load(to + i)) : total * all(share));
+  }
+}
+
+void swish(float* rows, int count, int units, int stride) {
+  for (int r = 0; r < count; ++r, rows += stride)
+    for (int i = 0; i < units; i += kLanes) store(rows + i, load(rows + i) * sigmoid(load(rows + i)));
+}
+
+void tangents(float* rows, int count, int units, int stride) {
+  for (int r = 0; r < count; ++r, rows += stride)
+    for (int i = 0; i < units; i += kLanes) store(rows + i, tangent(load(rows + i)));
+}
+
+void add_gated(const float* first, const float* first_gate, const float* second, const float* second_gate, int units,
+               float* row) {
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats one = load(first + i) * sigmoid(load(first_gate + i));
+    store(row + i, load(row + i) + fma(load(second + i), sigmoid(load(second_gate + i)), one));
+  }
+}
+
+void simple_recurrence(const float* gates, float* cell, int units, float* row) {
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats kept = sigmoid(load(gates + i)), fresh = load(gates + units + i);
+    const Floats next = fma(kept, load(cell + i) - fresh, fresh);
+    store(cell + i, next);
+    store(row + i, load(row + i) + max(next, all(0.f)));
+  }
+}
+
+void lstm(const float* gates, float* cell, int units, float* output) {
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats entering = sigmoid(load(gates + i)), kept = sigmoid(load(gates + units + i));
+    const Floats fresh = tangent(load(gates + 2 * units + i)), shown = sigmoid(load(gates + 3 * units + i));
+    const Floats next = fma(kept, load(cell + i), entering * fresh);
+    store(cell + i, next);
+    store(output + i, shown * tangent(next));
+  }
+}
+
+void gru(const float* inputs, const float* states, int units, float* state) {
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats kept = sigmoid(load(inputs + i) + load(states + i));
+    const Floats reset = sigmoid(load(inputs + units + i) + load(states + units + i));
+    const Floats fresh = tangent(fma(reset, load(states + 2 * units + i), load(inputs + 2 * units + i)));
+    store(state + i, fma(kept, load(state + i) - fresh, fresh));
+  }
+}
+
+}  // namespace
+}  // namespace nmt

@@ -1,0 +1,51 @@
+// The steps of a Transformer.
+#pragma once
+
+#include <vector>
+
+#include "model/network.h"
+#include "transformer/transformer_model.h"
+
+namespace nmt {
+
+class Transformer : public Network {
+ public:
+  explicit Transformer(const TransformerModel& model);
+
+  void encode(const std::vector<std::vector<int32_t>>& sentences) override;
+  Inputs step(const Step* rows, int count) override;
+  bool takes_rows() const override { return true; }
+  void forget() override;
+
+ private:
+  void encode_chunk(const std::vector<std::vector<int32_t>>& sentences, int first, int last);
+  void encoder_attention(const EncoderLayer& layer, int first, int last, float* rows);
+  void shared_attention(const Heads& heads, const float* queries, int count, int stride, const Cache& cache,
+                        float* contexts, int context_stride);
+  void feed_forward(const FeedForward& weights, float* rows, int count, Component products, Component other);
+  Inputs hidden(const FeedForward& weights, const Inputs& inputs, int count, Component products, Component other);
+  void remember_source(int first, const float* rows, int count);
+  Inputs normalised(const Norm& norm, const float* rows, int count, float scale, Component component);
+  Inputs prepared(const Norm& norm, const float* rows, int count, float scale, Component component);
+  void add(const Linear& weights, const Inputs& inputs, int count, float* rows, const Norm& norm, Component products,
+           Component other);
+  void finish(const Norm& norm, int count, float* rows, Component component);
+  void ask(const Attention& attention, const float* rows, int count, int stride);
+  void answer(const Attention& attention, int count, float* rows);
+  void look_back(size_t layer, const Step* steps, int count, float* rows);
+  void self_attention(size_t layer, const Step* steps, int count);
+  void averaging(size_t layer, const Step* steps, int count, float* rows);
+  void gate(const Averaging& weights, const float* inputs, const float* means, int count, float* rows);
+  void simple_recurrence(size_t layer, const Step* steps, int count, float* rows);
+  float* cell(size_t layer, const Step& step);
+  void source_attention(int layer, const Step* steps, int count);
+  size_t layer_bytes() const;
+
+  const TransformerModel& model_;
+  const Heads encoder_heads_, decoder_heads_;
+  Pages encoder_pages_;
+  PageTable own_;                  // of one sentence in one layer of the encoder
+  Buffer<float> rows_, mixed_, contexts_, hidden_, maxima_, gates_;
+};
+
+}  // namespace nmt

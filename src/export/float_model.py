@@ -1,0 +1,62 @@
+"""A model with float32 weights on its way to the native engine: what a reader gives, and what is written."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError
+from formats import native_model
+
+Product = tuple[np.ndarray, np.ndarray]  # weights [outputs, inputs], bias [outputs]
+
+
+@dataclass
+class FloatModel:
+    """Weights by their names in the native file, padded to multiples of 16 (formats.native_model).
+
+    origin: the file or folder, for messages. metadata: of the file, without the type. products: matrices with their
+    biases. vectors: of layer normalisation and positions, as they are stored. embeddings: the matrix of ``source``,
+    ``target`` and ``output``, [pieces, units], with the name of what it is tied to; equal names are stored once.
+    Raises UserError for embeddings that do not fit their vocabulary.
+    """
+
+    origin: Path
+    metadata: dict[str, object]
+    products: dict[str, Product]
+    vectors: dict[str, np.ndarray]
+    embeddings: dict[str, tuple[str, np.ndarray]]
+    output_bias: np.ndarray
+    vocabulary: native_model.Vocabulary
+
+    def __post_init__(self) -> None:
+        pieces = {"source": self.vocabulary.source, "target": self.vocabulary.target, "output": self.vocabulary.target}
+        for side, (_, matrix) in self.embeddings.items():
+            if len(matrix) != len(pieces[side]):
+                sizes = f"{len(matrix)} rows for {len(pieces[side])} pieces"
+                raise UserError(f"{self.origin}: its {side} embeddings have {sizes}; a file is damaged")
+        self.metadata |= {"source_pieces": len(pieces["source"]), "target_pieces": len(pieces["target"])}
+
+    def tensors(self, kind: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+        """The tensors in a type, and metadata that name those of embeddings, of which some may be tied."""
+        tensors = {name: value.astype(np.float32) for name, value in self.vectors.items()}
+        for name, (weights, bias) in self.products.items():
+            tensors |= native_model.linear(name, weights, bias, kind)
+        stored: dict[str, str] = {}
+        for side in ("output", "source", "target"):  # the output layer's first: its integers are bounded
+            origin, matrix = self.embeddings[side]
+            if origin not in stored:
+                stored[origin] = side
+                tensors |= native_model.rows(side, matrix, kind, bounded=side == "output")
+        entries = native_model.padded(len(self.output_bias))
+        tensors["output.bias"] = native_model.pad(self.output_bias.astype(np.float32), entries)
+        if kind == "int8":
+            tensors["output.offset"] = native_model.offset(tensors["output.rows"])
+        return tensors, {f"rows.{side}": stored[origin] for side, (origin, _) in self.embeddings.items()}
+
+    def write(self, kind: str, folder: Path) -> None:
+        """Write the weights in a type, and the vocabularies, into a new folder."""
+        folder.mkdir(parents=True)
+        tensors, places = self.tensors(kind)
+        native_model.write(folder / native_model.NAME, tensors, {**self.metadata, **places, "type": kind})
+        self.vocabulary.write(folder)

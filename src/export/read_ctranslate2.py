@@ -1,0 +1,200 @@
+"""Read a CTranslate2 model with float32 weights for the native engine.
+
+CTranslate2's converters read models of OpenNMT-tf, Marian and others. What the native engine does not compute is
+refused by name.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError
+from common.files import read_json
+from export.float_model import FloatModel, Product
+from formats import ctranslate2_model, native_model
+from formats.native_model import pad_inputs, pad_outputs
+
+RELU = 0  # CTranslate2's number of the activation
+NO_ATTRIBUTE = object()
+# Attributes without meaning for a model whose ABSENT ones are 0.
+IGNORED = {"decoder/alignment_heads", "decoder/alignment_layer", "decoder/alibi_use_positive_positions",
+           "decoder/scale_alibi", "encoder/embeddings_merge"}  # fmt: skip
+ABSENT = ("decoder/alibi", "decoder/multi_query_attention", "encoder/multi_query_attention")
+
+
+class Weights:
+    """The variables of a CTranslate2 model, each taken once, so that none is forgotten."""
+
+    def __init__(self, folder: Path):
+        model = ctranslate2_model.read(folder)
+        if model.specification != "TransformerSpec":
+            raise UserError(f"{folder}: the native engine has no {model.specification}")
+        self.folder = folder
+        self.variables = {name: variable.array() for name, variable in model.variables.items()}
+        self.aliases = model.aliases
+        self.left = {*self.variables}
+
+    def __contains__(self, name: str) -> bool:
+        return self.aliases.get(name, name) in self.variables
+
+    def name(self, name: str) -> str:
+        """The name under which a variable is stored: layers may share weights."""
+        return self.aliases.get(name, name)
+
+    def take(self, name: str) -> np.ndarray:
+        stored = self.name(name)
+        if stored not in self.variables:
+            raise UserError(f"{self.folder}: has no variable {name}; the native engine needs it")
+        self.left.discard(stored)
+        array = self.variables[stored]
+        if array.ndim and array.dtype != np.float32:
+            raise UserError(f"{self.folder}: {name} is {array.dtype}; convert a model with float32 weights")
+        return array
+
+    def attribute(self, name: str, default: Any = NO_ATTRIBUTE) -> Any:
+        """A number that is stored as a variable."""
+        if name not in self and default is not NO_ATTRIBUTE:
+            return default
+        return self.take(name).item()
+
+    def check_all_taken(self) -> None:
+        """Raises UserError for a variable that nobody asked for: a part of the model that would be left out."""
+        if left := sorted(self.left - IGNORED):
+            raise UserError(f"{self.folder}: the native engine does not know {', '.join(left[:5])}")
+
+
+def read(folder: Path) -> FloatModel:
+    """The model in a folder of a CTranslate2 converter, float32. Raises UserError for one that it cannot run."""
+    weights = Weights(folder)
+    config, source, target = _files(folder)
+    for name in ABSENT:
+        if weights.attribute(name, 0):
+            raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
+    for side in ("encoder", "decoder"):
+        if (activation := weights.attribute(f"{side}/activation", RELU)) != RELU:
+            raise UserError(f"{folder}: the native engine has no activation {activation}, only relu")
+    first = "encoder/embeddings_0" if "encoder/embeddings_0/weight" in weights else "encoder/embeddings"
+    names = {"source": first, "target": "decoder/embeddings", "output": "decoder/projection"}
+    embeddings = {
+        side: (weights.name(f"{name}/weight"), weights.take(f"{name}/weight")) for side, name in names.items()
+    }
+    bias = "decoder/projection/bias"
+    output_bias = weights.take(bias) if bias in weights else np.zeros(len(embeddings["output"][1]), np.float32)
+    units = embeddings["target"][1].shape[1]
+    if units % native_model.PANEL:
+        raise UserError(f"{folder}: has {units} units; the native engine needs a multiple of {native_model.PANEL}")
+    pre_norm = bool(weights.attribute("encoder/pre_norm"))
+    if pre_norm != bool(weights.attribute("decoder/pre_norm")):
+        raise UserError(f"{folder}: only one side normalises before its layers")
+    start_from_zero = bool(weights.attribute("decoder/start_from_zero_embedding", 0))
+    start = config["eos_token" if start_from_zero else "decoder_start_token"] or config["bos_token"]
+    layers = Layers(weights, pre_norm)
+    if (positions := _positions(weights)) is not None:
+        layers.vectors["positions"] = positions
+    metadata = {
+        "architecture": "transformer",
+        "units": units,
+        "feed_forward_units": layers.feed_forward_units,
+        **{f"{side}_layers": count for side, count in layers.counts.items()},
+        **{f"{side}_heads": heads for side, heads in layers.heads.items()},
+        **{f"{side}_head_units": units // heads for side, heads in layers.heads.items()},
+        "start": target.index(start),
+        "end": target.index(config["eos_token"]),
+        "pre_norm": pre_norm,
+        "start_from_zero": start_from_zero,
+        "source_factor": _factor(weights, "encoder", units),
+        "target_factor": _factor(weights, "decoder", units),
+        "epsilon": config.get("layer_norm_epsilon") or 1e-5,
+    }
+    prefix = [config["bos_token"]] if config.get("add_source_bos") else []
+    suffix = [config["eos_token"]] if config.get("add_source_eos") else []
+    vocabulary = native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
+    model = FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary)
+    weights.check_all_taken()
+    return model
+
+
+class Layers:
+    """The layers of both sides: their products and vectors, and the numbers of the metadata."""
+
+    def __init__(self, weights: Weights, pre_norm: bool):
+        self._weights = weights
+        self.heads = {side: weights.attribute(f"{side}/num_heads") for side in ("encoder", "decoder")}
+        self.counts = {side: _count(weights, side) for side in self.heads}
+        self.feed_forward_units: int | None = None
+        self.products: dict[str, Product] = {}
+        self.vectors: dict[str, np.ndarray] = {}
+        for side, count in self.counts.items():
+            for layer in range(count):
+                self._layer(side, f"{side}/layer_{layer}", f"{side}.{layer}")
+            if pre_norm:
+                self._norm(f"{side}.norm", f"{side}/layer_norm")
+
+    def _layer(self, side: str, old: str, new: str) -> None:
+        heads = self.heads[side]
+        self._wide(f"{new}.self.queries", f"{old}/self_attention/linear_0", 3 * heads)
+        self._narrow(f"{new}.self.output", f"{old}/self_attention/linear_1", heads)
+        self._norm(f"{new}.self.norm", f"{old}/self_attention/layer_norm")
+        if side == "decoder":
+            self._wide(f"{new}.source.queries", f"{old}/attention/linear_0", heads)
+            self._wide(f"{new}.source.memory", f"{old}/attention/linear_1", 2 * heads)
+            self._narrow(f"{new}.source.output", f"{old}/attention/linear_2", heads)
+            self._norm(f"{new}.source.norm", f"{old}/attention/layer_norm")
+        self._wide(f"{new}.feed_forward.inner", f"{old}/ffn/linear_0", 1)
+        self._narrow(f"{new}.feed_forward.outer", f"{old}/ffn/linear_1", 1)
+        self._norm(f"{new}.feed_forward.norm", f"{old}/ffn/layer_norm")
+        units = len(self.products[f"{new}.feed_forward.inner"][1])
+        if self.feed_forward_units not in (None, units):
+            raise UserError(f"{self._weights.folder}: its layers have feed-forward units of several sizes")
+        self.feed_forward_units = units
+
+    def _dense(self, name: str) -> Product:
+        matrix, bias = self._weights.take(f"{name}/weight"), f"{name}/bias"
+        return matrix, self._weights.take(bias) if bias in self._weights else np.zeros(len(matrix), np.float32)
+
+    def _wide(self, new: str, old: str, groups: int) -> None:
+        self.products[new] = pad_outputs(*self._dense(old), groups)
+
+    def _narrow(self, new: str, old: str, groups: int) -> None:
+        matrix, bias = self._dense(old)
+        self.products[new] = pad_inputs(matrix, groups), bias
+
+    def _norm(self, new: str, old: str) -> None:
+        self.vectors[f"{new}.scale"] = self._weights.take(f"{old}/gamma")
+        self.vectors[f"{new}.bias"] = self._weights.take(f"{old}/beta")
+
+
+def _count(weights: Weights, side: str) -> int:
+    """The number of layers of a side."""
+    names = [re.match(rf"{side}/layer_(\d+)/", name) for name in weights.variables]
+    return 1 + max(int(match[1]) for match in names if match)
+
+
+def _factor(weights: Weights, side: str, units: int) -> float:
+    """What embeddings are multiplied with: the square root of the units, a number, or 1."""
+    scale = weights.attribute(f"{side}/scale_embeddings", 1)
+    return float(np.sqrt(np.float32(units))) if scale is True or scale == 1 else float(scale or 1)
+
+
+def _positions(weights: Weights) -> np.ndarray | None:
+    """Encodings that the model brings, of both sides, as Marian's models do; OpenNMT-tf's bring none."""
+    names = [f"{side}/position_encodings/encodings" for side in ("encoder", "decoder")]
+    source, target = (weights.take(name) if name in weights else None for name in names)
+    if (source is None) != (target is None) or (source is not None and not np.array_equal(source, target)):
+        raise UserError(f"{weights.folder}: the positions of its two sides differ")
+    return source
+
+
+def _files(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The configuration of a model, its source and its target vocabulary, which may be one. Raises UserError."""
+    joint = folder / "shared_vocabulary.json"
+    paths = [joint] if joint.exists() else [folder / f"{side}_vocabulary.json" for side in ("source", "target")]
+    try:
+        config, *vocabularies = (read_json(path) for path in (folder / "config.json", *paths))
+        if missing := {"bos_token", "eos_token", "unk_token", "decoder_start_token"} - {*config}:
+            raise ValueError(f"config.json lacks {', '.join(sorted(missing))}")
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{folder}: a file is missing or damaged ({error}); convert the model again") from None
+    return config, vocabularies[0], vocabularies[-1]
