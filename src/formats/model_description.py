@@ -19,6 +19,22 @@ def model():
         share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
     )
 '''
+HISTORY = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+from layers.history_decoder import HistoryTransformer
+
+
+def model():
+    return HistoryTransformer(
+        decoder="{decoder}",
+        encoder_layers={encoder_layers},
+        decoder_layers={decoder_layers},
+        units={units},
+        ffn_units={ffn_units},
+        heads={heads},
+        share_embeddings={share_embeddings},
+        dropout={dropout},
+    )
+'''
 RECURRENT = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
 import opennmt
 import tensorflow as tf

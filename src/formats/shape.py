@@ -7,15 +7,21 @@ from typing import Any
 
 import yaml
 
-from formats.model_description import CATALOG, RECURRENT, TRANSFORMER
+from formats.model_description import CATALOG, HISTORY, RECURRENT, TRANSFORMER
+
+
+SELF_ATTENTION = "self-attention"
+# How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all inputs
+# with a feed-forward layer and a gate, with a gate alone, and as it is; a simple recurrent cell.
+DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-plain", "ssru")
 
 
 @dataclass(frozen=True)
 class Transformer:
     """A Transformer (Vaswani et al. 2017). ``share_embeddings`` ties source, target and softmax weights.
 
-    units: of embeddings and layers; ffn_units: inside the feed-forward layers. Raises ValueError for heads that do not
-    divide the units.
+    units: of embeddings and layers; ffn_units: inside the feed-forward layers; decoder: one of DECODERS. Raises
+    ValueError for heads that do not divide the units, and for an unknown decoder.
     """
 
     encoder_layers: int
@@ -24,14 +30,19 @@ class Transformer:
     ffn_units: int
     heads: int
     share_embeddings: bool = False
+    decoder: str = SELF_ATTENTION
 
     def __post_init__(self) -> None:
         if self.units % self.heads:
             raise ValueError(f"units {self.units} is not a multiple of heads {self.heads}")
+        if self.decoder not in DECODERS:
+            raise ValueError(f"decoder {self.decoder} is unknown; there are {', '.join(DECODERS)}")
 
     def __str__(self) -> str:
         shared = " shared" if self.share_embeddings else ""
-        return f"{self.encoder_layers}:{self.decoder_layers} d{self.units} ff{self.ffn_units} h{self.heads}{shared}"
+        decoder = "" if self.decoder == SELF_ATTENTION else f" {self.decoder}"
+        layers = f"{self.encoder_layers}:{self.decoder_layers}"
+        return f"{layers} d{self.units} ff{self.ffn_units} h{self.heads}{decoder}{shared}"
 
     def model_description(self, dropout: float) -> str:
         """The text of the ``model_description.py`` from which OpenNMT-tf builds the model.
@@ -39,7 +50,8 @@ class Transformer:
         dropout: the share of units that training drops, everywhere in the model.
         """
         sharing = "ALL" if self.share_embeddings else "NONE"
-        return TRANSFORMER.format(**asdict(self), dropout=dropout, sharing=sharing)
+        template = TRANSFORMER if self.decoder == SELF_ATTENTION else HISTORY
+        return template.format(**asdict(self), dropout=dropout, sharing=sharing)
 
     def parameters(self, entries: int) -> int:
         """The number of trainable parameters with a joint vocabulary of ``entries``, <unk> included."""
@@ -47,7 +59,15 @@ class Transformer:
         feed_forward = (self.units + 1) * self.ffn_units + (self.ffn_units + 1) * self.units
         norm = 2 * self.units
         encoder = self.encoder_layers * (attention + feed_forward + 2 * norm) + norm
-        decoder = self.decoder_layers * (2 * attention + feed_forward + 3 * norm) + norm
+        gates = 2 * (self.units + 1) * self.units
+        history = {
+            SELF_ATTENTION: attention,
+            "averaging": feed_forward + gates,
+            "averaging-gated": gates,
+            "averaging-plain": 0,
+            "ssru": gates - self.units,  # the new part has no bias
+        }[self.decoder]
+        decoder = self.decoder_layers * (history + attention + feed_forward + 3 * norm) + norm
         return encoder + decoder + _embeddings(entries, self.units, self.units, self.share_embeddings)
 
 

@@ -1,0 +1,96 @@
+"""Tiny untrained models of OpenNMT-tf of any shape, whose random weights are wide, so that they are sure of their words."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import opennmt
+import tensorflow as tf
+
+from export.read_opennmt_tf import vocabulary
+from formats.native_model import Vocabulary
+from formats.shape import shape
+
+PIECES = 90
+NEVER, END = -50.0, 7.0  # added to the scores of control tokens, so that sentences end and hold words only
+
+
+def built(values: dict, seed: int = 1, sure: float = 3.0) -> tuple[opennmt.models.Model, Vocabulary]:
+    """A model of this shape and its vocabulary. sure: what the scores of words are multiplied with."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pieces = ["<blank>", "<s>", "</s>", *(f"▁{number}" for number in range(PIECES))]
+        (folder / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+        (folder / "model_description.py").write_text(shape(values).model_description(0.1), encoding="utf-8")
+        model = opennmt.load_model(name)
+        path = str(folder / "vocabulary.txt")
+        model.initialize({"source_vocabulary": path, "target_vocabulary": path})
+        model.create_variables()
+        names = vocabulary(folder)
+    generator = tf.random.Generator.from_seed(seed)
+    for variable in model.trainable_variables:
+        if len(variable.shape) > 1:
+            variable.assign(generator.normal(variable.shape, stddev=0.5))
+    output = model.decoder.output_layer
+    if output.weight is None:
+        output.kernel.assign(sure * output.kernel)
+    output.bias.assign([NEVER, NEVER, END, *[0.0] * PIECES, NEVER])
+    return model, names
+
+
+START, STOP = 1, 2  # pieces
+
+
+def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]) -> np.ndarray:
+    """Of the piece behind what was said of each source: [sentences, pieces]. All that was said has one length.
+
+    OpenNMT-tf computes all positions at once, as in training, without a cache.
+    """
+    ids = tf.ragged.constant(sources, dtype=tf.int64).to_tensor()
+    lengths = tf.constant([len(source) for source in sources])
+    inputs = model.features_inputter({"ids": ids, "length": lengths})
+    memory, state, lengths = model.encoder(inputs, sequence_length=lengths)
+    start = model.decoder.initial_state(memory=memory, memory_sequence_length=lengths, initial_state=state)
+    pieces = tf.constant([[START, *pieces] for pieces in said], tf.int64)
+    steps = tf.fill([len(said)], pieces.shape[1])
+    targets = model.labels_inputter({"ids": pieces, "length": steps})
+    logits, *_ = model.decoder(targets, steps, state=start)
+    return tf.nn.log_softmax(logits[:, -1]).numpy()
+
+
+def translations(
+    model: opennmt.models.Model, sources: list[list[int]], beam_size: int, longest: int
+) -> list[tuple[list[int], float]]:
+    """The best translation of each source and its log probability by its length, with the end.
+
+    By the rules of the native engine and of CTranslate2: a step takes the 2 x beam best continuations, of the best
+    `beam` those that end are finished, and others take their places, until `beam` are finished. OpenNMT-tf's own search
+    keeps finished hypotheses in the beam and finds others.
+    """
+    beams = [[(0.0, [])] for _ in sources]
+    finished: list[list[tuple[float, list[int]]]] = [[] for _ in sources]
+    for step in range(longest):
+        alive = [(s, score, said) for s, beam in enumerate(beams) for score, said in beam]
+        if not alive:
+            break
+        rows = log_probabilities(model, [sources[s] for s, *_ in alive], [said for *_, said in alive])
+        continuations: dict[int, list[tuple[float, list[int]]]] = {}
+        for (s, score, said), row in zip(alive, rows, strict=True):
+            best = np.argsort(-row, kind="stable")[: 2 * beam_size]
+            continuations.setdefault(s, []).extend((score + row[piece], [*said, int(piece)]) for piece in best)
+        for s, found in continuations.items():
+            found.sort(key=lambda pair: -pair[0])
+            kept = found[: 2 * beam_size]
+            reserve = [pair for pair in kept[beam_size:] if pair[1][-1] != STOP]
+            beams[s] = []
+            for score, said in kept[:beam_size]:
+                if said[-1] == STOP or step + 1 == longest:
+                    finished[s].append((score / (step + 1), said[:-1] if said[-1] == STOP else said))
+                    if step + 1 < longest and reserve:
+                        beams[s].append(reserve.pop(0))
+                else:
+                    beams[s].append((score, said))
+            if len(finished[s]) >= beam_size:
+                beams[s] = []
+    best = (max(hypotheses, key=lambda pair: pair[0]) for hypotheses in finished)
+    return [(said, score) for score, said in best]

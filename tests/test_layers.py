@@ -1,0 +1,69 @@
+"""Layers of ours for OpenNMT-tf: in training they say at once what they say step by step."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from decoders import built, log_probabilities
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formats.shape import DECODERS
+from layers.averaging import running_means
+from layers.simple_recurrence import scan
+
+SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24, "heads": 2}
+KINDS = [kind for kind in DECODERS if kind != "self-attention"]
+
+
+@settings(max_examples=20, deadline=None)
+@given(length=st.integers(1, 40), seed=st.integers(0, 100))
+def test_a_scan_is_the_recurrence(length, seed):
+    generator = np.random.default_rng(seed)
+    kept, fresh = generator.random((2, 3, length, 4), np.float32)
+    cell, states = np.zeros((3, 4), np.float32), []
+    for t in range(length):
+        cell = kept[:, t] * cell + fresh[:, t]
+        states.append(cell)
+    np.testing.assert_allclose(scan(tf.constant(kept), tf.constant(fresh)), np.stack(states, 1), rtol=1e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(length=st.integers(1, 40), seed=st.integers(0, 100))
+def test_running_means(length, seed):
+    x = np.random.default_rng(seed).normal(size=(2, length, 3)).astype(np.float32)
+    expected = np.cumsum(x, axis=1) / np.arange(1, length + 1)[None, :, None]
+    np.testing.assert_allclose(running_means(tf.constant(x)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_scan_has_the_gradient_of_the_recurrence():
+    kept, fresh = (tf.Variable(tf.random.stateless_uniform([2, 7, 3], [1, seed])) for seed in range(2))
+    with tf.GradientTape(persistent=True) as tape:
+        at_once = tf.reduce_sum(scan(kept, fresh) ** 2)
+        cell, total = tf.zeros([2, 3]), 0.0
+        for t in range(7):
+            cell = kept[:, t] * cell + fresh[:, t]
+            total += tf.reduce_sum(cell**2)
+    for variable in (kept, fresh):
+        np.testing.assert_allclose(tape.gradient(at_once, variable), tape.gradient(total, variable), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_say_what_training_says(kind):
+    """OpenNMT-tf's greedy search keeps states; the probabilities of training see all positions at once."""
+    model, _ = built(SHAPE | {"decoder": kind})
+    sources = [[5, 6, 7], [8], [30, 31, 32, 33, 34]]
+    model.params.update(beam_width=1, maximum_decoding_length=12)
+    lengths = tf.constant([len(source) for source in sources])
+    _, found = model({"ids": tf.ragged.constant(sources, dtype=tf.int64).to_tensor(), "length": lengths})
+    tokens = model.labels_inputter.tokens_to_ids.lookup(found["tokens"])[:, 0].numpy()
+    for source, said, length in zip(sources, tokens, found["length"][:, 0], strict=True):
+        pieces = said[:length].tolist()
+        for step in range(length):
+            assert log_probabilities(model, [source], [pieces[:step]])[0].argmax() == pieces[step]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_beam_reorders_what_a_layer_keeps(kind):
+    model, _ = built(SHAPE | {"decoder": kind})
+    states = model.decoder._get_initial_state(2, tf.float32)
+    tf.nest.assert_same_structure(states, model.decoder._get_state_reorder_flags())

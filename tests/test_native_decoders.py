@@ -1,0 +1,86 @@
+"""The native engine says what OpenNMT-tf says, with the same weights, for decoders that CTranslate2 does not have."""
+
+import numpy as np
+import pytest
+from decoders import built, translations
+from native import engine, outputs, sentences
+
+from export import read_opennmt_tf
+from formats import native_model
+
+SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
+SHAPES = {
+    "self-attention": SMALL,
+    "averaging": SMALL | {"decoder": "averaging"},
+    "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, plain": SMALL | {"decoder": "averaging-plain"},
+    "ssru": SMALL | {"decoder": "ssru"},
+    "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
+}
+LONGEST = 30
+BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(200)]
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def made(request, tmp_path_factory):
+    """A model of OpenNMT-tf, and the folder of its native files."""
+    folder = tmp_path_factory.mktemp("native")
+    model, pieces = built(SHAPES[request.param])
+    read = read_opennmt_tf.of_model(model, pieces, folder)
+    for kind in native_model.TYPES:
+        read.write(kind, folder / kind)
+    return model, folder
+
+
+def worker(folder, kind="float32"):
+    return engine.Worker(engine.Model(folder / kind / native_model.NAME))
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_native_and_opennmt_tf_say_the_same(made, beam):
+    """One in a hundred sentences may differ: rounding decides between pieces that are as good."""
+    model, folder = made
+    expected = translations(model, BATCH, beam, LONGEST)
+    found = outputs(worker(folder), BATCH, beam_size=beam, longest=LONGEST, n_best=1)
+    same = [ours[0] for ours, (pieces, _) in zip(found, expected, strict=True) if ours[0][0] == pieces]
+    assert len(same) >= 0.99 * len(BATCH)
+    scores = [score for ours, (pieces, score) in zip(found, expected, strict=True) if ours[0][0] == pieces]
+    np.testing.assert_allclose([score for _, score in same], scores, rtol=0, atol=1e-3)
+    assert len({str(pieces) for pieces, _ in same}) > len(BATCH) / 10  # not all the same
+    assert np.mean([len(pieces) for pieces, _ in same]) > 3
+
+
+@pytest.mark.parametrize("kind", native_model.TYPES)
+def test_a_sentence_is_translated_alike_in_any_batch(made, kind):
+    _, folder = made
+    whole = outputs(worker(folder, kind), BATCH, beam_size=3, longest=LONGEST)
+    alone = worker(folder, kind)
+    assert [outputs(alone, [sentence], beam_size=3, longest=LONGEST)[0] for sentence in BATCH[:40]] == whole[:40]
+
+
+@pytest.mark.parametrize("kind", native_model.TYPES)
+def test_scores_of_targets_are_those_of_the_search(made, kind):
+    """Scoring takes all positions of a target at once, where the decoder can."""
+    _, folder = made
+    found = outputs(worker(folder, kind), BATCH, longest=LONGEST, length_penalty=0)
+    targets = [best[0][0] for best in found]
+    scored = worker(folder, kind).score(BATCH, targets)
+    said = [len(target) + (len(target) < LONGEST) for target in targets]  # with the end, if it was said
+    sums = [sum(pieces[:count]) for pieces, count in zip(scored, said, strict=True)]
+    np.testing.assert_allclose(sums, [best[0][1] for best in found], rtol=0, atol=1e-3)
+
+
+def test_integers_score_translations_about_alike(made):
+    _, folder = made
+    targets = [best[0][0] for best in outputs(worker(folder), BATCH, longest=LONGEST)]
+    exact, *rounded = (np.concatenate(worker(folder, kind).score(BATCH, targets)) for kind in native_model.TYPES)
+    for scores, least in zip(rounded, (0.999, 0.85), strict=True):
+        assert np.corrcoef(exact, scores)[0, 1] > least
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_prefix_is_said_first(made, beam):
+    _, folder = made
+    prefixes = [[5 + number % 70] * (number % 4) for number in range(len(BATCH))]
+    found = outputs(worker(folder), BATCH, prefixes, beam_size=beam, longest=LONGEST)
+    assert all(best[0][0][: len(prefix)] == prefix for best, prefix in zip(found, prefixes, strict=True))
