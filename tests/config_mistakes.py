@@ -13,7 +13,7 @@ SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bs
 WRONG = [
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
     ("speed", SPEED, "speed.untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
-    ("speed", SPEED, "speed.untrained.2: wnmt2018-rnn-tiny is recurrent, and CTranslate2 has no such models"),
+    ("speed", SPEED, "speed.untrained.2: wnmt2018-rnn-tiny is none that CTranslate2 runs; these tables"),
     ("decoding.beam_sizes", "four", "decoding.beam_sizes: 'four' is not of type 'array'"),
     ("decoding.beam_sizes", [1, "four"], "decoding.beam_sizes.1: 'four' is not of type 'integer'"),
     ("decoding.beam_sizes", [0], "decoding.beam_sizes.0: 0 is less than the minimum of 1"),
@@ -126,7 +126,21 @@ WRONG = [
     ),
     ("teachers.x", {"ctranslate2": "x", "seed": 3}, "teachers.x.seed: is for a teacher that is trained here"),
     ("teachers.x", {"shape": "marian-small"}, "teachers.x.training is missing"),
-    ("teachers.teacher.shape", "wnmt2018-rnn-tiny", "teachers.teacher.shape.cell: CTranslate2 has no recurrent models"),
+    (
+        "students.tiny.shape",
+        {"like": "marian-small", "decoder": "gru"},
+        "students.tiny.shape.decoder: 'gru' is not one",
+    ),
+    (
+        "teachers.teacher.shape",
+        {"like": "marian-small", "decoder": "ssru"},
+        "teachers.teacher.shape: CTranslate2 has no",
+    ),
+    (
+        "teachers.teacher.shape",
+        "wnmt2018-rnn-tiny",
+        "teachers.teacher.shape: CTranslate2 has no such models; a teacher",
+    ),
     (
         "teachers.x",
         {"ctranslate2": "x", "tokenization": {"bpe": "a", "sentencepiece": "b"}},

@@ -1,4 +1,4 @@
-"""Tiny untrained models of OpenNMT-tf of any shape, whose random weights are wide, so that they are sure of their words."""
+"""Tiny untrained models of OpenNMT-tf of any shape, whose wide random weights make them sure of their words."""
 
 import tempfile
 from pathlib import Path

@@ -62,7 +62,7 @@ def test_speed_needs_systems_that_ctranslate2_has(tmp_path):
     _, *problems = str(error.value).replace(f"{tmp_path}/x.yaml: ", "\n").split("\n")
     assert [problem for problem in problems if problem] == [
         "students: two systems have the name wngt2020-base-untrained",
-        "speed.systems.0: rnn is recurrent, and CTranslate2 has no such models",
+        "speed.systems.0: rnn is none that CTranslate2 runs; these tables compare it with the others",
     ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from formats.shape import registry, shape
+from formats.shape import DECODERS, registry, self_attention, shape
 
 PAPER = {  # table 3 of the WNGT 2020 paper
     "wngt2020-base": 93_324_544,
@@ -41,6 +41,14 @@ def test_opennmt_builds_every_shape(name, tmp_path):
     assert built(values, 500, tmp_path) == shape(values).parameters(500)
 
 
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.slow
+def test_opennmt_builds_every_decoder(decoder, tmp_path):
+    values = {"encoder_layers": 1, "decoder_layers": 2, "units": 32, "ffn_units": 48, "heads": 4, "decoder": decoder}
+    assert built(values, 500, tmp_path) == shape(values).parameters(500)
+    assert self_attention(values) == (decoder == "self-attention")
+
+
 def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
     count = built({"model": "TransformerTiny"}, 500, tmp_path)
     (tmp_path / "mine.py").write_text(
@@ -54,6 +62,8 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
     "values, message",
     [
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}, "multiple of heads"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 4, "decoder": "rnn"},
+         "decoder rnn is unknown; there are self-attention, averaging"),
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 10}, "ffn_units, heads missing"),
         ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8, "heads": 2},
          "heads: not of a recurrent model"),

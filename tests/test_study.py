@@ -215,6 +215,15 @@ def test_recurrent_systems_stay_in_their_toolkit():
     assert study.map_system == study.searched == "deep"
 
 
+def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint():
+    study = plan(change=lambda study: study["students"]["tiny"]["shape"].update(decoder="ssru"))
+    native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
+    assert study.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.transformers
+    assert study.quick_format("tiny") == (native or ["opennmt-tf"])[0] and study.quick_format("deep") == study.types[0]
+    assert study.native_source("tiny") == study.averaged("tiny")
+    assert study.native_source("deep") == study.converted("deep", "float32")
+
+
 def test_maps_are_fitted_to_a_student_that_ctranslate2_has():
     assert plan().map_system == next(iter(OFFLINE["students"]))
 

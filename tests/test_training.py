@@ -13,6 +13,7 @@ import tensorflow as tf
 from training_settings import TOKENS, TRAINING, VALUES, entry
 
 from common.files import read_json
+from export import read_opennmt_tf
 from formats import records
 from train import sample
 from train.learning import left_out
@@ -177,6 +178,22 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     missed = [left_out(*sides, 6) for sides in epochs]
     assert 0 < sum(missed) < 100 and learning["left_out"] == {"pairs": sum(missed), "of": 120}
     assert learning["seen"]["pairs"] == pytest.approx(learning["seen"]["passes"] * (120 - sum(missed)) / 2, rel=0.1)
+
+
+@pytest.mark.parametrize("decoder", ["averaging", "ssru"])
+def test_a_student_without_self_attention_goes_on_where_it_was_killed(decoder, data, tmp_path):
+    """CTranslate2 has no such layers: OpenNMT-tf decodes the dev set, and the native engine reads the checkpoint."""
+    values = VALUES | {"decoder": decoder}
+    short = SHORT | {"validation_steps": 8}
+    subprocess.run(training(data, tmp_path / "finished", values, short), check=True, capture_output=True)
+    kill(training(data, tmp_path / "killed", values, short), tmp_path / "killed", 3)
+    subprocess.run(training(data, tmp_path / "killed", values, short), check=True, capture_output=True)
+    finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
+    assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
+    learning = read_json(tmp_path / "finished/learning.json")
+    assert decoder in learning["shape"] and learning["validation"]
+    read = read_opennmt_tf.read(tmp_path / "finished/averaged")
+    assert read.metadata["decoder"] == decoder and read.tensors("int8")
 
 
 @pytest.mark.parametrize(

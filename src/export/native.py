@@ -1,6 +1,7 @@
-"""Convert a CTranslate2 model with float32 weights to the native engine, in several types of weights at once.
+"""Convert a model with float32 weights to the native engine, in several types of weights at once.
 
-CTranslate2's converters read models of OpenNMT-tf, Marian and others, so that all of these reach the native engine.
+CTranslate2's converters read models of OpenNMT-tf, Marian and others, so that all of these reach the native engine. A
+checkpoint of OpenNMT-tf is read where CTranslate2 has no layers for its model.
 """
 
 import argparse
@@ -9,20 +10,23 @@ from pathlib import Path
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
-from export import read_ctranslate2
-from formats import native_model
+from export import read_ctranslate2, read_opennmt_tf
+from formats import ctranslate2_model, native_model
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="folder of export.convert with float32 weights")
+    parser.add_argument(
+        "--model", type=Path, required=True, help="folder of export.convert with float32 weights, or of train.train"
+    )
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, whose names end in -TYPE")
     args = parser.parse_args()
 
     kinds = {output: output.name.rpartition("-")[2] for output in args.outputs}
     if foreign := [str(output) for output, kind in kinds.items() if kind not in native_model.TYPES]:
         raise UserError(f"--outputs {foreign[0]}: its name must end in -{', -'.join(native_model.TYPES)}")
-    model = read_ctranslate2.read(args.model)
+    reader = read_ctranslate2 if (args.model / ctranslate2_model.NAME).exists() else read_opennmt_tf
+    model = reader.read(args.model)
     for output, kind in progress(kinds.items(), "converting", total=len(kinds), unit="type"):
         with atomic_path(output) as part:
             model.write(kind, part)

@@ -34,9 +34,7 @@ def of_model(model: Any, pieces: native_model.Vocabulary, origin: Path) -> Float
         raise UserError(f"{origin}: the native engine has no {type(model).__name__} of OpenNMT-tf's")
     products, vectors, metadata = _transformer(model, origin)
     output = model.decoder.output_layer
-    source, target = (
-        np.asarray(inputter.embedding) for inputter in (model.features_inputter, model.labels_inputter)
-    )
+    source, target = (np.asarray(inputter.embedding) for inputter in (model.features_inputter, model.labels_inputter))
     embeddings = {"source": ("source", source), "target": ("target", target)}
     if output.weight is None:
         embeddings["output"] = ("output", np.asarray(output.kernel).T)

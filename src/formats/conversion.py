@@ -15,6 +15,12 @@ class Converter(ctranslate2.converters.OpenNMTTFConverter):
     """
 
     def _load(self) -> Any:
-        spec = super()._load()
+        """Raises ValueError for a model that CTranslate2 has no layers for."""
+        try:
+            spec = super()._load()
+        except AttributeError as error:  # a layer of ours in the place of one that it knows
+            raise ValueError(
+                f"CTranslate2 has no such model ({error}); the native engine reads its checkpoint"
+            ) from None
         spec.config.layer_norm_epsilon = EPSILON
         return spec

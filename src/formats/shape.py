@@ -1,5 +1,6 @@
 """The shape of a model: layers, units, heads or cells, its number of parameters and its description for OpenNMT-tf."""
 
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,9 @@ import yaml
 
 from formats.model_description import CATALOG, HISTORY, RECURRENT, TRANSFORMER
 
-
 SELF_ATTENTION = "self-attention"
-# How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all inputs
-# with a feed-forward layer and a gate, with a gate alone, and as it is; a simple recurrent cell.
+# How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
+# inputs with a feed-forward layer and a gate, with a gate alone, and as it is; a simple recurrent cell.
 DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-plain", "ssru")
 
 
@@ -186,12 +186,17 @@ def shape(values: dict[str, Any]) -> Shape:
     return kind(**present)
 
 
-def recurrent(values: dict[str, Any] | None) -> bool:
+def recurrent(values: Mapping[str, Any] | None) -> bool:
     """Whether these values, which need not make a valid shape, are those of a recurrent model."""
     return _kind(_present(values or {}))[0] is Recurrent
 
 
-def _present(values: dict[str, Any]) -> dict[str, Any]:
+def self_attention(values: Mapping[str, Any] | None) -> bool:
+    """Whether these values are those of a Transformer whose decoder has self-attention, or of a model by its name."""
+    return not recurrent(values) and (values or {}).get("decoder") in (None, SELF_ATTENTION)
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, False)}
 
 

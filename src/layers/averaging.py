@@ -14,8 +14,8 @@ State = tuple[tf.Tensor, tf.Tensor]
 class Averaging(tf.keras.layers.Layer):
     """ffn_units: inside the feed-forward layer behind the mean; 0 leaves it out. gated: add sigmoid gates.
 
-    Computes ``sigmoid(gate of x) x + sigmoid(gate of y) y``, where x is the input and y the feed-forward layer of the mean
-    of all x up to here; without gates y alone. The activation inside is swish, Marian's default.
+    Computes ``sigmoid(gate of x) x + sigmoid(gate of y) y``, where x is the input and y the feed-forward layer of the
+    mean of all x up to here; without gates y alone. The activation inside is swish, Marian's default.
     """
 
     def __init__(self, units: int, ffn_units: int, gated: bool, dropout: float):

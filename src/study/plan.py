@@ -275,6 +275,15 @@ class Study(Paths):
         """Whether CTranslate2 has the architecture of a system."""
         return CTranslate2.runs(self.systems[system].shape)
 
+    def native_source(self, system: str) -> str:
+        """What a system is converted from for the native engine: CTranslate2's weights, or the checkpoint."""
+        return self.converted(system, "float32") if self.runs_in_ctranslate2(system) else self.averaged(system)
+
+    def quick_format(self, system: str) -> str:
+        """The model folder that translates a system where nothing is timed."""
+        folders = [self.types[0], Native.folder(self.types[0]), BASELINE]
+        return next(name for name in folders if name in self.formats(system))
+
     def formats(self, system: str) -> list[str]:
         """The model folders that a system is exported to, one for each engine and type of weights."""
         return engines.folders(self.systems[system].shape, self.types, self.engines)

@@ -28,11 +28,6 @@ class System(NamedTuple):
     training: Config | None
     start_from: str | None = None
 
-    @property
-    def recurrent(self) -> bool:
-        """Whether its shape is that of a recurrent model."""
-        return shape.recurrent(self.shape)
-
 
 def systems(config: Config) -> list[System]:
     """Teachers, then students."""

@@ -48,9 +48,9 @@ rule model_folder:
 
 
 rule convert_native:
-    """Of CTranslate2's float32 weights, so that both engines decode the same."""
+    """Of CTranslate2's float32 weights, so that both engines decode the same, or of the checkpoint of what it lacks."""
     input:
-        model=study.converted("{system}", "float32"),
+        model=lambda w: study.native_source(w.system),
     output:
         folders=[directory(study.converted_native("{system}", type)) for type in study.native_types],
     log:

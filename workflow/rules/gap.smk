@@ -7,7 +7,7 @@ BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
 rule outputs:
     """The translations of a system with every beam; nothing is timed."""
     input:
-        model=lambda w: study.model(w.system, "opennmt-tf" if study.systems[w.system].recurrent else study.types[0]),
+        model=lambda w: study.model(w.system, study.quick_format(w.system)),
         test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
     output:
         folder=directory(f"{study.folder}/outputs/{{system}}"),

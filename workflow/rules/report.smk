@@ -212,7 +212,7 @@ rule samples:
         outputs=[
             f"{system}={study.folder}/decoding/translations/{system}.{SHOWN}.{study.timed_corpus}.txt"
             for system in study.measured
-            if not study.systems[system].recurrent
+            if study.runs_in_ctranslate2(system)
         ],
         seed=config["seed"],
     shell:

@@ -12,14 +12,14 @@ from common.files import read_json
 from decode.engines.interface import Batch, Engine, Search
 from formats import decoding, loading, vocabulary_map
 from formats.model_folder import Description
-from formats.shape import recurrent
+from formats.shape import self_attention
 from formats.vocabulary_map import VocabularyMap
 
 PACKED = "CT2_PACKED_GEMM"  # of the environment: 0 lays weights out for every product of matrices
 
 
 class CTranslate2(Engine):
-    """Decodes Transformers that its converters made of models of OpenNMT-tf or Marian; it has no recurrent models."""
+    """Decodes Transformers that its converters made of models of OpenNMT-tf or Marian; it has self-attention only."""
 
     name = "ctranslate2"
     label = "CTranslate2"
@@ -53,7 +53,7 @@ class CTranslate2(Engine):
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        return not recurrent(shape)
+        return self_attention(shape)
 
     @classmethod
     def folder(cls, quantization: str) -> str:

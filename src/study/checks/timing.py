@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from formats.shape import recurrent, registry
+from formats.shape import registry, self_attention
 from study.schema import Config, suggestion
 from study.systems import systems, untrained
 
-RECURRENT = "is recurrent, and CTranslate2 has no such models"
+FOREIGN = "is none that CTranslate2 runs; these tables compare it with the others"
 
 
 def problems(config: Config) -> Iterator[str]:
     yield from _speed_problems(config)
     students = config["students"].values()
-    if config["vocabulary_map"]["grid"] is not None and all(recurrent(entry["shape"]) for entry in students):
-        yield "vocabulary_map.grid: the map is fitted to a student, and CTranslate2 has none of these recurrent ones"
+    if config["vocabulary_map"]["grid"] is not None and not any(self_attention(entry["shape"]) for entry in students):
+        yield "vocabulary_map.grid: the map is fitted to a student, and CTranslate2 runs none of these"
 
 
 def _speed_problems(config: Config) -> Iterator[str]:
@@ -21,11 +21,11 @@ def _speed_problems(config: Config) -> Iterator[str]:
     for number, name in enumerate(config["speed"]["systems"]):
         if name not in trained:
             yield f"speed.systems.{number}: {name!r} is not one of the systems {', '.join(trained)}"
-        elif trained[name].recurrent:
-            yield f"speed.systems.{number}: {name} {RECURRENT}"
+        elif not self_attention(trained[name].shape):
+            yield f"speed.systems.{number}: {name} {FOREIGN}"
     for number, system in enumerate(untrained(config)):
         path = f"speed.untrained.{number}"
         if system.shape is None:
             yield f"{path}: unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
-        elif system.recurrent:
-            yield f"{path}: {system.student} {RECURRENT}"
+        elif not self_attention(system.shape):
+            yield f"{path}: {system.student} {FOREIGN}"
