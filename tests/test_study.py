@@ -254,6 +254,12 @@ def test_speed_is_of_the_named_systems_or_of_all():
     assert named.speed_systems == ["tiny", "wngt2020-base-untrained"] and named.speed_problem is None
     alone = plan(change=lambda study: study["speed"].update(systems=[], untrained=["wngt2020-base"]))
     assert alone.speed_systems == ["wngt2020-base-untrained"]
+    foreign = plan(change=lambda study: study["speed"].update(systems=[], untrained=["bergamot-ssru-tiny"]))
+    assert foreign.speed_systems == [] and foreign.speed_problem is None
+    assert {path.split("/")[-2] for path in foreign.architecture_models} == {"bergamot-ssru-tiny-untrained"}
+    assert "opennmt-tf" in foreign.architecture_models[0] and "int8" not in {
+        path.split("/")[-1] for path in foreign.architecture_models
+    }
 
 
 def test_a_target_that_cannot_be_made_says_why():

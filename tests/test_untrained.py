@@ -12,7 +12,8 @@ import pytest
 from common.errors import UserError
 from common.files import read_json, write_json
 from decode.engines import Search, load
-from export import untrained
+from decode.engines.native import Native
+from export import read_opennmt_tf, untrained
 from formats.shape import shape
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
@@ -69,6 +70,28 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
         errors = np.array([len(pieces) for pieces in output]) - expected
         mean, most = (3, 8) if engine.int8_saturates else (0.5, 2)  # products that are cut off move the scores
         assert np.abs(errors).mean() < mean and np.abs(errors).max() <= most, (name, beam_size, errors)
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@pytest.mark.parametrize("decoder", ["averaging", "averaging-gated", "averaging-plain", "ssru"])
+@pytest.mark.slow
+def test_decoders_without_self_attention_have_the_given_lengths(decoder, tmp_path):
+    pieces = [f"p{number}" for number in range(400)]
+    (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
+    sentences = corpus([*pieces, "unknown"])
+    values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2, "decoder": decoder}
+    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
+    read = read_opennmt_tf.read(tmp_path / "opennmt-tf")
+    expected = np.array([length for _, length in sentences])
+    for name in ("opennmt-tf", "float32", "int8"):
+        engine, kind = ("opennmt-tf", "float32") if name == "opennmt-tf" else ("native", name)
+        if engine == "native":
+            read.write(kind, tmp_path / name)
+        description = {"engine": engine, "quantization": kind, "vocabulary_map": False}
+        write_json(tmp_path / name / "model.json", description)
+        output = load(tmp_path / name, Search()).translate([source for source, _ in sentences])
+        errors = np.array([len(pieces) for pieces in output]) - expected
+        assert np.abs(errors).mean() < 0.5 and np.abs(errors).max() <= 2, (name, errors)
 
 
 def weights(checkpoint):
