@@ -13,6 +13,7 @@ SHAPES = {
     "self-attention": SMALL,
     "averaging": SMALL | {"decoder": "averaging"},
     "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
     "averaging, plain": SMALL | {"decoder": "averaging-plain"},
     "ssru": SMALL | {"decoder": "ssru"},
     "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},

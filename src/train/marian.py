@@ -19,15 +19,19 @@ from pathlib import Path
 from common.command_line import pick
 from common.errors import UserError, command
 from formats import marian
-from formats.shape import SELF_ATTENTION, Transformer, shape
+from formats.shape import Transformer, shape
 
 CHECKPOINT_UPDATES = 500  # updates between checkpoints: the most that a killed training loses
-AVERAGING = ["--transformer-decoder-autoreg", "average-attention", "--transformer-aan-activation", "swish"]
-HISTORY = {  # Marian's options for the decoders of formats.shape; the width of averaging's layer follows
-    SELF_ATTENTION: [],
-    "averaging": AVERAGING,
-    "averaging-gated": [*AVERAGING, "--transformer-aan-depth", 0],
-    "averaging-plain": [*AVERAGING, "--transformer-aan-depth", 0, "--transformer-aan-nogate"],
+
+
+AVERAGE = ["--transformer-decoder-autoreg", "average-attention"]
+NO_LAYER = ["--transformer-aan-depth", 1]  # no feed-forward layer behind the average
+DECODERS = {
+    "self-attention": [],
+    "averaging": AVERAGE,
+    "averaging-gated": [*AVERAGE, *NO_LAYER],
+    "averaging-ungated": [*AVERAGE, "--transformer-aan-nogate"],
+    "averaging-plain": [*AVERAGE, *NO_LAYER, "--transformer-aan-nogate"],
     "ssru": ["--transformer-decoder-autoreg", "rnn", "--dec-cell", "ssru"],
 }
 
@@ -38,7 +42,7 @@ def structure(transformer: Transformer) -> list[object]:
     options += ["--dec-depth", transformer.decoder_layers, "--dim-emb", transformer.units]
     options += ["--transformer-dim-ffn", transformer.ffn_units, "--transformer-heads", transformer.heads]
     options += ["--transformer-ffn-activation", "relu", "--transformer-dropout", 0.1]
-    options += [*HISTORY[transformer.decoder], "--transformer-dim-aan", transformer.units]
+    options += [*DECODERS[transformer.decoder], "--transformer-dim-aan", transformer.units]
     return options + (["--tied-embeddings-all"] if transformer.share_embeddings else [])
 
 
