@@ -42,7 +42,7 @@ def structure(transformer: Transformer) -> list[object]:
     options += ["--dec-depth", transformer.decoder_layers, "--dim-emb", transformer.units]
     options += ["--transformer-dim-ffn", transformer.ffn_units, "--transformer-heads", transformer.heads]
     options += ["--transformer-ffn-activation", "relu", "--transformer-dropout", 0.1]
-    options += [*DECODERS[transformer.decoder], "--transformer-dim-aan", transformer.units]
+    options += [*DECODERS[transformer.decoder], "--transformer-dim-aan", transformer.ffn_units]
     return options + (["--tied-embeddings-all"] if transformer.share_embeddings else [])
 
 
