@@ -5,6 +5,7 @@
 - ``measurements``: all measurements as tables, as CSV and as headline figures (command)
 - ``front``: quality against speed
 - ``published``: our systems among those of Junczys-Dowmunt et al. 2018
+- ``rows``: what the papers print beside what was measured, with verdicts (command); ``papers`` has the numbers
 - ``training``: how every system was trained
 - ``funnel``, ``lengths``: lines dropped by the cleaning, lengths of sentences
 - ``teacher_student``: the gap between teacher and students
