@@ -6,7 +6,8 @@ second, run by run.
 
 A recurrent model is OpenNMT-tf's; onnxruntime decodes the same weights (onnx_recurrent.py), Marian an LSTM of its own
 that comes as near as its options allow: each direction of its encoder has all 1,024 units, its decoder is conditional.
-The other models are Marian's if it is among the peers, and both decode the same weights; else OpenNMT-tf's.
+The other models are Marian's if it is among the peers, and both decode the same weights; else OpenNMT-tf's. Marian's
+layer behind a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
 """
 
 import argparse
@@ -25,9 +26,9 @@ from common.files import write_json, write_text
 from decode.engines import Batch, Search
 from decode.engines.marian import Worker, options
 from experiments.forced_length import ForcedLength
-from export import convert, read_opennmt_tf, untrained
+from export import convert, read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
-from export.marian import marian_files
+from export.marian import Parameters, load_vocab, marian_files
 from formats import marian, model_folder
 from formats.shape import Recurrent, Shape, registry, shape
 from formats.spread import Spread
@@ -142,9 +143,8 @@ def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[di
         theirs = marian_model(asked, folder / "marian")
         found["marian"] = marian_way(theirs, pieces, folder / "marian-int8")
     if "marian" in wanted and not isinstance(asked, Recurrent):
-        from export import read_marian
-
-        return {"native": native(read_marian.read(theirs), pieces, folder / "native-int8"), **found}, "marian"
+        read = read_marian.read(Parameters(theirs), load_vocab(theirs.with_name(marian.VOCABULARY)))
+        return {"native": native(read, pieces, folder / "native-int8"), **found}, "marian"
     checkpoint = folder / "checkpoint"
     write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
     untrained.make(registry()[name], folder / "vocabulary.txt", 1, checkpoint)

@@ -35,9 +35,9 @@ def verdict(row: Row) -> str:
 def cells(row: Row) -> dict[str, str]:
     found = {"shape": row["shape"], "sentences": f"{row['batch']}", "engine": LABELS[row["engine"]]}
     found["tokens/s"] = f"{rate(row):,.0f}"
-    if "native_times_faster" in row:
-        found["native × faster"] = f"{Spread.read(row, 'native_times_faster'):.2f}"
-        found["goal"] = f"{row['goal'] or ''}"
+    peer = "native_times_faster" in row
+    found["native × faster"] = f"{Spread.read(row, 'native_times_faster'):.2f}" if peer else ""
+    found["goal"] = f"{row.get('goal') or ''}"
     return found | {"verdict": verdict(row)}
 
 
