@@ -73,13 +73,23 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
 
 
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
-@pytest.mark.parametrize("decoder", ["averaging", "averaging-gated", "averaging-plain", "ssru"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        *({"decoder": name} for name in ("averaging", "averaging-gated", "averaging-plain", "ssru")),
+        {"cell": "lstm", "bidirectional": True, "embedding_units": 32},
+        {"cell": "gru", "embedding_units": 32},
+    ],
+)
 @pytest.mark.slow
-def test_decoders_without_self_attention_have_the_given_lengths(decoder, tmp_path):
+def test_models_that_ctranslate2_lacks_have_the_given_lengths(values, tmp_path):
     pieces = [f"p{number}" for number in range(400)]
     (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
     sentences = corpus([*pieces, "unknown"])
-    values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2, "decoder": decoder}
+    if "decoder" in values:
+        values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2} | values
+    else:
+        values = {"encoder_layers": 2, "decoder_layers": 1, "units": 64} | values
     untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
     read = read_opennmt_tf.read(tmp_path / "opennmt-tf")
     expected = np.array([length for _, length in sentences])
@@ -127,3 +137,9 @@ def test_invalid_shapes_are_refused(vocabulary, tmp_path):
     process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
     assert process.returncode and "no such name; there are wngt2020-base" in process.stderr
     assert not (tmp_path / "checkpoint").exists()
+
+
+def test_a_decoder_that_copies_the_encoders_states_has_no_lengths(vocabulary, tmp_path):
+    values = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 16, "embedding_units": 16}
+    with pytest.raises(UserError, match="begins with copies of the encoder's states"):
+        untrained.make(values, vocabulary, 1, tmp_path / "c", [(["a"], 3)])

@@ -28,7 +28,7 @@ From checkpoints to model folders:
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)
-- ``lengths``: random weights whose translations have the right length
+- ``lengths``, ``recurrent_lengths``: random weights whose translations have the right length
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)

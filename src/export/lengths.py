@@ -92,16 +92,16 @@ def _reserve(model: Any, units: Units) -> None:
     writers += [layer.ffn.layer.outer for layer in layers]
     writers += [dense for layer in layers for dense in _look_back(layer.self_attention, units)]
     for dense in writers:
-        dense.kernel.assign(_with(dense.kernel, (slice(None), list(units)), 0.0))
+        dense.kernel.assign(changed(dense.kernel, (slice(None), list(units)), 0.0))
     for inputter in (model.features_inputter, model.labels_inputter):
-        inputter.embedding.assign(_with(inputter.embedding, (slice(None), list(units)), 0.0))
+        inputter.embedding.assign(changed(inputter.embedding, (slice(None), list(units)), 0.0))
     output = model.decoder.output_layer
     kernel = output.kernel.numpy().T if output.transpose else output.kernel.numpy()
     kernel[:, END] = 0.0
     kernel[[units.clock, units.still], END] = STEEP, -STEEP
     output.kernel.assign(kernel.T if output.transpose else kernel)
     for norm, unit in ((model.encoder.layer_norm, units.content), (model.decoder.layer_norm, units.clock)):
-        norm.gamma.assign(_with(norm.gamma, [unit, units.still], LOUD))
+        norm.gamma.assign(changed(norm.gamma, [unit, units.still], LOUD))
 
 
 def _look_back(wrapper: Any, units: Units) -> list[Any]:
@@ -115,7 +115,7 @@ def _look_back(wrapper: Any, units: Units) -> list[Any]:
     if not isinstance(layer, Averaging):
         return [layer.linear_output]
     norm = wrapper.input_layer_norm
-    norm.gamma.assign(_with(norm.gamma, list(units), 0.0))
+    norm.gamma.assign(changed(norm.gamma, list(units), 0.0))
     return [] if layer.ffn is None else [layer.ffn.outer]
 
 
@@ -146,15 +146,15 @@ def _subtract_mean(model: Any, units: Units, slope: float) -> None:
     """Let the first head of the first decoder layer subtract slope * mean(content - still) from the clock."""
     attention = model.decoder.layers[0].attention[0].layer
     queries, values, output = attention.linear_queries, attention.linear_values, attention.linear_output
-    queries.kernel.assign(_with(queries.kernel, (slice(None), slice(attention.num_units_per_head)), 0.0))
+    queries.kernel.assign(changed(queries.kernel, (slice(None), slice(attention.num_units_per_head)), 0.0))
     column = np.zeros(model.encoder.num_units)
     column[[units.content, units.still]] = LOUD * slope, -LOUD * slope
-    values.kernel.assign(_with(values.kernel, (slice(None), 0), column))
-    output.kernel.assign(_with(output.kernel, 0, 0.0))
-    output.kernel.assign(_with(output.kernel, (0, units.clock), -1 / LOUD))
+    values.kernel.assign(changed(values.kernel, (slice(None), 0), column))
+    output.kernel.assign(changed(output.kernel, 0, 0.0))
+    output.kernel.assign(changed(output.kernel, (0, units.clock), -1 / LOUD))
 
 
-def _with(variable: Any, place: Any, value: Any) -> np.ndarray:
+def changed(variable: Any, place: Any, value: Any) -> np.ndarray:
     """A copy of the values of a variable, changed at one place."""
     values = variable.numpy()
     values[place] = value
