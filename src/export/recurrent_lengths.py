@@ -32,7 +32,7 @@ UNIT = 0  # the one that is reserved everywhere
 def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
     """Change the weights, so that translations of these sources have these lengths; as export.lengths.set_lengths.
 
-    model: of formats.shape.Recurrent. Raises UserError for one whose bridge copies, which has no weights to start a clock.
+    model: of formats.shape.Recurrent. Raises UserError for one whose bridge copies: it has no weights to start a clock.
     """
     if not hasattr(model.decoder.bridge, "linear"):
         raise UserError("an untrained model whose decoder begins with copies of the encoder's states has no lengths")
