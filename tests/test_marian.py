@@ -21,6 +21,7 @@ from decode import engines
 from decode.engines import Search
 from decode.tokenizer import Tokenizer
 from export import marian as export
+from export import read_marian
 from formats import marian
 from train.vocabulary import entries
 
@@ -204,8 +205,8 @@ def test_a_shortlist_of_another_model(tmp_path, line):
 
 
 def test_the_waves_of_the_positions_are_marians():
-    table = export.positions(8)
-    assert table.shape == (export.POSITIONS, 8)
+    table = read_marian.positions(8)
+    assert table.shape == (read_marian.POSITIONS, 8)
     assert table[5] == pytest.approx([f(5 / 10_000 ** (k / 3)) for f in (np.sin, np.cos) for k in range(4)], abs=1e-6)
 
 
@@ -214,7 +215,7 @@ def test_a_model_that_is_none(tmp_path, content):
     if content:
         (tmp_path / "model.npz").write_bytes(content)
     with pytest.raises(UserError, match=r"model\.npz: not a model\.npz of Marian's, or damaged"):
-        export.load(tmp_path / "model.npz")
+        read_marian.Parameters(tmp_path / "model.npz")
 
 
 @needs_marian

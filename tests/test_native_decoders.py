@@ -5,17 +5,27 @@ import pytest
 from decoders import built, translations
 from native import engine, outputs, sentences
 
+from common.errors import UserError
+from decode.engines.native import Native
 from export import read_opennmt_tf
 from formats import native_model
+from formats.shape import shape
 
 SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
+CELLS = {"cell": "lstm", "encoder_layers": 2, "decoder_layers": 2, "units": 32, "embedding_units": 48}
 SHAPES = {
     "self-attention": SMALL,
     "averaging": SMALL | {"decoder": "averaging"},
     "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
     "averaging, plain": SMALL | {"decoder": "averaging-plain"},
     "ssru": SMALL | {"decoder": "ssru"},
     "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
+    "lstm": CELLS,
+    "lstm, both directions": CELLS | {"bidirectional": True, "decoder_layers": 1},
+    "gru": CELLS | {"cell": "gru", "decoder_layers": 1},
+    "gru, both directions, shared": CELLS
+    | {"cell": "gru", "bidirectional": True, "embedding_units": 32, "share_embeddings": True},
 }
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(200)]
@@ -30,6 +40,45 @@ def made(request, tmp_path_factory):
     for kind in native_model.TYPES:
         read.write(kind, folder / kind)
     return model, folder
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        ({}, True),
+        ({"bidirectional": True}, True),
+        ({"bidirectional": True, "units": 48}, False),
+        ({"units": 40}, False),
+        ({"embedding_units": 40}, False),
+        ({"embedding_units": None}, False),
+    ],
+)
+def test_vectors_of_recurrent_models_are_multiples_of_16(change, runs):
+    assert Native.runs(CELLS | change) == runs
+
+
+DESCRIPTION = shape(CELLS | {"decoder_layers": 1}).model_description(0.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("32,\n            bidirectional", "40,\n            bidirectional", "has 40 units of a direction"),
+        ("32,\n            bidirectional", "48,\n            bidirectional", "differ in their units"),
+        ("bidirectional=False", "residual_connections=True", "residual connections"),
+        ("LuongAttention", "BahdanauAttention", "it has BahdanauAttention"),
+        ("LSTMCell", "GRUCell", "the same in all layers"),
+        ("RNNEncoder", "LSTMEncoder", "has no SequenceToSequence of OpenNMT-tf's like this one"),
+    ],
+)
+def test_a_recurrent_model_that_the_engine_does_not_compute_is_refused(old, new, message, tmp_path):
+    description = DESCRIPTION.replace(old, new, 1)
+    if "LSTMEncoder" in description:
+        description = description.replace("            cell_class=tf.keras.layers.LSTMCell,\n", "", 1)
+    (tmp_path / "model.py").write_text(description)
+    model, pieces = built({"model": str(tmp_path / "model.py")})
+    with pytest.raises(UserError, match=message):
+        read_opennmt_tf.of_model(model, pieces, tmp_path)
 
 
 def worker(folder, kind="float32"):

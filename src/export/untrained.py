@@ -13,7 +13,7 @@ from typing import Any
 
 from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
-from export import lengths
+from export import lengths, recurrent_lengths
 from formats import records, shape
 from formats.loading import pieces
 
@@ -54,7 +54,9 @@ def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) ->
     numbers = {piece: number for number, piece in enumerate(entries)}
     unknown = len(numbers)  # OpenNMT-tf appends <unk>
     sources = [[numbers.get(piece, unknown) for piece in source] for source, _ in sentences]
-    lengths.set_lengths(model, sources, [length for _, length in sentences])
+    recurrent = hasattr(model.decoder, "bridge")
+    change = recurrent_lengths.set_lengths if recurrent else lengths.set_lengths
+    change(model, sources, [length for _, length in sentences])
 
 
 def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:

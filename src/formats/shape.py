@@ -12,8 +12,8 @@ from formats.model_description import CATALOG, HISTORY, RECURRENT, TRANSFORMER
 
 SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
-# inputs with a feed-forward layer and a gate, with a gate alone, and as it is; a simple recurrent cell.
-DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-plain", "ssru")
+# inputs with a feed-forward layer and a gate, with one of them alone, and as it is; a simple recurrent cell.
+DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ class Transformer:
         gates = 2 * (self.units + 1) * self.units
         history = {
             SELF_ATTENTION: attention,
-            "averaging": feed_forward + gates,
+            "averaging": 2 * gates,  # the feed-forward layer of the mean has ``units`` inside
             "averaging-gated": gates,
+            "averaging-ungated": gates,  # likewise
             "averaging-plain": 0,
             "ssru": gates - self.units,  # the new part has no bias
         }[self.decoder]

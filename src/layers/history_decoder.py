@@ -13,6 +13,7 @@ from layers.simple_recurrence import SimpleRecurrence
 AVERAGING = {  # whether there is a feed-forward layer behind the mean, and a gate
     "averaging": (True, True),
     "averaging-gated": (False, True),
+    "averaging-ungated": (True, False),
     "averaging-plain": (False, False),
 }
 SSRU = "ssru"
@@ -47,7 +48,7 @@ def _layer(
         sublayer = SimpleRecurrence(units)
     else:
         deep, gated = AVERAGING[history]
-        sublayer = Averaging(units, ffn_units if deep else 0, gated, dropout)
+        sublayer = Averaging(units, deep, gated, dropout)
     layer.self_attention = TransformerLayerWrapper(sublayer, dropout)
     return layer
 

@@ -24,12 +24,25 @@ from formats.shape import Transformer, shape
 CHECKPOINT_UPDATES = 500  # updates between checkpoints: the most that a killed training loses
 
 
+AVERAGE = ["--transformer-decoder-autoreg", "average-attention"]
+NO_LAYER = ["--transformer-aan-depth", 1]  # no feed-forward layer behind the average
+DECODERS = {
+    "self-attention": [],
+    "averaging": AVERAGE,
+    "averaging-gated": [*AVERAGE, *NO_LAYER],
+    "averaging-ungated": [*AVERAGE, "--transformer-aan-nogate"],
+    "averaging-plain": [*AVERAGE, *NO_LAYER, "--transformer-aan-nogate"],
+    "ssru": ["--transformer-decoder-autoreg", "rnn", "--dec-cell", "ssru"],
+}
+
+
 def structure(transformer: Transformer) -> list[object]:
     """Marian's options for a shape."""
     options = ["--type", "transformer", "--enc-depth", transformer.encoder_layers]
     options += ["--dec-depth", transformer.decoder_layers, "--dim-emb", transformer.units]
     options += ["--transformer-dim-ffn", transformer.ffn_units, "--transformer-heads", transformer.heads]
     options += ["--transformer-ffn-activation", "relu", "--transformer-dropout", 0.1]
+    options += [*DECODERS[transformer.decoder], "--transformer-dim-aan", transformer.ffn_units]
     return options + (["--tied-embeddings-all"] if transformer.share_embeddings else [])
 
 

@@ -19,7 +19,7 @@ ISA = "NMT_ISA"  # the environment's word for the instruction set
 
 
 class Native(Engine):
-    """Decodes Transformers. A sentence gets the same translation alone, in any batch and on any number of workers."""
+    """Decodes Transformers and recurrent models. A sentence gets the same translation alone, in any batch and on any number of workers."""
 
     name = "native"
     label = "native"
@@ -42,7 +42,13 @@ class Native(Engine):
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        return not recurrent(shape) and not shape.get("model") and shape.get("units", 0) % native_model.PANEL == 0
+        """All vectors are multiples of 16, in a bidirectional encoder those of each direction."""
+        units = shape.get("units") or 0
+        if not recurrent(shape):
+            return not shape.get("model") and units % native_model.PANEL == 0
+        embedding, directions = shape.get("embedding_units") or 0, 2 if shape.get("bidirectional") else 1
+        sizes = (embedding, units / directions)
+        return all(size and size % native_model.PANEL == 0 for size in sizes)
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
