@@ -26,9 +26,10 @@ from decode.engines.interface import Engine
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export import model_folder, read_marian
-from export.read_marian import CONFIG, Parameters, positions
+from export.marian_parameters import CONFIG, Parameters
+from export.read_marian import positions
 from formats import marian
-from formats.shape import SELF_ATTENTION, Transformer
+from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 AVERAGING = {  # by whether there is a feed-forward layer behind the average, and a gate
     (True, True): "averaging",
@@ -38,8 +39,16 @@ AVERAGING = {  # by whether there is a feed-forward layer behind the average, an
 }
 
 
-def shape(config: dict[str, Any]) -> Transformer:
+def shape(config: dict[str, Any]) -> Transformer | Conditional:
     """The shape of a model with these options."""
+    if config["type"] != "transformer":
+        return Conditional(
+            encoder_transitions=config["enc-cell-depth"],
+            decoder_transitions=config["dec-cell-base-depth"],
+            units=config["dim-rnn"],
+            embedding_units=config["dim-emb"],
+            share_embeddings=config["tied-embeddings-all"],
+        )
     history = config["transformer-decoder-autoreg"]
     decoders = {"self-attention": SELF_ATTENTION, "rnn": "ssru"}
     averaging = AVERAGING[config["transformer-aan-depth"] > 1, not config["transformer-aan-nogate"]]

@@ -8,6 +8,7 @@ import numpy as np
 from common.errors import UserError
 from export.convert import load
 from export.float_model import FloatModel, Product
+from export.read_conditional import conditional
 from formats import native_model
 from formats.conversion import EPSILON
 from formats.native_model import pad_inputs, pad_outputs, padded
@@ -30,9 +31,13 @@ def of_model(model: Any, pieces: native_model.Vocabulary, origin: Path) -> Float
     """A loaded model. Raises UserError as ``read``."""
     from opennmt.models import Transformer
 
-    if not isinstance(model, Transformer):
+    from layers.conditional_gru import ConditionalGRU
+
+    readers = {Transformer: _transformer, ConditionalGRU: conditional}
+    reader = next((readers[kind] for kind in readers if isinstance(model, kind)), None)
+    if reader is None:
         raise UserError(f"{origin}: the native engine has no {type(model).__name__} of OpenNMT-tf's")
-    products, vectors, metadata = _transformer(model, origin)
+    products, vectors, metadata = reader(model, origin)
     output = model.decoder.output_layer
     source, target = (np.asarray(inputter.embedding) for inputter in (model.features_inputter, model.labels_inputter))
     embeddings = {"source": ("source", source), "target": ("target", target)}

@@ -19,7 +19,10 @@ ISA = "NMT_ISA"  # the environment's word for the instruction set
 
 
 class Native(Engine):
-    """Decodes Transformers. A sentence gets the same translation alone, in any batch and on any number of workers."""
+    """Decodes Transformers and Nematus' recurrent models.
+
+    A sentence gets the same translation alone, in any batch and on any number of workers.
+    """
 
     name = "native"
     label = "native"
@@ -42,7 +45,8 @@ class Native(Engine):
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        return not recurrent(shape) and not shape.get("model") and shape.get("units", 0) % native_model.PANEL == 0
+        widths = [shape.get("units") or 0, shape.get("embedding_units") or 0]
+        return not (recurrent(shape) or shape.get("model") or any(width % native_model.PANEL for width in widths))
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
