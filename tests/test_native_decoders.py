@@ -18,13 +18,7 @@ SHAPES = {
     "ssru": SMALL | {"decoder": "ssru"},
     "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
     "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 32, "embedding_units": 16},
-    "conditional, deep": {
-        "encoder_transitions": 3,
-        "decoder_transitions": 4,
-        "units": 32,
-        "embedding_units": 48,
-        "share_embeddings": True,
-    },
+    "conditional, deep": {"encoder_transitions": 3, "decoder_transitions": 4, "units": 32, "embedding_units": 16},
 }
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(200)]
