@@ -5,13 +5,14 @@ import importlib.util
 import numpy as np
 import pytest
 import yaml
-from marian_models import PIECES, VOCABULARY, nematus, sentences, trained, translations
+from marian_models import PIECES, VOCABULARY, convert, nematus, sentences, trained, translations
 from native import engine, outputs
 
 from common.errors import UserError
+from export import untrained_marian
 from export.marian_parameters import CONFIG, Parameters
 from export.read_marian import read
-from formats import native_model
+from formats import marian, native_model
 from formats.shape import shape
 
 pytestmark = [
@@ -147,3 +148,18 @@ def test_a_model_with_the_names_of_nematus(tmp_path):
     assert len(scores) >= 0.98 * len(expected) and len({*map(str, expected)}) > 100
     np.testing.assert_allclose(*zip(*scores, strict=True), rtol=0, atol=1e-4)
     assert all(np.abs(weights).max() > 0.01 for name, weights in Parameters(model).weights.items() if "_b" in name)
+
+
+@pytest.mark.parametrize("values", [SMALL | {"decoder": "ssru"}, SHAPES["conditional"]], ids=str)
+def test_an_untrained_model_speaks_as_long_as_it_may(values, tmp_path):
+    """With Marian and natively, whatever its source is."""
+    pieces = "".join(f"{piece}\n" for piece in (*marian.CONTROL, *PIECES))
+    (tmp_path / "vocabulary.txt").write_text(pieces)
+    count = untrained_marian.make(shape(values), tmp_path / "vocabulary.txt", tmp_path / "model")
+    model = convert(tmp_path / "model" / "model.npz")
+    assert count == Parameters(model).count()
+    found = outputs(worker(model), numbers(model, BATCH[:50]), longest=12)
+    assert {len(best[0][0]) for best in found} == {12}
+    (source,) = sentences(1, seed=3)
+    ((said, _),) = translations(model, [source], 1, factor=3)
+    assert len(said) >= 3 * len(source)
