@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from export.read_marian import Parameters, read
+from export.marian_parameters import Parameters
+from export.read_marian import read
 from formats import marian, native_model
 from formats.shape import shape
 from train.marian import Schedule, train
 
 PIECES = [f"p{number}" for number in range(90)]
+VOCABULARY = [marian.END, marian.UNKNOWN, *PIECES]
 LONGEST = 10  # pieces of a sentence
 DECODE = """
 import json, sys, _pymarian
@@ -27,19 +29,48 @@ def sentences(count: int, seed: int) -> list[list[str]]:
 
 def trained(values: dict, folder: Path, updates: int = 400) -> Path:
     """Train a model of this shape in a folder, with its native files in subfolders. Returns its model.npz."""
+    texts = prepared(folder)
+    schedule = Schedule(updates=updates, batch_tokens=400, learning_rate=0.003, warmup=100, seed=1)
+    train(texts, shape(values), schedule, folder)
+    return convert(folder / "model.npz")
+
+
+def nematus(folder: Path) -> Path:
+    """The same for a model with Nematus' names, which has learned nothing yet."""
+    texts, model = prepared(folder), folder / "model.npz"
+    options = ["--model", model, "--train-sets", *texts, "--vocabs", *[folder / marian.VOCABULARY] * 2]
+    options += ["--type", "nematus", "--enc-cell", "gru-nematus", "--dec-cell", "gru-nematus"]
+    options += ["--enc-cell-depth", 3, "--dec-cell-base-depth", 4, "--dim-rnn", 64, "--dim-emb", 48]
+    options += [
+        "--after",
+        "150u",
+        "--learn-rate",
+        0.003,
+        "--mini-batch",
+        64,
+        "--cpu-threads",
+        1,
+        "--workspace",
+        300,
+        "--quiet",
+    ]
+    marian.run("train", *options, log=folder / "log")
+    return convert(model)
+
+
+def prepared(folder: Path) -> list[Path]:
+    """Make a folder with a vocabulary and two sides of a training text, which are the same."""
     folder.mkdir(exist_ok=True)
     (text := folder / "text").write_text("".join(f"{' '.join(line)}\n" for line in sentences(20_000, seed=1)))
-    marian.write_vocabulary(vocabulary := [marian.END, marian.UNKNOWN, *PIECES], folder / marian.VOCABULARY)
-    schedule = Schedule(updates=updates, batch_tokens=400, learning_rate=0.003, warmup=100, seed=1)
-    train([text, text], shape(values), schedule, folder)
-    return convert(folder / "model.npz", vocabulary, folder)
+    marian.write_vocabulary(VOCABULARY, folder / marian.VOCABULARY)
+    return [text, text]
 
 
-def convert(model: Path, vocabulary: list[str], folder: Path) -> Path:
-    """Write the native files of a model.npz in all types."""
-    found = read(Parameters(model), vocabulary)
+def convert(model: Path) -> Path:
+    """Write the native files of a model.npz beside it, in all types."""
+    found = read(Parameters(model), VOCABULARY)
     for kind in native_model.TYPES:
-        found.write(kind, folder / kind)
+        found.write(kind, model.parent / kind)
     return model
 
 

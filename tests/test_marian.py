@@ -21,7 +21,7 @@ from decode import engines
 from decode.engines import Search
 from decode.tokenizer import Tokenizer
 from export import marian as export
-from export import read_marian
+from export import marian_parameters, read_marian
 from formats import marian
 from train.vocabulary import entries
 
@@ -215,7 +215,7 @@ def test_a_model_that_is_none(tmp_path, content):
     if content:
         (tmp_path / "model.npz").write_bytes(content)
     with pytest.raises(UserError, match=r"model\.npz: not a model\.npz of Marian's, or damaged"):
-        read_marian.Parameters(tmp_path / "model.npz")
+        marian_parameters.Parameters(tmp_path / "model.npz")
 
 
 @needs_marian

@@ -26,6 +26,8 @@ SHAPES = {
     "gru": CELLS | {"cell": "gru", "decoder_layers": 1},
     "gru, both directions, shared": CELLS
     | {"cell": "gru", "bidirectional": True, "embedding_units": 32, "share_embeddings": True},
+    "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 32, "embedding_units": 16},
+    "conditional, deep": {"encoder_transitions": 3, "decoder_transitions": 4, "units": 32, "embedding_units": 16},
 }
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(200)]

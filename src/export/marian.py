@@ -1,8 +1,9 @@
 """Export a model trained with Marian to model folders for Marian, the native engine and CTranslate2.
 
 For each type it makes ``<output>/marian-<type>`` and ``<output>/native-<type>`` of the same weights, and
-``<output>/<type>`` of those that CTranslate2 decodes: Transformers with self-attention. A lexical shortlist becomes
-Marian's binary shortlist, and a vocabulary map with the same candidates for the others.
+``<output>/<type>`` of those that CTranslate2 decodes: Transformers with self-attention. Marian decodes recurrent models
+in float32 alone. A lexical shortlist becomes Marian's binary shortlist, and a vocabulary map with the same candidates
+for the others.
 """
 
 import argparse
@@ -26,9 +27,10 @@ from decode.engines.interface import Engine
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export import model_folder, read_marian
-from export.read_marian import CONFIG, Parameters, positions
+from export.marian_parameters import CONFIG, Parameters
+from export.read_marian import positions
 from formats import marian
-from formats.shape import SELF_ATTENTION, Transformer
+from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 AVERAGING = {  # by whether there is a feed-forward layer behind the average, and a gate
     (True, True): "averaging",
@@ -38,8 +40,16 @@ AVERAGING = {  # by whether there is a feed-forward layer behind the average, an
 }
 
 
-def shape(config: dict[str, Any]) -> Transformer:
+def shape(config: dict[str, Any]) -> Transformer | Conditional:
     """The shape of a model with these options."""
+    if config["type"] != "transformer":
+        return Conditional(
+            encoder_transitions=config["enc-cell-depth"],
+            decoder_transitions=config["dec-cell-base-depth"],
+            units=config["dim-rnn"],
+            embedding_units=config["dim-emb"],
+            share_embeddings=config["tied-embeddings-all"],
+        )
     history = config["transformer-decoder-autoreg"]
     decoders = {"self-attention": SELF_ATTENTION, "rnn": "ssru"}
     averaging = AVERAGING[config["transformer-aan-depth"] > 1, not config["transformer-aan-nogate"]]
@@ -112,8 +122,17 @@ def check_decoding(config: dict[str, Any]) -> None:
 def check_rounding(config: dict[str, Any]) -> None:
     """Raises UserError for a shape with which Marian crashes when it loads weights of 8 or 16 bits."""
     widths = {config["dim-emb"], config["transformer-dim-ffn"]}
-    if any(width % 64 for width in widths) or not (config["tied-embeddings"] or config["tied-embeddings-all"]):
+    tied = config["tied-embeddings"] or config["tied-embeddings-all"]
+    if config["type"] == "transformer" and (any(width % 64 for width in widths) or not tied):
         raise UserError("in 8 or 16 bits Marian needs widths that are multiples of 64, and tied output embeddings")
+
+
+def rounded_by_marian(config: dict[str, Any]) -> bool:
+    """Whether Marian decodes such a model in 8 or 16 bits.
+
+    Its recurrent cells join matrices, which it has rounded one by one: it crashes, or what it says is noise.
+    """
+    return config["type"] == "transformer"
 
 
 def marian_files(model: Path, vocabulary: Path, kind: str, output: Path) -> None:
@@ -154,9 +173,10 @@ def export(
             write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces))
         for kind in types:
             writers: dict[type[Engine], tuple[Callable[[Path], None], Path | None]] = {
-                Marian: (partial(marian_files, model, vocabulary, kind), shortlist),
-                Native: (partial(read.write, kind), vmap),
+                Native: (partial(read.write, kind), vmap)
             }
+            if kind == "float32" or rounded_by_marian(config):
+                writers[Marian] = partial(marian_files, model, vocabulary, kind), shortlist
             if CTranslate2.runs(asdict(made)):
                 writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap
             for engine, (write, candidates) in writers.items():

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export import opennmt_tf_recurrent, opennmt_tf_transformer
+from export import opennmt_tf_conditional, opennmt_tf_recurrent, opennmt_tf_transformer
 from export.convert import load
 from export.float_model import FloatModel
 from formats import native_model
 
-ARCHITECTURES = (opennmt_tf_transformer, opennmt_tf_recurrent)
+ARCHITECTURES = (opennmt_tf_transformer, opennmt_tf_recurrent, opennmt_tf_conditional)
 END, START, UNKNOWN = "</s>", "<s>", "<unk>"
 
 
