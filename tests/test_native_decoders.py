@@ -52,7 +52,6 @@ def made(request, tmp_path_factory):
         ({"bidirectional": True, "units": 48}, False),
         ({"units": 40}, False),
         ({"embedding_units": 40}, False),
-        ({"embedding_units": None}, False),
     ],
 )
 def test_vectors_of_recurrent_models_are_multiples_of_16(change, runs):
