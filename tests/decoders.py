@@ -46,6 +46,19 @@ def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], sai
 
     OpenNMT-tf computes all positions at once, as in training, without a cache.
     """
+    logits, _ = decoded(model, sources, said)
+    return tf.nn.log_softmax(logits[:, -1]).numpy()
+
+
+def attention(model: opennmt.models.Model, source: list[int], said: list[int]) -> np.ndarray:
+    """To each source piece, of the step of each piece that was said and of the one behind: [steps, pieces]."""
+    return decoded(model, [source], [said])[1][0].numpy()
+
+
+def decoded(
+    model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Logits and attention of all steps."""
     ids = tf.ragged.constant(sources, dtype=tf.int64).to_tensor()
     lengths = tf.constant([len(source) for source in sources])
     inputs = model.features_inputter({"ids": ids, "length": lengths})
@@ -54,8 +67,8 @@ def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], sai
     pieces = tf.constant([[START, *pieces] for pieces in said], tf.int64)
     steps = tf.fill([len(said)], pieces.shape[1])
     targets = model.labels_inputter({"ids": pieces, "length": steps})
-    logits, *_ = model.decoder(targets, steps, state=start)
-    return tf.nn.log_softmax(logits[:, -1]).numpy()
+    logits, _, weights = model.decoder(targets, steps, state=start)
+    return [logits, weights]
 
 
 def translations(

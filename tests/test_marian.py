@@ -97,6 +97,23 @@ def test_rounded_weights(root, batch, kind):
 
 
 @needs_marian
+def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
+    values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
+    training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
+    training += ["--shape", json.dumps(values), "--output", tmp_path, "--updates", 30, "--batch-tokens", 300]
+    module("train.marian", *training)
+    files = tmp_path / "model.npz", tmp_path / "vocab.yml", root / "sentencepiece.model", root / "lex.txt"
+    export.export(*files, ["float32", "int8"], DESCRIPTION, out := tmp_path / "out")
+    assert {folder.name for folder in out.iterdir()} == {"marian-float32", "native-float32", "native-int8"}
+    assert json.loads((out / "native-int8" / "model.json").read_text())["shape"] == "conditional GRU 2:3 d64 e64"
+    tokenizer = Tokenizer(out / "native-float32")
+    batch = [tokenizer.encode(line) for line in sentences(30)]
+    search = Search(vocabulary_map=True, map_per_sentence=False)
+    theirs, ours = (engines.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
+    assert sum(map(list.__eq__, theirs, ours)) >= 29
+
+
+@needs_marian
 def test_workers_are_processes_that_end_with_the_engine(root, batch):
     engine = engines.load(root / "marian-float32", Search(workers=2))
     workers = [engine._idle.get() for _ in range(2)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from decoders import built, translations
+from decoders import attention, built, translations
 from native import engine, outputs, sentences
 
 from common.errors import UserError
@@ -134,3 +134,21 @@ def test_a_prefix_is_said_first(made, beam):
     prefixes = [[5 + number % 70] * (number % 4) for number in range(len(BATCH))]
     found = outputs(worker(folder), BATCH, prefixes, beam_size=beam, longest=LONGEST)
     assert all(best[0][0][: len(prefix)] == prefix for best, prefix in zip(found, prefixes, strict=True))
+
+
+def test_switches_change_no_translation(made):
+    _, folder = made
+    usual = outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST)
+    assert outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST, copied_cache=True) == usual
+    greedy = outputs(worker(folder), BATCH[:40], longest=LONGEST)
+    assert outputs(worker(folder), BATCH[:40], longest=LONGEST, keep_finished=True) == greedy
+
+
+def test_the_attention_of_a_conditional_decoder_is_that_of_training(tmp_path):
+    model, pieces = built(SHAPES["conditional"])
+    read_opennmt_tf.of_model(model, pieces, tmp_path).write("float32", tmp_path / "float32")
+    options = engine.Options(longest=LONGEST, attention_layer=0)
+    for source, found in zip(BATCH[:20], worker(tmp_path).translate(BATCH[:20], options), strict=True):
+        (best,) = found
+        expected = attention(model, source, best.pieces)
+        np.testing.assert_allclose(best.attention[: len(best.pieces)], expected[: len(best.pieces)], atol=1e-5)

@@ -102,7 +102,7 @@ void Conditional::run(const Transitions& cells, bool reversed, int count, float*
   const size_t units = (size_t)model_.units;
   float* const states = states_.get(count * units);
   std::fill(states, states + count * units, 0.f);
-  float* const inputs = hidden_.get(count * 3 * units);
+  float* const inputs = entering_.get(count * 3 * units);
   const auto row = [&](int sentence, int position) {
     return (size_t)(reversed ? offsets_[sentence + 1] - 1 - position : offsets_[sentence] + position);
   };

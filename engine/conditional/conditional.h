@@ -33,7 +33,7 @@ class Conditional : public Network {
   std::vector<int> order_;    // sentences of the batch, longest first
   std::vector<int> offsets_;  // first row of each sentence of a group
   std::vector<float> nothing_;  // in place of positions, which there are none of
-  Buffer<float> embedded_, mixed_, gates_, states_, contexts_, means_, starts_, parts_, hidden_;
+  Buffer<float> embedded_, entering_, mixed_, gates_, states_, contexts_, means_, starts_, parts_, hidden_;
 };
 
 }  // namespace nmt

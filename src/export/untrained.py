@@ -24,13 +24,15 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sent
     """Write the checkpoint folder of a model. Returns its number of trainable parameters.
 
     values: the shape, as for formats.shape.shape. sentences: set the lengths of their translations. Raises UserError
-    for an invalid shape.
+    for an invalid shape, and for lengths that it cannot be given.
     """
     import opennmt
     import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint
 
     tf.keras.utils.set_random_seed(seed)  # Keras draws the seeds of its initializers with Python's generator
+    if sentences and not shape.self_attention(values):
+        raise UserError("--test-set: lengths can be given to Transformers with self-attention alone; leave it out")
     with atomic_path(output) as part:
         part.mkdir(parents=True)
         try:
