@@ -32,7 +32,7 @@ def without_best(records: list[Measurement]) -> str:
     if not any(record.role in STUDENTS for record in records):
         return "no student was measured, and the best model is a student"
     return (
-        "no record of a student has its BLEU on the dev set (what only OpenNMT-tf decodes is not decoded there); run the study again"
+        "no record of a student has its BLEU on the dev set, which is not decoded with OpenNMT-tf; run the study again"
     )
 
 
