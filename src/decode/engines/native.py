@@ -19,7 +19,10 @@ ISA = "NMT_ISA"  # the environment's word for the instruction set
 
 
 class Native(Engine):
-    """Decodes Transformers and recurrent models. A sentence gets the same translation alone, in any batch and on any number of workers."""
+    """Decodes Transformers and recurrent models.
+
+    A sentence gets the same translation alone, in any batch and on any number of workers.
+    """
 
     name = "native"
     label = "native"
