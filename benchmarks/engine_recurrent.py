@@ -6,6 +6,7 @@ second, run by run.
 
 A recurrent model is OpenNMT-tf's; onnxruntime decodes the same weights (onnx_recurrent.py), Marian an LSTM of its own
 that comes as near as its options allow: each direction of its encoder has all 1,024 units, its decoder is conditional.
+In int8 its LSTM says what it says in float32, on 61 of 64 sentences of a small one; its GRU does not.
 The other models are Marian's if it is among the peers, and both decode the same weights; else OpenNMT-tf's. Marian's
 layer behind a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
 """

@@ -15,8 +15,13 @@ PIECES = 90
 NEVER, END = -50.0, 7.0  # added to the scores of control tokens, so that sentences end and hold words only
 
 
-def built(values: dict, seed: int = 1, sure: float = 3.0) -> tuple[opennmt.models.Model, Vocabulary]:
-    """A model of this shape and its vocabulary. sure: what the scores of words are multiplied with."""
+def built(
+    values: dict, seed: int = 1, sure: float = 3.0, spread: float = 0.5
+) -> tuple[opennmt.models.Model, Vocabulary]:
+    """A model of this shape and its vocabulary.
+
+    sure: what the scores of words are multiplied with; spread: the standard deviation of weights; of embeddings 0.5.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pieces = ["<blank>", "<s>", "</s>", *(f"▁{number}" for number in range(PIECES))]
@@ -30,7 +35,7 @@ def built(values: dict, seed: int = 1, sure: float = 3.0) -> tuple[opennmt.model
     generator = tf.random.Generator.from_seed(seed)
     for variable in model.trainable_variables:
         if len(variable.shape) > 1:
-            variable.assign(generator.normal(variable.shape, stddev=0.5))
+            variable.assign(generator.normal(variable.shape, stddev=0.5 if "embedding" in variable.name else spread))
     output = model.decoder.output_layer
     if output.weight is None:
         output.kernel.assign(sure * output.kernel)
@@ -42,23 +47,18 @@ START, STOP = 1, 2  # pieces
 
 
 def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]) -> np.ndarray:
-    """Of the piece behind what was said of each source: [sentences, pieces]. All that was said has one length.
-
-    OpenNMT-tf computes all positions at once, as in training, without a cache.
-    """
-    logits, _ = decoded(model, sources, said)
+    """Of the piece behind what was said of each source: [sentences, pieces]. All that was said has one length."""
+    logits, _ = forced(model, sources, said)
     return tf.nn.log_softmax(logits[:, -1]).numpy()
 
 
-def attention(model: opennmt.models.Model, source: list[int], said: list[int]) -> np.ndarray:
-    """To each source piece, of the step of each piece that was said and of the one behind: [steps, pieces]."""
-    return decoded(model, [source], [said])[1][0].numpy()
-
-
-def decoded(
+def forced(
     model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Logits and attention of all steps."""
+) -> tuple[tf.Tensor, tf.Tensor | None]:
+    """Logits and attention behind each piece that was said, and behind the start: [sentences, 1 + said, ...].
+
+    OpenNMT-tf computes all positions at once, as in training, without a cache.
+    """
     ids = tf.ragged.constant(sources, dtype=tf.int64).to_tensor()
     lengths = tf.constant([len(source) for source in sources])
     inputs = model.features_inputter({"ids": ids, "length": lengths})
@@ -67,8 +67,8 @@ def decoded(
     pieces = tf.constant([[START, *pieces] for pieces in said], tf.int64)
     steps = tf.fill([len(said)], pieces.shape[1])
     targets = model.labels_inputter({"ids": pieces, "length": steps})
-    logits, _, weights = model.decoder(targets, steps, state=start)
-    return [logits, weights]
+    logits, _, attention = model.decoder(targets, steps, state=start)
+    return logits, attention
 
 
 def translations(

@@ -1,5 +1,6 @@
 """The benchmark of recurrent, averaging and simple recurrent decoders: the same work for all, ratios run by run."""
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -14,7 +15,10 @@ plot = pytest.importorskip("engine_recurrent_plot")
 from measure.interleave import Repeats  # noqa: E402 (below what may skip all of this)
 from measure.usage import Usage  # noqa: E402
 
-SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 32, "ffn_units": 64, "heads": 2, "decoder": "ssru"}
+SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 64, "ffn_units": 128, "heads": 2}
+SHAPE |= {"decoder": "ssru", "share_embeddings": True}
+LSTM = {"cell": "lstm", "bidirectional": True, "encoder_layers": 1, "decoder_layers": 1, "units": 32}
+LSTM |= {"embedding_units": 16}
 CORE = min(os.sched_getaffinity(0))
 CONDITIONS = {"cpu": "a CPU", "isa": "avx2", "pieces": 24, "runs": 2}
 
@@ -43,11 +47,17 @@ def test_the_table_and_the_picture_say_what_is_reached():
     assert all(len(axes.patches) == 3 for axes in picture.axes)
 
 
-@pytest.mark.slow
-def test_every_sentence_gets_as_many_pieces_of_the_candidates(monkeypatch):
+@pytest.fixture
+def small(monkeypatch):
+    """Models of a few units and pieces in place of the papers'."""
+    shapes = {"bergamot-ssru-tiny": SHAPE, "wnmt2018-rnn-small": LSTM}
     monkeypatch.setattr(benchmark, "ENTRIES", 200)
     monkeypatch.setattr(benchmark, "CANDIDATES", 30)
-    monkeypatch.setattr(benchmark, "registry", lambda: {"bergamot-ssru-tiny": SHAPE})
+    monkeypatch.setattr(benchmark, "registry", lambda: shapes)
+
+
+@pytest.mark.slow
+def test_every_sentence_gets_as_many_pieces_of_the_candidates(small):
     assert len(benchmark.entries()) == 199 and len(benchmark.words()) == 28
     sentences = benchmark.text(40, 7)
     assert {len(sentence) for sentence in sentences} == {7} and sentences == benchmark.text(40, 7)
@@ -58,3 +68,19 @@ def test_every_sentence_gets_as_many_pieces_of_the_candidates(monkeypatch):
         (32, "native", "opennmt-tf"),
     ]
     assert all(row["tokens_per_cpu_second"] > 0 for row in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "peer", "module", "weights"),
+    [
+        ("bergamot-ssru-tiny", "marian", "_pymarian", "marian"),
+        ("wnmt2018-rnn-small", "onnxruntime", "onnxruntime", "opennmt-tf"),
+    ],
+)
+@pytest.mark.slow
+def test_peers_decode_in_turn(small, name, peer, module, weights):
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{peer} is not installed here")
+    found = benchmark.measured(name, [peer], 7, {32: 40}, Repeats(runs=1, noise=1e9), CORE)
+    assert [(row["engine"], row["weights"]) for row in found] == [("native", weights), (peer, weights)]
+    assert found[1]["native_times_faster"] > 0 and found[1]["goal"] == benchmark.GOALS[name][peer]

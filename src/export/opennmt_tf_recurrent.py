@@ -43,9 +43,7 @@ def layers(model: Any, origin: Path) -> Layers:
     if uneven := [f"{size} {name}" for name, size in sizes.items() if size % PANEL]:
         raise UserError(f"{origin}: has {uneven[0]}; the native engine needs a multiple of {PANEL}")
     if len(directions) * directions[0][0].units != units:
-        raise UserError(
-            f"{origin}: its encoder and its decoder differ in their units; in the native engine they do not"
-        )
+        raise UserError(f"{origin}: encoder and decoder differ in their units; in the native engine they do not")
     metadata = {
         "architecture": "recurrent",
         "cell": kind,
@@ -99,9 +97,7 @@ def _kind(cells: list[Any], origin: Path) -> str:
         for cell in cells
     )
     if others or found is None or not usual:
-        raise UserError(
-            f"{origin}: the native engine has LSTM and GRU cells as Keras makes them, the same in all layers"
-        )
+        raise UserError(f"{origin}: the native engine has Keras's usual LSTM and GRU cells, the same in all layers")
     return found
 
 

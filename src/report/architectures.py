@@ -1,6 +1,7 @@
 """Models of every architecture in OpenNMT-tf and in the native engine (experiments.architectures): table and bars."""
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from formats import measurement
 from formats.comparison import times_faster
@@ -76,7 +77,9 @@ def draw(records: list[Measurement]) -> Figure:
     axes.set_yticks(range(len(systems)), systems)
     axes.invert_yaxis()
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("target tokens a second, logarithmic")
     labels = {name(way, of[way]): color for way, color in shown.items() for of in systems.values() if way in of}

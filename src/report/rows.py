@@ -141,7 +141,7 @@ def _time(printed: Printed, found: list[Measurement]) -> tuple[float | None, str
     return None, f"only {record.test_set} was timed"
 
 
-def table(paper: str, made: list[Row]) -> str:
+def page(paper: str, made: list[Row]) -> str:
     """The rows as Markdown, and how many have which verdict."""
     counts = {verdict: sum(row["verdict"] == verdict for row in made) for verdict in (REACHED, MISSED, OTHER, NOT_RUN)}
     cells = [
@@ -170,7 +170,7 @@ def main() -> None:
     records = [record for path in args.measurements for record in measurement.read(path)]
     made = rows(args.paper, records, read_json(args.values) if args.values else ())
     write_json(args.output, made)
-    write_text(args.output.with_suffix(".md"), table(args.paper, made))
+    write_text(args.output.with_suffix(".md"), page(args.paper, made))
 
 
 if __name__ == "__main__":
