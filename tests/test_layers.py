@@ -14,6 +14,7 @@ from layers.simple_recurrence import scan
 SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24, "heads": 2}
 KINDS = [kind for kind in DECODERS if kind != "self-attention"]
 CONDITIONAL = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 16, "embedding_units": 16}
+CONNECTED = {"fully_connected_layers": 3, "fully_connected_units": 32, "units": 16, "embedding_units": 16}
 
 
 @settings(max_examples=20, deadline=None)
@@ -48,7 +49,7 @@ def test_a_scan_has_the_gradient_of_the_recurrence():
         np.testing.assert_allclose(tape.gradient(at_once, variable), tape.gradient(total, variable), rtol=1e-4)
 
 
-@pytest.mark.parametrize("values", [*(SHAPE | {"decoder": kind} for kind in KINDS), CONDITIONAL], ids=str)
+@pytest.mark.parametrize("values", [*(SHAPE | {"decoder": kind} for kind in KINDS), CONDITIONAL, CONNECTED], ids=str)
 def test_steps_say_what_training_says(values):
     """OpenNMT-tf's greedy search keeps states; the probabilities of training see all positions at once."""
     model, _ = built(values)
@@ -70,8 +71,9 @@ def test_a_beam_reorders_what_a_layer_keeps(kind):
     tf.nest.assert_same_structure(states, model.decoder._get_state_reorder_flags())
 
 
-def test_every_weight_of_a_conditional_gru_learns():
-    model, _ = built(CONDITIONAL, sure=0.3)
+@pytest.mark.parametrize("values", [CONDITIONAL, CONNECTED], ids=str)
+def test_every_weight_of_a_recurrent_model_learns(values):
+    model, _ = built(values, sure=0.3)
     ids = tf.constant([[5, 6, 7, 8], [9, 10, 11, 0]], tf.int64)
     lengths = tf.constant([4, 3])
     with tf.GradientTape() as tape:

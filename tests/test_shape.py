@@ -36,7 +36,12 @@ def test_parameters_are_those_of_the_paper(name, tmp_path):
 @pytest.mark.slow
 def test_opennmt_builds_every_shape(name, tmp_path):
     values = registry()[name]
-    small = {"units": 64, "ffn_units": 96, "embedding_units": 48}  # the same wiring, in a fraction of the memory
+    small = {
+        "units": 64,
+        "ffn_units": 96,
+        "embedding_units": 48,
+        "fully_connected_units": 32,
+    }  # the same wiring, in a fraction of the memory
     values = values | {key: size for key, size in small.items() if key in values}
     assert built(values, 500, tmp_path) == shape(values).parameters(500)
 
@@ -72,6 +77,8 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
           "bidirectional": True}, "cannot be halved"),
         ({"encoder_transitions": 1, "decoder_transitions": 1, "units": 8, "embedding_units": 8}, "at least 2"),
         ({"decoder_transitions": 2, "units": 8, "embedding_units": 8}, "encoder_transitions missing; a conditional"),
+        ({"fully_connected_layers": 1, "fully_connected_units": 8, "units": 8, "embedding_units": 16,
+          "share_embeddings": True}, "equal to fully_connected_units"),
     ],
 )  # fmt: skip
 def test_invalid_shapes_are_refused(values, message):

@@ -77,6 +77,20 @@ def model():
         dropout={dropout},
     )
 '''
+FULLY_CONNECTED = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+from layers.fully_connected import FullyConnectedGRU
+
+
+def model():
+    return FullyConnectedGRU(
+        fully_connected_layers={fully_connected_layers},
+        fully_connected_units={fully_connected_units},
+        units={units},
+        embedding_units={embedding_units},
+        share_embeddings={share_embeddings},
+        dropout={dropout},
+    )
+'''
 CATALOG = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
 import opennmt
 

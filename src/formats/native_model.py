@@ -128,7 +128,7 @@ def pad_inputs(weights: np.ndarray, groups: int) -> np.ndarray:
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> None:
     """Write a model.
 
-    metadata: as the models in engine/model, engine/transformer, engine/recurrent and engine/conditional read it.
+    metadata: as the models in engine/model and in the folder of each architecture read it.
     """
     text = {name: str(int(value) if isinstance(value, bool) else value) for name, value in metadata.items()}
     safetensors.write(path, tensors, {"format": FORMAT, **text})

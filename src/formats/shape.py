@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from formats.model_description import CATALOG, CONDITIONAL, HISTORY, RECURRENT, TRANSFORMER
+from formats.model_description import CATALOG, CONDITIONAL, FULLY_CONNECTED, HISTORY, RECURRENT, TRANSFORMER
 
 SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
@@ -185,6 +185,49 @@ class Conditional:
 
 
 @dataclass(frozen=True)
+class FullyConnected:
+    """A recurrent bottom and fully connected layers on top (Devlin 2017, "Sharp Models on Dull Hardware").
+
+    The encoder is a gated recurrent layer in both directions, the decoder one such unit with additive attention and
+    ``fully_connected_layers`` of ``fully_connected_units`` above it, with residual connections. units: of a state, in
+    each direction. Raises ValueError for shared embeddings that are not as wide as the last layer.
+    """
+
+    fully_connected_layers: int
+    fully_connected_units: int
+    units: int
+    embedding_units: int
+    share_embeddings: bool = False
+
+    def __post_init__(self) -> None:
+        if self.share_embeddings and self.embedding_units != self.fully_connected_units:
+            raise ValueError(
+                "share_embeddings needs embedding_units equal to fully_connected_units, as the softmax weights are tied"
+                " too"
+            )
+
+    def __str__(self) -> str:
+        shared = " shared" if self.share_embeddings else ""
+        layers = f"{self.fully_connected_layers}x{self.fully_connected_units}"
+        return f"GRU d{self.units} e{self.embedding_units} FC {layers}{shared}"
+
+    def model_description(self, dropout: float) -> str:
+        """As for a Transformer; dropout acts on embeddings, on the encoder's states and behind every layer on top."""
+        return FULLY_CONNECTED.format(**asdict(self), dropout=dropout)
+
+    def parameters(self, entries: int) -> int:
+        """As for a Transformer."""
+        units, embedding, contexts, layer = self.units, self.embedding_units, 2 * self.units, self.fully_connected_units
+        unit = 3 * units * (units + embedding + 1)
+        attention = units * units + (contexts + 1) * units + units
+        start = (contexts + 1) * units
+        layers = (units + 1) * layer + (self.fully_connected_layers - 1) * (layer + 1) * layer
+        projection = units * layer if units != layer else 0
+        embeddings = _embeddings(entries, embedding, layer, self.share_embeddings)
+        return 3 * unit + 3 * units * contexts + attention + start + layers + projection + embeddings
+
+
+@dataclass(frozen=True)
 class Custom:
     """A model of OpenNMT-tf's catalogue by its name, or a ``.py`` file with a function ``model``."""
 
@@ -210,11 +253,12 @@ class Custom:
         """Unknown before OpenNMT-tf builds the model."""
 
 
-Shape = Transformer | Recurrent | Conditional | Custom
+Shape = Transformer | Recurrent | Conditional | FullyConnected | Custom
 KINDS = {
     "model": (Custom, "model of the catalogue"),
     "cell": (Recurrent, "recurrent model"),
     "decoder_transitions": (Conditional, "conditional recurrent model"),
+    "fully_connected_layers": (FullyConnected, "recurrent model with fully connected layers"),
 }
 
 

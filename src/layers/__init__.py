@@ -4,4 +4,5 @@
 - ``simple_recurrence``: a cell whose gates do not depend on its state
 - ``history_decoder``: a Transformer's decoder with one of these
 - ``conditional_gru``: Nematus' recurrent model
+- ``fully_connected``: a recurrent decoder with fully connected layers on top
 """

@@ -1,0 +1,84 @@
+"""A recurrent decoder with fully connected layers on top (Devlin 2017, "Sharp Models on Dull Hardware").
+
+One gated unit remembers; the layers above it make the model deep at the price of a product each, as nothing in them
+waits for the step before. The encoder and the cell are those of layers.conditional_gru.
+"""
+
+from typing import Any
+
+import opennmt
+import tensorflow as tf
+from opennmt.layers.common import Dense, dropout
+
+from layers.conditional_gru import ConditionalEncoder, GatedUnit
+
+
+class FullyConnected(tf.keras.layers.Layer):
+    """relu(W x + b) + x, with x projected where the widths differ."""
+
+    def __init__(self, inputs: int, units: int):
+        super().__init__()
+        self.inner = Dense(units, activation=tf.nn.relu)
+        self.projection = Dense(units, use_bias=False) if inputs != units else None
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """inputs: [batch, inputs]. Returns [batch, units]."""
+        return self.inner(inputs) + (inputs if self.projection is None else self.projection(inputs))
+
+
+class FullyConnectedDecoder(opennmt.decoders.Decoder):
+    """The last piece and what the state before attends to (Bahdanau et al. 2015) enter one unit, below the layers."""
+
+    def __init__(self, layers: int, layer_units: int, units: int, dropout: float):
+        super().__init__()
+        self.unit = GatedUnit(units, entered=True, inside=False)
+        self.contexts = Dense(3 * units, use_bias=False)  # of the attention, beside the unit's product of the piece
+        self.queries = Dense(units, use_bias=False)
+        self.keys = Dense(units)
+        self.combination = Dense(1, use_bias=False)
+        self.start = Dense(units, activation=tf.tanh)
+        self.top = [FullyConnected(layer_units if number else units, layer_units) for number in range(layers)]
+        self._dropout = dropout
+
+    @property
+    def support_alignment_history(self) -> bool:
+        return True
+
+    def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: tf.Tensor | None = None) -> tf.Tensor:
+        self._memory_keys = self.keys(self.memory)  # once a sentence
+        return self.start(initial_state)
+
+    def step(
+        self, inputs: tf.Tensor, timestep: tf.Tensor, state: tf.Tensor, memory: tf.Tensor,
+        memory_sequence_length: tf.Tensor | None = None, training: bool | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:  # fmt: skip
+        """inputs: [batch, embedding]; state: [batch, units]. Returns outputs [batch, layer units], state, attention."""
+        inputs = dropout(inputs, self._dropout, training=training)
+        scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
+        if memory_sequence_length is not None:
+            mask = tf.sequence_mask(memory_sequence_length, maxlen=tf.shape(scores)[1])
+            scores = tf.where(mask, scores, scores.dtype.min)
+        attention = tf.nn.softmax(scores)
+        context = tf.einsum("bt,btu->bu", attention, memory)
+        state = self.unit(state, self.unit.inputs(inputs) + self.contexts(context))
+        outputs = state
+        for layer in self.top:
+            outputs = dropout(layer(outputs), self._dropout, training=training)
+        return outputs, state, attention
+
+
+class FullyConnectedGRU(opennmt.models.SequenceToSequence):
+    """The arguments are those of formats.shape.FullyConnected, dropout as a share."""
+
+    def __init__(
+        self, fully_connected_layers: int, fully_connected_units: int, units: int, embedding_units: int,
+        share_embeddings: bool, dropout: float,
+    ):  # fmt: skip
+        sharing = opennmt.models.EmbeddingsSharingLevel
+        super().__init__(
+            source_inputter=opennmt.inputters.WordEmbedder(embedding_size=embedding_units),
+            target_inputter=opennmt.inputters.WordEmbedder(embedding_size=embedding_units),
+            encoder=ConditionalEncoder(1, units, dropout),
+            decoder=FullyConnectedDecoder(fully_connected_layers, fully_connected_units, units, dropout),
+            share_embeddings=sharing.ALL if share_embeddings else sharing.NONE,
+        )
