@@ -16,7 +16,7 @@ NEVER, END = -50.0, 7.0  # added to the scores of control tokens, so that senten
 
 
 def built(
-    values: dict, seed: int = 1, sure: float = 3.0, spread: float = 0.5
+    values: dict, seed: int = 1, sure: float = 3.0, spread: float = 0.5, words: int = PIECES
 ) -> tuple[opennmt.models.Model, Vocabulary]:
     """A model of this shape and its vocabulary.
 
@@ -24,7 +24,7 @@ def built(
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        pieces = ["<blank>", "<s>", "</s>", *(f"▁{number}" for number in range(PIECES))]
+        pieces = ["<blank>", "<s>", "</s>", *(f"▁{number}" for number in range(words))]
         (folder / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
         (folder / "model_description.py").write_text(shape(values).model_description(0.1), encoding="utf-8")
         model = opennmt.load_model(name)
@@ -39,7 +39,7 @@ def built(
     output = model.decoder.output_layer
     if output.weight is None:
         output.kernel.assign(sure * output.kernel)
-    output.bias.assign([NEVER, NEVER, END, *[0.0] * PIECES, NEVER])
+    output.bias.assign([NEVER, NEVER, END, *[0.0] * words, NEVER])
     return model, names
 
 

@@ -31,6 +31,12 @@ SHAPES = {
     "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 32, "embedding_units": 16},
     "conditional, deep": {"encoder_transitions": 3, "decoder_transitions": 4, "units": 32, "embedding_units": 16},
 }
+CONNECTED = {"fully_connected_layers": 3, "fully_connected_units": 48, "units": 32, "embedding_units": 16}
+SHAPES |= {
+    "fully connected": CONNECTED,
+    "fully connected, nothing projected, shared": CONNECTED
+    | {"fully_connected_units": 32, "embedding_units": 32, "share_embeddings": True},
+}
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(200)]
 
@@ -153,6 +159,55 @@ def test_switches_change_no_translation(made):
     assert outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST, copied_cache=True) == usual
     greedy = outputs(worker(folder), BATCH[:40], longest=LONGEST)
     assert outputs(worker(folder), BATCH[:40], longest=LONGEST, keep_finished=True) == greedy
+
+
+IDENTITIES = ("computed_pieces", "repeated_sources", "repeated_states")
+connected = pytest.mark.parametrize("made", ["fully connected"], indirect=True)
+
+
+@connected
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("kind", native_model.TYPES)
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_identities_change_no_translation(made, identity, kind, beam):
+    """To the last bit, but for products of the source, whose sums have another order and other roundings."""
+    _, folder = made
+    options = {"beam_size": beam, "longest": LONGEST}
+    usual, plain = (outputs(worker(folder, kind), BATCH, **options, **told) for told in ({}, {identity: True}))
+    if identity != "repeated_sources":
+        assert plain == usual
+    elif kind == "float32":
+        best = [[sentence[0] for sentence in found] for found in (plain, usual)]
+        assert [pieces for pieces, _ in best[0]] == [pieces for pieces, _ in best[1]]
+        np.testing.assert_allclose(*([score for _, score in found] for found in best), rtol=0, atol=1e-4)
+
+
+@connected
+def test_without_identities_more_rows_are_multiplied(made):
+    _, folder = made
+    rows = {}
+    for name in (None, "repeated_sources", "repeated_states"):
+        counting = worker(folder, "int16")
+        counting.calibrate()
+        outputs(counting, BATCH, beam_size=4, longest=LONGEST, **({name: True} if name else {}))
+        rows[name] = {product: scales.rows for product, scales in counting.input_scales().items()}
+    usual, sources, states = rows.values()
+    of_states = {"decoder.0.states", "attention.queries"}
+    assert {name for name in usual if states[name] > usual[name]} == of_states
+    assert states["decoder.0.states"] == states["decoder.0.inputs"] > 1.5 * usual["decoder.0.states"]
+    assert sources["attention.keys"] > 3 * usual["attention.keys"]
+    assert sources["decoder.contexts"] == sources["attention.queries"]  # of steps, in place of the source
+    assert usual["decoder.contexts"] == usual["attention.keys"]
+
+
+def test_rare_pieces_are_in_no_table(tmp_path):
+    """The table has 8,000 pieces."""
+    model, pieces = built(CONNECTED, words=8100)
+    read_opennmt_tf.of_model(model, pieces, tmp_path).write("float32", tmp_path / "float32")
+    batch = [[7990 + (7 * number + place) % 100 for place in range(1 + number % 9)] for number in range(40)]
+    expected = [said for said, _ in translations(model, batch, 1, LONGEST)]
+    found = [outputs(worker(tmp_path), batch, longest=LONGEST, computed_pieces=plain) for plain in (False, True)]
+    assert found[0] == found[1] and [sentence[0][0] for sentence in found[0]] == expected
 
 
 def test_attention_over_the_source_is_that_of_opennmt_tf(made):

@@ -177,6 +177,9 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
     options.keep_finished = wanted->keep_finished;
     options.plain_scan = wanted->plain_scan;
     options.copied_cache = wanted->copied_cache;
+    options.computed_pieces = wanted->computed_pieces;
+    options.repeated_sources = wanted->repeated_sources;
+    options.repeated_states = wanted->repeated_states;
     nmt_worker& w = *worker;
     const Heeded heeded{w.stop};
     const Results found = shared_out(w, read(*batch), options.candidates, [&](Search& search, const Batch& share) {

@@ -1,4 +1,4 @@
-#include "conditional/conditional.h"
+#include "conditional/attending.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,29 +9,71 @@ namespace {
 constexpr int kGroup = 64;  // sentences that the encoder reads together
 constexpr int kBlock = 60;  // rows of a product in the encoder, a multiple of the rows of tiles
 
-// One head, whose keys and values have the width of the encoder's contexts.
-Heads heads(const ConditionalModel& model) { return {1, 2 * model.units, 1, model.shape.type != Type::float32}; }
-
-size_t page_bytes(const Heads& heads) { return (size_t)2 * heads.channels * kPagePositions * (heads.half ? 2 : 4); }
-
 }  // namespace
 
 // What a hypothesis keeps is its state, on one page.
-Conditional::Conditional(const ConditionalModel& model)
-    : Network(model, (size_t)model.units * sizeof(float), page_bytes(heads(model))),
+Attending::Attending(const AttendingModel& model, const Heads& heads, const Heads& most_heads)
+    : Network(model, (size_t)model.units * sizeof(float), page_bytes(most_heads)),
+      heads_(heads),
       model_(model),
-      heads_(heads(model)),
       nothing_((size_t)model.embedding_units) {}
 
-void Conditional::embed(const Rows& embeddings, int piece, float factor, float* to) {
+void Attending::embed(const Rows& embeddings, int piece, float factor, float* to) {
   const size_t bytes = embeddings.row_bytes(type_, model_.embedding_units);
   kernels_.embed(type_, embeddings.rows + (size_t)piece * bytes, embeddings.scale ? embeddings.scale[piece] : 1.f,
                  factor, nothing_.data(), model_.embedding_units, to);
 }
 
-// One step of a cell for rows of states. inputs: of each row, [3][units], or null in a transition.
-void Conditional::advance(const GatedUnit& cell, const float* inputs, int count, float* states, Component products,
-                          Component other) {
+void Attending::multiply_blocks(const Linear& weights, const float* rows, int count, float* to, Component products,
+                                Component other, Into into) {
+  for (int start = 0; start < count; start += kBlock) {
+    const int block = std::min(kBlock, count - start);
+    const Inputs inputs = quantised(rows + (size_t)start * weights.inputs, block, weights.inputs, weights.inputs,
+                                    nullptr, weights.input_scale, other);
+    float* const maxima = into == Into::relu ? maxima_.get((size_t)block * kPanel) : nullptr;
+    multiply(weights, inputs, block, {to + (size_t)start * weights.outputs, weights.outputs, into, maxima}, products);
+  }
+}
+
+void Attending::multiply_pieces(const Linear& weights, const Rows& embeddings, float factor, const int32_t* pieces,
+                                int count, float* to, Component products, Component other) {
+  float* const embedded = embedded_.get((size_t)kBlock * weights.inputs);
+  for (int start = 0; start < count; start += kBlock) {
+    const int block = std::min(kBlock, count - start);
+    {
+      Timed timed(clock, Component::embeddings);
+      for (int r = 0; r < block; ++r)
+        embed(embeddings, pieces[start + r], factor, embedded + (size_t)r * weights.inputs);
+    }
+    multiply_blocks(weights, embedded, block, to + (size_t)start * weights.outputs, products, other);
+  }
+}
+
+void Attending::enter(const Linear& weights, const PieceProducts& table, const Rows& embeddings, float factor,
+                      const int32_t* pieces, int count, Buffer<float>& computed, std::vector<const float*>& to,
+                      Component products, Component other) {
+  const size_t wide = (size_t)weights.outputs;
+  // Calibration is to see the inputs of every piece that is read.
+  const bool looked_up = identities.piece_products && !product.calibration.on;
+  const int common = looked_up ? std::min(model_.common_pieces, embeddings.entries) : 0;
+  const float* const known = common ? table.rows(common * wide, [&](float* rows) {
+    common_.resize((size_t)common);
+    std::iota(common_.begin(), common_.end(), 0);
+    multiply_pieces(weights, embeddings, factor, common_.data(), common, rows, products, other);
+  }) : nullptr;
+  rare_.clear();
+  std::copy_if(pieces, pieces + count, std::back_inserter(rare_), [&](int32_t piece) { return piece >= common; });
+  const float* row = computed.get(rare_.size() * wide);
+  multiply_pieces(weights, embeddings, factor, rare_.data(), (int)rare_.size(), computed.data(), products, other);
+  to.resize((size_t)count);
+  for (int r = 0; r < count; ++r) {
+    to[r] = pieces[r] < common ? known + pieces[r] * wide : row;
+    if (pieces[r] >= common) row += wide;
+  }
+}
+
+void Attending::advance(const GatedUnit& cell, const float* const* inputs, int count, float* states,
+                        Component products, Component other) {
   const int units = model_.units;
   const size_t wide = (size_t)3 * units;
   float* const gates = gates_.get((size_t)count * wide);
@@ -39,12 +81,12 @@ void Conditional::advance(const GatedUnit& cell, const float* inputs, int count,
   multiply(cell.states, ready, count, {gates, 3 * units, Into::store, nullptr}, products);
   Timed timed(clock, other);
   for (int r = 0; r < count; ++r)
-    kernels_.gru(inputs ? inputs + r * wide : cell.constant, gates + r * wide, units, states + (size_t)r * units);
+    kernels_.gru(inputs ? inputs[r] : cell.constant, gates + r * wide, units, states + (size_t)r * units);
 }
 
 // The encoder
 
-void Conditional::encode(const std::vector<std::vector<int32_t>>& sentences) {
+void Attending::encode(const std::vector<std::vector<int32_t>>& sentences) {
   for (auto& table : memory_) table.clear(memory_pages_);
   const size_t count = sentences.size();
   memory_.resize(count);
@@ -59,50 +101,33 @@ void Conditional::encode(const std::vector<std::vector<int32_t>>& sentences) {
 }
 
 // group: sentences, longest first, so that those that have not ended are the first ones.
-void Conditional::encode_group(const std::vector<std::vector<int32_t>>& sentences, const int* group, int count) {
-  const size_t embedding_units = (size_t)model_.embedding_units;
+void Attending::encode_group(const std::vector<std::vector<int32_t>>& sentences, const int* group, int count) {
   offsets_.assign(1, 0);
-  for (int i = 0; i < count; ++i) offsets_.push_back(offsets_.back() + lengths_[group[i]]);
-  const int rows = offsets_.back();
-  float* const embedded = embedded_.get(rows * embedding_units);
-  {
-    Timed timed(clock, Component::embeddings);
-    float* row = embedded;
-    for (int i = 0; i < count; ++i)
-      for (const int32_t piece : sentences[group[i]]) {
-        embed(model_.source_embeddings, piece, model_.shape.source_factor, row);
-        row += embedding_units;
-      }
+  pieces_.clear();
+  for (int i = 0; i < count; ++i) {
+    pieces_.insert(pieces_.end(), sentences[group[i]].begin(), sentences[group[i]].end());
+    offsets_.push_back((int)pieces_.size());
   }
+  const int rows = offsets_.back();
   float* const contexts = contexts_.get((size_t)rows * 2 * model_.units);
   for (const bool reversed : {false, true}) {
     const Transitions& cells = reversed ? model_.backward : model_.forward;
-    multiply_blocks(cells[0].inputs, embedded, rows, mixed_.get((size_t)rows * 3 * model_.units),
-                    Component::encoder_products, Component::encoder_rows);
+    enter(cells[0].inputs, reversed ? model_.backward_products : model_.forward_products, model_.source_embeddings,
+          model_.shape.source_factor, pieces_.data(), rows, mixed_, entered_, Component::encoder_products,
+          Component::encoder_rows);
     run(cells, reversed, count, contexts + (reversed ? model_.units : 0));
   }
   remember_source(group, count, contexts);
   begin(group, count, contexts);
 }
 
-void Conditional::multiply_blocks(const Linear& weights, const float* rows, int count, float* to, Component products,
-                                  Component other) {
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
-    const Inputs inputs = quantised(rows + (size_t)start * weights.inputs, block, weights.inputs, weights.inputs,
-                                    nullptr, weights.input_scale, other);
-    multiply(weights, inputs, block, {to + (size_t)start * weights.outputs, weights.outputs, Into::store, nullptr},
-             products);
-  }
-}
-
-// One direction of the encoder over a group, whose inputs to the first cell are in mixed_. contexts: where the states go,
-// [rows][2 x units], of which this direction has one half.
-void Conditional::run(const Transitions& cells, bool reversed, int count, float* contexts) {
+// One direction of the encoder over a group. contexts: where the states go, [rows][2 x units], of which this direction has
+// one half.
+void Attending::run(const Transitions& cells, bool reversed, int count, float* contexts) {
   const size_t units = (size_t)model_.units;
   float* const states = states_.get(count * units);
   std::fill(states, states + count * units, 0.f);
-  float* const inputs = entering_.get(count * 3 * units);
+  inputs_.resize((size_t)count);
   const auto row = [&](int sentence, int position) {
     return (size_t)(reversed ? offsets_[sentence + 1] - 1 - position : offsets_[sentence] + position);
   };
@@ -110,36 +135,34 @@ void Conditional::run(const Transitions& cells, bool reversed, int count, float*
   for (int position = 0;; ++position) {
     while (reading && offsets_[reading] - offsets_[reading - 1] <= position) --reading;
     if (!reading) return;
-    for (int i = 0; i < reading; ++i) {
-      const float* const from = mixed_.data() + row(i, position) * 3 * units;
-      std::copy(from, from + 3 * units, inputs + i * 3 * units);
-    }
+    for (int i = 0; i < reading; ++i) inputs_[i] = entered_[row(i, position)];
     for (const GatedUnit& cell : cells)
-      advance(cell, cell.constant ? nullptr : inputs, reading, states, Component::encoder_products,
+      advance(cell, cell.constant ? nullptr : inputs_.data(), reading, states, Component::encoder_products,
               Component::encoder_rows);
     for (int i = 0; i < reading; ++i)
       std::copy(states + i * units, states + (i + 1) * units, contexts + row(i, position) * 2 * units);
   }
 }
 
-// The keys of the attention, once a sentence, and the contexts themselves as values.
-void Conditional::remember_source(const int* group, int count, const float* contexts) {
-  const int wide = 2 * model_.units, rows = offsets_[count];
-  float* const keys = mixed_.get((size_t)rows * wide);
-  multiply_blocks(model_.attention.keys, contexts, rows, keys, Component::memory, Component::memory);
+const float* Attending::values(const float* contexts, int) { return contexts; }
+
+void Attending::remember_source(const int* sentences, int count, const float* contexts) {
+  int rows = 0;
+  for (int i = 0; i < count; ++i) rows += lengths_[sentences[i]];
+  const float* value = values(contexts, rows);
+  const float* key = mixed_.get((size_t)rows * heads_.channels);
+  multiply_blocks(model_.attention.keys, contexts, rows, mixed_.data(), Component::memory, Component::memory);
   Timed timed(clock, Component::memory);
   for (int i = 0; i < count; ++i)
-    for (int p = 0; p < lengths_[group[i]]; ++p) {
-      const size_t at = (size_t)(offsets_[i] + p) * wide;
-      kernels_.remember(heads_, keys + at, contexts + at, p % kPagePositions, memory_[group[i]].own(memory_pages_, p));
-    }
+    for (int p = 0; p < lengths_[sentences[i]]; ++p, key += heads_.channels, value += value_channels(heads_))
+      kernels_.remember(heads_, key, value, p % kPagePositions, memory_[sentences[i]].own(memory_pages_, p));
 }
 
 // The state in which the decoder begins each sentence.
-void Conditional::begin(const int* group, int count, const float* contexts) {
+void Attending::begin(const int* group, int count, const float* contexts) {
   const size_t units = (size_t)model_.units, wide = 2 * units;
   float* const means = means_.get(count * wide);
-  float* const sum = parts_.get(wide);
+  float* const sum = sum_.get(wide);
   for (int i = 0; i < count; ++i) {
     std::fill(sum, sum + wide, 0.f);
     for (int p = 0; p < lengths_[group[i]]; ++p)
@@ -155,56 +178,8 @@ void Conditional::begin(const int* group, int count, const float* contexts) {
 
 // The decoder
 
-Inputs Conditional::step(const Step* steps, int count) {
-  const size_t units = (size_t)model_.units, embedding_units = (size_t)model_.embedding_units;
-  const size_t wide = embedding_units + 3 * units;  // piece, state and context of a row
-  float* const embedded = embedded_.get(count * embedding_units);
-  float* const states = states_.get(count * units);
-  float* const contexts = contexts_.get(count * 2 * units);
-  float* const mixed = mixed_.get(count * 3 * units);
-  {
-    Timed timed(clock, Component::embeddings);
-    for (int r = 0; r < count; ++r) {
-      const Step& step = steps[r];
-      const float factor = step.position == 0 && model_.shape.start_from_zero ? 0 : model_.shape.target_factor;
-      embed(model_.target_embeddings, step.piece, factor, embedded + r * embedding_units);
-      const float* const before = step.position ? (const float*)step.state->past.own(pages_, 0)
-                                                : starts_.data() + step.state->sentence * units;
-      std::copy(before, before + units, states + r * units);
-    }
-  }
-  const auto products = Component::decoder_products, other = Component::decoder_rows;
-  for (const GatedUnit& cell : model_.decoder) {
-    const bool first = &cell == &model_.decoder[0], second = &cell == &model_.decoder[1];
-    if (second) attend(steps, count, contexts);
-    if (first || second)
-      multiply_blocks(cell.inputs, first ? embedded : contexts, count, mixed, products, other);
-    advance(cell, cell.constant ? nullptr : mixed, count, states, products, other);
-  }
-  float* const parts = parts_.get(count * wide);
-  {
-    Timed timed(clock, other);
-    for (int r = 0; r < count; ++r) {
-      const float* const state = states + r * units;
-      std::copy(state, state + units, (float*)steps[r].state->past.own(pages_, 0));
-      float* to = std::copy(embedded + r * embedding_units, embedded + (r + 1) * embedding_units, parts + r * wide);
-      to = std::copy(state, state + units, to);
-      std::copy(contexts + r * 2 * units, contexts + (r + 1) * 2 * units, to);
-    }
-  }
-  float* const hidden = hidden_.get(count * embedding_units);
-  multiply_blocks(model_.hidden, parts, count, hidden, products, other);
-  {
-    Timed timed(clock, other);
-    kernels_.tangents(hidden, count, model_.embedding_units, model_.embedding_units);
-  }
-  return quantised(hidden, count, model_.embedding_units, model_.embedding_units, nullptr, model_.output_input_scale,
-                   other);
-}
-
-// The contexts of states_.
-void Conditional::attend(const Step* steps, int count, float* contexts) {
-  const int wide = heads_.channels;
+void Attending::attend(const Step* steps, int count, float* contexts) {
+  const int wide = heads_.channels, value = value_channels(heads_);
   float* const queries = mixed_.get((size_t)count * wide);
   multiply_blocks(model_.attention.queries, states_.data(), count, queries, Component::decoder_products,
                   Component::decoder_rows);
@@ -216,7 +191,7 @@ void Conditional::attend(const Step* steps, int count, float* contexts) {
     float* const weights = watching ? weights_.get((size_t)same * in_pages(length)) : nullptr;
     const Cache cache = {memory_of(*steps[r].state).data(), 0, length};
     kernels_.attend_additive(heads_, model_.attention.combination, queries + (size_t)r * wide, same, wide, cache,
-                             contexts + (size_t)r * wide, wide, weights, scratch(length));
+                             contexts + (size_t)r * value, value, weights, scratch(length));
     for (int row = 0; watching && row < same; ++row)
       keep_attention(weights + (size_t)row * in_pages(length), 1, r + row, length);
     r += same;

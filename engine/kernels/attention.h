@@ -14,7 +14,7 @@ namespace {
 
 template <class Element>
 void remembered(const Heads& heads, const float* keys, const float* values, int place, char* page) {
-  const int width = heads.count * heads.channels;
+  const int width = heads.count * heads.channels, channels = value_channels(heads);
   Element* const key_page = (Element*)page;
   Element* const value_page = key_page + (size_t)width * kPagePositions;
   for (int i = 0; i < width; i += kLanes) {
@@ -23,9 +23,8 @@ void remembered(const Heads& heads, const float* keys, const float* values, int 
     for (int c = 0; c < kLanes; ++c) std::memcpy(key_page + (size_t)(i + c) * kPagePositions + place, column + c, sizeof(Element));
   }
   for (int h = 0; h < heads.count; ++h)
-    for (int c = 0; c < heads.channels; c += kLanes)
-      store(value_page + ((size_t)h * kPagePositions + place) * heads.channels + c,
-            load(values + h * heads.channels + c));
+    for (int c = 0; c < channels; c += kLanes)
+      store(value_page + ((size_t)h * kPagePositions + place) * channels + c, load(values + h * channels + c));
 }
 
 void remember(const Heads& heads, const float* keys, const float* values, int place, char* page) {
@@ -132,16 +131,17 @@ void attended(const Heads& heads, const Score& score, const float* queries, int 
         for (int t = 0; t < padded; t += kLanes)
           store(weights + ((size_t)q * heads.count + h) * padded + t, load(row + t) * inverse[q]);
     });
-    const size_t values = (width + (size_t)h * heads.channels) * kPagePositions;
-    float* const to = contexts + h * heads.channels;
+    const int channels = value_channels(heads);
+    const size_t values = (width + (size_t)h * channels) * kPagePositions;
+    float* const to = contexts + h * channels;
     int c = 0;
     if constexpr (kQueries == 1)
-      for (; c + 4 * kLanes <= heads.channels; c += 4 * kLanes)
-        summed<Element, kQueries, 4>(cache, values, heads.channels, c, scratch, padded, inverse, to + c, context_stride);
-    for (; c + 2 * kLanes <= heads.channels; c += 2 * kLanes)
-      summed<Element, kQueries, 2>(cache, values, heads.channels, c, scratch, padded, inverse, to + c, context_stride);
-    for (; c < heads.channels; c += kLanes)
-      summed<Element, kQueries, 1>(cache, values, heads.channels, c, scratch, padded, inverse, to + c, context_stride);
+      for (; c + 4 * kLanes <= channels; c += 4 * kLanes)
+        summed<Element, kQueries, 4>(cache, values, channels, c, scratch, padded, inverse, to + c, context_stride);
+    for (; c + 2 * kLanes <= channels; c += 2 * kLanes)
+      summed<Element, kQueries, 2>(cache, values, channels, c, scratch, padded, inverse, to + c, context_stride);
+    for (; c < channels; c += kLanes)
+      summed<Element, kQueries, 1>(cache, values, channels, c, scratch, padded, inverse, to + c, context_stride);
   }
 }
 

@@ -70,7 +70,7 @@ struct Quantized {
 };
 
 // Keys and values of one sentence or hypothesis in one layer. A page holds 16 positions: keys [head][channel][16], then
-// values [head][16][channel], in half precision if the model's type is an integer.
+// values [head][16][value channel], in half precision if the model's type is an integer.
 struct Cache {
   const char* const* pages = nullptr;
   size_t offset = 0;  // of the layer inside a page, in bytes
@@ -82,7 +82,16 @@ struct Heads {
   int channels = 0;  // of a head, a multiple of 16
   float scale = 0;   // of scores
   bool half = false;  // keys and values in half precision
+  int value_channels = 0;  // of a head, a multiple of 16; 0: as many as keys have
 };
+
+static inline int value_channels(const Heads& heads) {
+  return heads.value_channels ? heads.value_channels : heads.channels;
+}
+// Of a page.
+static inline size_t page_bytes(const Heads& heads) {
+  return (size_t)heads.count * (heads.channels + value_channels(heads)) * kPagePositions * (heads.half ? 2 : 4);
+}
 
 struct Kernels {
   const char* name;
@@ -102,7 +111,7 @@ struct Kernels {
   // to = factor * (scale * row) + position, for a row of an embedding of this type.
   void (*embed)(Type, const char* row, float scale, float factor, const float* position, int units, float* to);
 
-  // Write one position of keys and values, [2][head][channel], into its page.
+  // Write one position of keys and values, [head][channel] each, into its page.
   void (*remember)(const Heads&, const float* keys, const float* values, int place, char* page);
   // Attention of `queries` rows over the same keys and values. stride: floats between queries, and between contexts.
   // weights: [queries][head][16 * pages] or null. scratch: floats for 2 x 16 x pages.

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "conditional/conditional_model.h"
+#include "fully_connected/fully_connected_model.h"
 #include "model/error.h"
 #include "model/network.h"
 #include "recurrent/recurrent_model.h"
@@ -29,6 +30,7 @@ std::unique_ptr<Model> Model::open(const std::string& path) {
   if (architecture == "transformer") return std::make_unique<TransformerModel>(std::move(file));
   if (architecture == "recurrent") return std::make_unique<RecurrentModel>(std::move(file));
   if (architecture == "conditional") return std::make_unique<ConditionalModel>(std::move(file));
+  if (architecture == "fully-connected") return std::make_unique<FullyConnectedModel>(std::move(file));
   file->fail("its architecture '" + architecture + "' is unknown to this version of the engine");
 }
 

@@ -26,6 +26,14 @@ struct Step {
   int position;  // of the new piece, from 0
 };
 
+// What a recurrent network does less often than its formulas say (Devlin 2017); others have nothing of it. Without one of
+// them it computes the same, so that its worth can be measured.
+struct Identities {
+  bool piece_products = true;   // of the commonest pieces with the matrices of first layers: looked up
+  bool source_products = true;  // for the attention, and of what it sums: once a sentence
+  bool equal_states = true;     // hypotheses that differ in their last piece alone: their state's products once
+};
+
 class Network {
  public:
   // past_bytes: of a page of a hypothesis' past; memory_bytes: of a page of a sentence's memory.
@@ -59,6 +67,7 @@ class Network {
   // After an error: let go of everything that is kept, also of hypotheses that nobody has any more.
   virtual void forget();
 
+  Identities identities;  // from the next `encode` on
   // The products of this decoder, for the output layer as well.
   SharedProduct product;
   Clock clock;

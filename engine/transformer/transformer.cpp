@@ -23,9 +23,6 @@ Heads heads(const TransformerModel& model, bool encoder) {
 
 int width(const Heads& heads) { return heads.count * heads.channels; }
 
-// Keys and values of 16 positions in one layer.
-size_t page_bytes(const Heads& heads) { return (size_t)2 * width(heads) * kPagePositions * (heads.half ? 2 : 4); }
-
 // Keys and values of a page in all layers of the decoder.
 size_t memory_bytes(const TransformerModel& model) {
   return page_bytes(heads(model, false)) * model.decoder.size();

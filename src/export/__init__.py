@@ -23,8 +23,8 @@ From checkpoints to model folders:
 - ``native``: CTranslate2's models to the native engine (command)
 - ``float_model``: a model on its way to the native engine
 - ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it
-- ``opennmt_tf_transformer``, ``opennmt_tf_recurrent``, ``opennmt_tf_conditional``: the layers of each architecture of
-  OpenNMT-tf
+- ``opennmt_tf_transformer``, ``opennmt_tf_recurrent``, ``opennmt_tf_conditional``, ``opennmt_tf_fully_connected``: the
+  layers of each architecture of OpenNMT-tf
 - ``opennmt_tf_layers``: what these share
 - ``read_marian_recurrent``: Marian's recurrent models
 - ``marian_parameters``: weights and options of Marian's file

@@ -31,11 +31,11 @@ def layers(model: Any, origin: Path) -> Layers:
     sides = {"encoder.forward": encoder.cells[0].units, "encoder.backward": encoder.cells[1].units}
     for side, gated_units in {**sides, "decoder": decoder.units}.items():
         for number, unit in enumerate(gated_units):
-            _gated_unit(f"{side}.{number}", unit, products, vectors)
-    products["attention.queries"] = _weights(decoder.queries), np.zeros(2 * units, np.float32)
+            gated_unit(f"{side}.{number}", unit, products, vectors)
+    products["attention.queries"] = weights(decoder.queries), np.zeros(2 * units, np.float32)
     products["attention.keys"] = dense(decoder.keys)
     products["start"] = dense(decoder.start)
-    parts = np.concatenate([*map(_weights, decoder.hidden)], axis=1)
+    parts = np.concatenate([*map(weights, decoder.hidden)], axis=1)
     products["hidden"] = parts, sum(np.asarray(layer.bias) for layer in decoder.hidden)
     return products, vectors, {
         "architecture": "conditional",
@@ -48,16 +48,16 @@ def layers(model: Any, origin: Path) -> Layers:
     }  # fmt: skip
 
 
-def _gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict[str, np.ndarray]) -> None:
+def gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict[str, np.ndarray]) -> None:
     """The engine adds the bias of the inputs' product outside the reset, that of the states' inside."""
     bias = np.asarray(unit.bias)
     of_inputs, of_states = (0 * bias, bias) if unit.inside else (bias, 0 * bias)
-    products[f"{name}.states"] = _weights(unit.states), of_states
+    products[f"{name}.states"] = weights(unit.states), of_states
     if unit.inputs is None:
         vectors[f"{name}.constant"] = of_inputs
     else:
-        products[f"{name}.inputs"] = _weights(unit.inputs), of_inputs
+        products[f"{name}.inputs"] = weights(unit.inputs), of_inputs
 
 
-def _weights(layer: Any) -> np.ndarray:
+def weights(layer: Any) -> np.ndarray:
     return np.asarray(layer.kernel).T

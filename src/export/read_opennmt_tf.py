@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export import opennmt_tf_conditional, opennmt_tf_recurrent, opennmt_tf_transformer
+from export import opennmt_tf_conditional, opennmt_tf_fully_connected, opennmt_tf_recurrent, opennmt_tf_transformer
 from export.convert import load
 from export.float_model import FloatModel
 from formats import native_model
 
-ARCHITECTURES = (opennmt_tf_transformer, opennmt_tf_recurrent, opennmt_tf_conditional)
+ARCHITECTURES = (
+    opennmt_tf_transformer, opennmt_tf_recurrent, opennmt_tf_conditional, opennmt_tf_fully_connected,
+)  # fmt: skip
 END, START, UNKNOWN = "</s>", "<s>", "<unk>"
 
 

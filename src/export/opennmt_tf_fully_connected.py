@@ -1,0 +1,53 @@
+"""The layers of a recurrent model with fully connected ones on top (layers.fully_connected), by the engine's names."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError
+from export.float_model import Product
+from export.opennmt_tf_conditional import gated_unit, weights
+from export.opennmt_tf_layers import Layers, dense
+from formats import native_model
+
+
+def reads(model: Any) -> bool:
+    from layers.fully_connected import FullyConnectedGRU
+
+    return isinstance(model, FullyConnectedGRU)
+
+
+def layers(model: Any, origin: Path) -> Layers:
+    """Raises UserError for sizes that the engine cannot run."""
+    encoder, decoder = model.encoder, model.decoder
+    units, layer_units = decoder.queries.kernel.shape[0], decoder.top[0].inner.kernel.shape[1]
+    embedding = decoder.unit.inputs.kernel.shape[0]
+    if any(size % native_model.PANEL for size in (units, embedding, layer_units)):
+        raise UserError(
+            f"{origin}: has {units} units, embeddings of {embedding}, layers of {layer_units}; the engine needs"
+            f" multiples of {native_model.PANEL}"
+        )
+    products: dict[str, Product] = {}
+    vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
+    cells = [cell.units[0] for cell in encoder.cells]
+    for name, unit in zip(("encoder.forward", "encoder.backward", "decoder"), (*cells, decoder.unit), strict=True):
+        gated_unit(f"{name}.0", unit, products, vectors)
+    # Without a bias: attention sums products of it with weights, and none of a constant.
+    products["decoder.contexts"] = weights(decoder.contexts), np.zeros(3 * units, np.float32)
+    products["attention.queries"] = weights(decoder.queries), np.zeros(units, np.float32)
+    products["attention.keys"] = dense(decoder.keys)
+    products["start"] = dense(decoder.start)
+    for number, layer in enumerate(decoder.top):
+        products[f"layers.{number}.inner"] = dense(layer.inner)
+        if layer.projection is not None:
+            products[f"layers.{number}.projection"] = dense(layer.projection)
+    return products, vectors, {
+        "architecture": "fully-connected",
+        "units": units,
+        "embedding_units": embedding,
+        "fully_connected_layers": len(decoder.top),
+        "fully_connected_units": layer_units,
+        "source_factor": 1.0,
+        "target_factor": 1.0,
+    }  # fmt: skip
