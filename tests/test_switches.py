@@ -118,7 +118,7 @@ def native():
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-@pytest.mark.parametrize("switch", ["remove_finished", "shared_cache", "packed"])
+@pytest.mark.parametrize("switch", ["remove_finished", "shared_cache", "packed", "equal_states"])
 def test_what_is_only_slower_translates_the_same(native, switch, beam_size):
     knows(switch)
     plain, slower = (
@@ -140,9 +140,11 @@ def knows(switch):
     """Skip where the installed engine is older than a switch."""
     import nmt_frontier_engine as engine
 
-    if {"shared_cache": "copied_cache", "parallel_scan": "plain_scan"}.get(switch, "n_best") not in vars(
-        engine.Options()
-    ):
+    words = {
+        "shared_cache": "copied_cache", "parallel_scan": "plain_scan", "piece_products": "computed_pieces",
+        "source_products": "repeated_sources", "equal_states": "repeated_states",
+    }  # fmt: skip
+    if words.get(switch, "n_best") not in vars(engine.Options()):
         pytest.skip(f"the engine that is installed does not know {switch}: make install")
 
 

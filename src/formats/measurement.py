@@ -90,6 +90,15 @@ class Measurement:
     blocked_ngram: int = noted("size of the n-grams that were not said twice; 0: none", "pieces", 0, only=SPEED_TABLES)
     parallel_scan: bool = noted("whether vectors looked for such n-grams", default=True, only=SPEED_TABLES)
     packed: bool = noted("whether weights were laid out beforehand for the matrix products", default=True)
+    piece_products: bool = noted(
+        "whether products of the commonest pieces with a first layer were looked up", default=True, only=SPEED_TABLES
+    )
+    source_products: bool = noted(
+        "whether the attention's products of the source were computed once a sentence", default=True, only=SPEED_TABLES
+    )
+    equal_states: bool = noted(
+        "whether the products of a state were computed once for all hypotheses", default=True, only=SPEED_TABLES
+    )
     isa: str | None = noted("widest instruction set of the CPU for matrix products")
     sentences: int | None = noted("sentences decoded", "sentences")
     batch_sentences: int | None = noted("sentences of a batch, where batches are not cut by tokens", "sentences")

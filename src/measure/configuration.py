@@ -47,6 +47,9 @@ class Configuration:
     blocked_ngram: int = 0
     parallel_scan: bool = True
     packed: bool = True
+    piece_products: bool = True
+    source_products: bool = True
+    equal_states: bool = True
 
     @property
     def name(self) -> str:

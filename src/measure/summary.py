@@ -17,7 +17,10 @@ STAGES = ("tokenization", "decode", "detokenization")
 BY_RUN = ("text_seconds", "total_seconds")  # all values, in the order of the runs, to compare two records run by run
 RATES = ("target_tokens_per_second", "source_words_per_second")
 
-SWITCHED_OFF = ("sorting", "overlap", "packed", "map_per_sentence", "remove_finished", "shared_cache", "parallel_scan")
+SWITCHED_OFF = (
+    "sorting", "overlap", "packed", "map_per_sentence", "remove_finished", "shared_cache", "parallel_scan",
+    "piece_products", "source_products", "equal_states",
+)  # fmt: skip
 
 Run = dict[str, Any]  # JSON of measure.run
 

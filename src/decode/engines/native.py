@@ -46,7 +46,8 @@ class Native(Engine):
     def runs(cls, shape: Mapping[str, Any]) -> bool:
         """All vectors are multiples of 16, in a bidirectional encoder those of each direction."""
         units, directions = shape.get("units") or 0, 2 if shape.get("bidirectional") else 1
-        widths = (units / directions, shape.get("embedding_units") or 0)
+        others = (shape.get(name) or 0 for name in ("embedding_units", "fully_connected_units"))
+        widths = (units / directions, *others)
         return not shape.get("model") and units > 0 and not any(width % native_model.PANEL for width in widths)
 
     @classmethod
@@ -93,6 +94,9 @@ class Native(Engine):
             keep_finished=not search.remove_finished,
             copied_cache=not search.shared_cache,
             plain_scan=not search.parallel_scan,
+            computed_pieces=not search.piece_products,
+            repeated_sources=not search.source_products,
+            repeated_states=not search.equal_states,
         )
 
     def translate(self, batch: Batch) -> Batch:
