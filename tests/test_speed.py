@@ -9,20 +9,22 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from descriptions import redescribe
 from models import folders, sentences
 
 from common import cpu, machine
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode import tuned
+from decode import engines, tuned
 from decode.engines import Search, load
 from decode.translator import Translator
-from experiments import architectures, end_to_end, ladder, scaling, switches
+from experiments import architectures, end_to_end, identities, ladder, scaling, switches
 from formats import measurement, records
 from measure import score
 from report import __main__ as report
 from report import architectures as architectures_report
 from report import end_to_end as end_to_end_report
+from report import identities as identities_report
 from report import ladder as ladder_report
 from report import scaling as scaling_report
 from report import speed
@@ -458,6 +460,54 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
 def test_switches_are_of_the_native_engine(tmp_path):
     with pytest.raises(UserError, match="int8: not a model folder of the native engine"):
         run(switches, tmp_path, "--model", folders()["int8"])
+
+
+# Devlin 2017
+
+
+@pytest.fixture
+def layered(tmp_path):
+    """Folders of the native engine that say that their model has fully connected layers on top."""
+    made = pytest.importorskip("native").folders()
+    for kind in ("float32", "int16", "int8"):
+        shutil.copytree(made / kind, tmp_path / f"native-{kind}")
+        redescribe(tmp_path / f"native-{kind}", shape="GRU d16 e16 FC 2x16")
+    return [tmp_path / f"native-{kind}" for kind in ("int8", "float32", "int16")]
+
+
+def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
+    found = identities.rungs(identities.by_type(layered))
+    expected = ["model", "piece_products", "source_products", "equal_states", "model", "batch_sentences"]
+    assert differences(found.values()) == [{name} for name in expected]
+    assert {rung.beam_size for rung in found.values()} == {4} and all(rung.vocabulary_map for rung in found.values())
+    for folder in layered:
+        (folder / engines.of(folder).map_file).unlink()
+    assert not any(rung.vocabulary_map for rung in identities.rungs(identities.by_type(layered)).values())
+
+
+def test_identities(two_cores, made_up, layered, tmp_path):
+    run(identities, tmp_path, "--models", *layered)
+    assert len(made_up) == 2 * 7
+    found = identities_report.read(tmp_path / "scored.json")
+    last = tmp_path / found[-1].record.output
+    last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
+    found = identities_report.read(tmp_path / "scored.json")
+    assert [rung.same for rung in found] == [*[1.0] * 6, pytest.approx(5 / 6)]
+    rows = rows_of(identities_report.table(found))
+    assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
+    (axes,) = identities_report.draw(found).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [rung.record.rung for rung in found]
+    assert [bar.get_width() for bar in axes.patches] == [1.0] * 7
+
+
+def test_identities_need_layers_on_top_in_every_type(layered):
+    with pytest.raises(UserError, match="--models: none in int16"):
+        identities.by_type(layered[:2])
+    redescribe(layered[0], shape="1:1 d16 ff32 h2")
+    with pytest.raises(UserError, match="1:1 d16 ff32 h2 has no fully connected layers"):
+        identities.by_type(layered)
+    with pytest.raises(UserError, match="not a model folder of the native engine"):
+        identities.by_type([folders()["int8"]])
 
 
 def test_threads_change_nothing_but_time():

@@ -41,6 +41,7 @@ SUBJECTS = {
     "ladder": Subject("report.ladder", ("report/ladder.{system}.json",), "Speed"),
     "scaling": Subject("report.scaling", ("report/scaling.{system}.json",), "Speed"),
     "switches": Subject("report.switches", ("report/switches.{system}.json",), "Speed"),
+    "identities": Subject("report.identities", ("report/identities.{system}.json",), "Speed"),
     "end_to_end": Subject("report.end_to_end", ("report/end_to_end.json",), "Speed"),
     "architectures": Subject("report.architectures", ("report/architectures.json",), "Speed"),
     "search-grid": Subject("report.beam_batch", ("search/grid.json",), "Search"),

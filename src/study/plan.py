@@ -360,6 +360,12 @@ class Study(Paths):
         return [*self.speed_trained, *filter(self.runs_in_ctranslate2, self.untrained)]
 
     @property
+    def fully_connected(self) -> list[str]:
+        """The systems with layers on top of a recurrent decoder that the native engine has in all types."""
+        layered = (name for name, system in self.systems.items() if (system.shape or {}).get("fully_connected_layers"))
+        return [name for name in layered if all(self.native(name, type=type) for type in Native.types)]
+
+    @property
     def architecture_models(self) -> list[str]:
         """The folders of the untrained models that are compared whatever their architecture: not CTranslate2's."""
         names = [BASELINE, *(Native.folder(type) for type in self.types)]

@@ -1,7 +1,8 @@
 # The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling); and
 # an ablation of the native engine (switches). The models are those of the study, with BLEU, and untrained ones of the
 # papers' sizes, for their speed only. Untrained ones of every architecture, those that CTranslate2 lacks included, are
-# in a table of their own (architectures).
+# in a table of their own (architectures). Recurrent systems with fully connected layers on top have a ladder of their own,
+# that of Devlin 2017 (identities).
 
 # All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained system and of the
 # first untrained one; others can be asked for by name. The native engine is in all of them where the study has it.
@@ -13,10 +14,12 @@ SPEED_OF_ALL = [
 ]
 SPEED_NAMES = [
     *expand("{kind}.{system}", kind=SPEED_KINDS, system=study.speed_systems),
+    *expand("identities.{system}", system=study.fully_connected),
     *SPEED_OF_ALL,
 ]
 SPEED_TABLES = [
     *expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST),
+    *expand("identities.{system}", system=study.fully_connected[:1]),
     *SPEED_OF_ALL,
 ]
 SPEED_OPTIONS = (
@@ -198,6 +201,32 @@ rule switches:
     shell:
         f"{ALONE}"
         " python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
+        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
+
+
+rule identities:
+    """What each way to compute less is worth in a recurrent model with fully connected layers, as in Devlin 2017."""
+    input:
+        models=lambda w: [study.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
+        test_set=ancient(study.clean(study.timed_corpus)),
+    output:
+        records=f"{study.folder}/speed/identities.{{system}}.json",
+    log:
+        f"{study.folder}/logs/identities_{{system}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/identities_{{system}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: ALL_CORES
+    resources:
+        mem_mb=grows(4000),
+        runtime=grows(600),
+    params:
+        options=SPEED_OPTIONS,
+        translations=lambda w, output: output.records.removesuffix(".json"),
+    shell:
+        f"{ALONE}"
+        " python -m experiments.identities --models {input.models} {params.options}"
         " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
