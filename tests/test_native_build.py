@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fully_connected
 import pytest
 import recurrent
 from native import KINDS, engine, folders, kernels, outputs, run, sentences, worker
@@ -79,13 +80,17 @@ def check(root, package, folder):
             with pytest.raises(engine.EngineError, match="no source piece"):
                 outputs(one, [*batch, [121]])
         outputs(worker(kind, root=root), [[5] * 1000], longest=3)
+    models = recurrent.model(), recurrent.model("gru", 1, decoder_layers=2), fully_connected.model()
+    computed = dict.fromkeys(("computed_pieces", "repeated_sources", "repeated_states"), True)
     for kind in KINDS:
-        for shape in ({}, {"cell": "gru", "directions": 1, "decoder_layers": 2}):
-            path = folder / f"recurrent-{kind}-{len(shape)}"
-            recurrent.model(**shape).write(kind, path)
+        for number, model in enumerate(models):
+            path = folder / f"recurrent-{kind}-{number}"
+            model.write(kind, path)
             one = engine.Worker(engine.Model(path / native_model.NAME))
             for beam in (1, 4):
                 outputs(one, batch, prefixes, beam_size=beam, longest=20, attention_layer=0)
+                for options in ({}, computed):
+                    outputs(one, batch, beam_size=beam, longest=20, **options)
             one.score(batch, prefixes)
     for kind in LIMITS:
         for _, tensors, rows, scales, exact in cases(kind, 48, 80):

@@ -6,6 +6,7 @@ import random
 import re
 import struct
 
+import fully_connected
 import numpy as np
 import pytest
 import recurrent
@@ -279,6 +280,25 @@ RECURRENT = {
 @pytest.mark.parametrize(("metadata", "message"), RECURRENT.values(), ids=RECURRENT)
 def test_a_hostile_header_of_a_recurrent_model(tmp_path, metadata, message):
     recurrent.model().write("float32", tmp_path / "model")
+    header, data = split(tmp_path / "model" / native_model.NAME)
+    changed(metadata)(header)
+    join(tmp_path / "weights", header, data)
+    refused(tmp_path / "weights", message)
+
+
+CONNECTED = {
+    "no layer": ({"fully_connected_layers": "0"}, "'fully_connected_layers' is '0'"),
+    "more layers": ({"fully_connected_layers": "3"}, r"'layers\.2\.inner\.weight' is missing"),
+    "other layers": ({"fully_connected_units": "64"}, "where the model needs F32"),
+    "nothing to project": ({"fully_connected_units": "32"}, "where the model needs F32"),
+    "half a panel": ({"fully_connected_units": "40"}, "no multiple of 16"),
+    "from zero": ({"start_from_zero": "1"}, "starts from zero"),
+}
+
+
+@pytest.mark.parametrize(("metadata", "message"), CONNECTED.values(), ids=CONNECTED)
+def test_a_hostile_header_of_a_model_with_layers_on_top(tmp_path, metadata, message):
+    fully_connected.model().write("float32", tmp_path / "model")
     header, data = split(tmp_path / "model" / native_model.NAME)
     changed(metadata)(header)
     join(tmp_path / "weights", header, data)
