@@ -133,8 +133,9 @@ def test_it_writes_what_a_training_writes(vocabulary, tmp_path, monkeypatch):
 def test_invalid_shapes_are_refused(vocabulary, tmp_path):
     with pytest.raises(UserError, match="units 15 is not a multiple of heads 2"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
-    with pytest.raises(UserError, match="--test-set: lengths can be given to Transformers with self-attention alone"):
-        untrained.make(SHAPE | {"decoder": "ssru"}, vocabulary, 1, tmp_path / "checkpoint", [(["a"], 3)])
+    layered = {"fully_connected_layers": 1, "fully_connected_units": 16, "units": 16, "embedding_units": 16}
+    with pytest.raises(UserError, match="no lengths can be given to the translations of a GRU d16 e16 FC 1x16"):
+        untrained.make(layered, vocabulary, 1, tmp_path / "checkpoint", [(["a"], 3)])
     command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
     process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
     assert process.returncode and "no such name; there are wngt2020-base" in process.stderr

@@ -31,14 +31,16 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sent
     from opennmt.utils.checkpoint import Checkpoint
 
     tf.keras.utils.set_random_seed(seed)  # Keras draws the seeds of its initializers with Python's generator
-    if sentences and not shape.self_attention(values):
-        raise UserError("--test-set: lengths can be given to Transformers with self-attention alone; leave it out")
+    try:
+        asked = shape.shape(values)
+        description = asked.model_description(dropout=0.1)
+    except ValueError as error:
+        raise UserError(f"--shape: {error}") from None
+    if sentences and isinstance(asked, shape.Conditional | shape.FullyConnected):
+        raise UserError(f"--test-set: no lengths can be given to the translations of a {asked}; leave it out")
     with atomic_path(output) as part:
         part.mkdir(parents=True)
-        try:
-            write_text(part / "model_description.py", shape.shape(values).model_description(dropout=0.1))
-        except ValueError as error:
-            raise UserError(f"--shape: {error}") from None
+        write_text(part / "model_description.py", description)
         copy = part / "vocabulary.txt"
         copy.write_bytes(vocabulary.read_bytes())
         model = opennmt.load_model(str(part))
