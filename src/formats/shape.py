@@ -62,7 +62,7 @@ class Transformer:
         gates = 2 * (self.units + 1) * self.units
         history = {
             SELF_ATTENTION: attention,
-            "averaging": feed_forward + gates,
+            "averaging": 2 * gates,  # the feed-forward layer of the mean has ``units`` inside
             "averaging-gated": gates,
             "averaging-plain": 0,
             "ssru": gates - self.units,  # the new part has no bias

@@ -12,15 +12,16 @@ State = tuple[tf.Tensor, tf.Tensor]
 
 
 class Averaging(tf.keras.layers.Layer):
-    """ffn_units: inside the feed-forward layer behind the mean; 0 leaves it out. gated: add sigmoid gates.
+    """deep: put a feed-forward layer behind the mean. gated: add sigmoid gates.
 
     Computes ``sigmoid(gate of x) x + sigmoid(gate of y) y``, where x is the input and y the feed-forward layer of the
-    mean of all x up to here; without gates y alone. The activation inside is swish, Marian's default.
+    mean of all x up to here; without gates y alone. The layer has ``units`` inside, as in Marian's paper (section 3.2),
+    not as many as the others, as in Zhang's. The activation there is swish, Marian's default.
     """
 
-    def __init__(self, units: int, ffn_units: int, gated: bool, dropout: float):
+    def __init__(self, units: int, deep: bool, gated: bool, dropout: float):
         super().__init__()
-        self.ffn = FeedForwardNetwork(ffn_units, units, dropout=dropout, activation=tf.nn.swish) if ffn_units else None
+        self.ffn = FeedForwardNetwork(units, units, dropout=dropout, activation=tf.nn.swish) if deep else None
         self.input_gate = Dense(units, activation=tf.sigmoid) if gated else None
         self.mean_gate = Dense(units, activation=tf.sigmoid) if gated else None
         self._units = units

@@ -47,7 +47,7 @@ def _layer(
         sublayer = SimpleRecurrence(units)
     else:
         deep, gated = AVERAGING[history]
-        sublayer = Averaging(units, ffn_units if deep else 0, gated, dropout)
+        sublayer = Averaging(units, deep, gated, dropout)
     layer.self_attention = TransformerLayerWrapper(sublayer, dropout)
     return layer
 
