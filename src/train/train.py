@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from common import folder_lock
 from common.batch_job import BatchJob
 from common.command_line import pick
 from common.errors import UserError, command
@@ -131,13 +132,8 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    args = options().parse_args()
-    logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
-    job = BatchJob(f"training of {args.system}")
-    data = (*args.source, *args.target, args.vocabulary)
-    settings = definition(args.shape, args.training, args.seed, data, args.start_from)
-    run = run_folder(args.runs, settings)
+def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: BatchJob) -> dict[str, Any]:
+    """Train in the run folder and write the average. Returns the learning curve, and what it is of."""
     try:
         training = Training(run, settings, pick(Inputs, args), job)
         training.finish()
@@ -149,7 +145,7 @@ def main() -> None:
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
     curve = learning_curve(run)
     sides = zip(args.source, args.target, strict=True)
-    learning = {
+    return {
         "system": args.system,
         "role": args.role,
         "steps": training.step,
@@ -164,7 +160,17 @@ def main() -> None:
         "validation": training.validation.scores(),
         "averages": average_scores,
     }
-    write_json(args.learning, learning)
+
+
+def main() -> None:
+    args = options().parse_args()
+    logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
+    job = BatchJob(f"training of {args.system}")
+    data = (*args.source, *args.target, args.vocabulary)
+    settings = definition(args.shape, args.training, args.seed, data, args.start_from)
+    run = run_folder(args.runs, settings)
+    with folder_lock.held(run):
+        write_json(args.learning, trained(args, run, settings, job))
 
 
 if __name__ == "__main__":
