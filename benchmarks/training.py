@@ -1,7 +1,8 @@
 """What makes a step of a training faster on a CPU: the loss, oneDNN, wider buckets of lengths, bfloat16.
 
 Every way runs in a process of its own on one core, in turn with the others (measure.interleave), on the same sentences
-of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding.
+of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding. With
+--across, systems are compared with the first one in place of ways: what each architecture costs to train.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -42,6 +43,7 @@ WAYS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {  # environment, and o
     "lengths of 8 in a bucket": (ON, {"bucket": 8}),
     "bfloat16": (ON, {"policy": "mixed_bfloat16"}),
 }
+USUAL = next(iter(WAYS))
 WARM_UP = 4  # steps
 
 
@@ -116,10 +118,24 @@ def run(way: str, study: str, system: str, steps: int, core: int, _number: int) 
     return Steps(**json.loads(done.stdout))
 
 
+def compared(calls: dict[tuple[str, str], Callable[[int], Steps]], repeats: Repeats, what: str) -> list[dict[str, Any]]:
+    """The rows of some systems and ways, by both names, with the ratio to the first one, run by run."""
+    runs, rows = interleave.timed(calls, repeats, what), []
+    for (system, way), results in runs.items():
+        rate = Spread.of(steps.tokens_per_second for steps in results)
+        pairs = zip(results, next(iter(runs.values())), strict=True)
+        ratio = Spread.of(steps.tokens_per_second / base.tokens_per_second for steps, base in pairs)
+        rows.append({"system": system, "way": way, **rate.fields("tokens_per_second"), **ratio.fields("ratio")})
+        rows[-1] |= {"padding": results[0].padding, "loss": results[0].loss, "others": in_process.others(results)}
+        print(f"{system:<20}{way:<32}{rate.middle:>8,.0f} tokens/s {ratio:.2f}")
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", default="configs/demo.yaml", help="the study, whose data are there")
     parser.add_argument("--systems", nargs="+", default=["teacher", "deep", "tiny"], help="whose steps are made")
+    parser.add_argument("--across", action="store_true", help="compare the systems with the first one")
     parser.add_argument("--steps", type=positive, default=20)
     parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--core", type=int, default=0)
@@ -135,21 +151,17 @@ def main() -> None:
         print(json.dumps(vars(measured(folder, system.shape, system.training, args.way, args.core))))
         return
 
-    rows = []
-    for system in args.systems:
-        ways = {way: functools.partial(run, way, args.config, system, args.steps, args.core) for way in WAYS}
-        runs = interleave.timed(ways, pick(Repeats, args), system)
-        for way, results in runs.items():
-            rate = Spread.of(steps.tokens_per_second for steps in results)
-            pairs = zip(results, runs["as trained here"], strict=True)
-            ratio = Spread.of(steps.tokens_per_second / base.tokens_per_second for steps, base in pairs)
-            rows.append({"system": system, "way": way, **rate.fields("tokens_per_second"), **ratio.fields("ratio")})
-            rows[-1] |= {"padding": results[0].padding, "loss": results[0].loss}
-            rows[-1] |= {"others": in_process.others(results)}
-            print(f"{system:<10}{way:<32}{rate.middle:>8,.0f} tokens/s {ratio:.2f}")
-    call = " ".join(["python", "benchmarks/training.py", *sys.argv[1:]])
+    def call(system: str, way: str) -> Callable[[int], Steps]:
+        return functools.partial(run, way, args.config, system, args.steps, args.core)
+
+    groups = {system: [(system, way) for way in WAYS] for system in args.systems}
+    if args.across:
+        groups = {"systems": [(system, USUAL) for system in args.systems]}
+    repeats = pick(Repeats, args)
+    rows = [row for what, keys in groups.items() for row in compared({key: call(*key) for key in keys}, repeats, what)]
+    told = " ".join(["python", "benchmarks/training.py", *sys.argv[1:]])
     settings = {name: getattr(args, name) for name in ("steps", "runs", "noise")}
-    write_json(args.output, {"command": call, **machine.describe(), **settings, "rows": rows})
+    write_json(args.output, {"command": told, **machine.describe(), **settings, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ WHEEL = {"name": "a", "version": "1", "sha256": ZEROS, "member": "a.db"}
 
 SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}
 
-SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bse", "wnmt2018-rnn-tiny"]}
+SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bse"]}
 
 WRONG = [
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
     ("speed", SPEED, "speed.untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
-    ("speed", SPEED, "speed.untrained.2: wnmt2018-rnn-tiny is none that CTranslate2 runs; these tables"),
     ("decoding.beam_sizes", "four", "decoding.beam_sizes: 'four' is not of type 'array'"),
     ("decoding.beam_sizes", [1, "four"], "decoding.beam_sizes.1: 'four' is not of type 'integer'"),
     ("decoding.beam_sizes", [0], "decoding.beam_sizes.0: 0 is less than the minimum of 1"),

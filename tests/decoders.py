@@ -15,8 +15,13 @@ PIECES = 90
 NEVER, END = -50.0, 7.0  # added to the scores of control tokens, so that sentences end and hold words only
 
 
-def built(values: dict, seed: int = 1, sure: float = 3.0) -> tuple[opennmt.models.Model, Vocabulary]:
-    """A model of this shape and its vocabulary. sure: what the scores of words are multiplied with."""
+def built(
+    values: dict, seed: int = 1, sure: float = 3.0, spread: float = 0.5
+) -> tuple[opennmt.models.Model, Vocabulary]:
+    """A model of this shape and its vocabulary.
+
+    sure: what the scores of words are multiplied with; spread: the standard deviation of weights; of embeddings 0.5.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pieces = ["<blank>", "<s>", "</s>", *(f"▁{number}" for number in range(PIECES))]
@@ -30,7 +35,7 @@ def built(values: dict, seed: int = 1, sure: float = 3.0) -> tuple[opennmt.model
     generator = tf.random.Generator.from_seed(seed)
     for variable in model.trainable_variables:
         if len(variable.shape) > 1:
-            variable.assign(generator.normal(variable.shape, stddev=0.5))
+            variable.assign(generator.normal(variable.shape, stddev=0.5 if "embedding" in variable.name else spread))
     output = model.decoder.output_layer
     if output.weight is None:
         output.kernel.assign(sure * output.kernel)
@@ -42,7 +47,15 @@ START, STOP = 1, 2  # pieces
 
 
 def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]) -> np.ndarray:
-    """Of the piece behind what was said of each source: [sentences, pieces]. All that was said has one length.
+    """Of the piece behind what was said of each source: [sentences, pieces]. All that was said has one length."""
+    logits, _ = forced(model, sources, said)
+    return tf.nn.log_softmax(logits[:, -1]).numpy()
+
+
+def forced(
+    model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]
+) -> tuple[tf.Tensor, tf.Tensor | None]:
+    """Logits and attention behind each piece that was said, and behind the start: [sentences, 1 + said, ...].
 
     OpenNMT-tf computes all positions at once, as in training, without a cache.
     """
@@ -54,8 +67,8 @@ def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], sai
     pieces = tf.constant([[START, *pieces] for pieces in said], tf.int64)
     steps = tf.fill([len(said)], pieces.shape[1])
     targets = model.labels_inputter({"ids": pieces, "length": steps})
-    logits, *_ = model.decoder(targets, steps, state=start)
-    return tf.nn.log_softmax(logits[:, -1]).numpy()
+    logits, _, attention = model.decoder(targets, steps, state=start)
+    return logits, attention
 
 
 def translations(

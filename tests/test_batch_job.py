@@ -42,7 +42,7 @@ def slurm(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("1-02:03:04", 93784), ("2:03:04", 7384), ("3:04", 184), ("0:00", 0), ("UNLIMITED", None), ("INVALID", None)],
+    [("1-02:03:04", 93784), ("2:03:04", 7384), ("3:04", 184), ("0:00", 0), ("UNLIMITED", None), ("INVALID", 0)],
 )
 def test_times_of_slurm(text, expected):
     assert batch_job.seconds(text) == expected

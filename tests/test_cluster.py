@@ -8,10 +8,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ import yaml
 from snakefile import BIN, ROOT, snakemake, succeeded
 
 from common import machine
+from common.batch_job import state_and_seconds_left
 from common.files import read_json, sha256
 
 STUDY = ROOT / "tests/studies/cluster.yaml"
@@ -32,6 +35,9 @@ DIFFERENT = re.compile(
 )
 TIMED_KEYS = {"seconds", "training", "last_preserved_timestamp", "sha256"}
 MINUTE = "1 if attempt == 1 else 60"
+# Seconds that the teacher's first job, of 120, has left after a stall. A fast machine trains after 4 s and stalls for
+# 46 s: it would need 1.5 * 46 + 20 s to go on. A slow one trains after 16 s and has 70 s to its first checkpoint.
+AFTER_STALL = 70
 
 pytestmark = [
     pytest.mark.slow,
@@ -58,12 +64,22 @@ def profile(folder):
     }
     settings["set-resources"] |= {
         "vocabulary": {"mem_mb": "20 if attempt == 1 else 1500"},
-        "train_teacher": {"runtime": "attempt"},  # ends at its checkpoints, and goes back to the queue
+        "train_teacher": {"runtime": "2 * attempt"},  # ends at its checkpoints, and goes back to the queue
     }
     settings["set-resources"]["benchmark"] |= {"runtime": MINUTE}
     (folder / "profile").mkdir()
     (folder / "profile/config.yaml").write_text(yaml.safe_dump(settings))
     return folder / "profile"
+
+
+def process_of(folder, *arguments):
+    """The number of the process that runs in a folder with these arguments."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # one that has just ended
+            command = (path / "cmdline").read_text(errors="replace").split("\0")
+            if {*arguments} <= {*command} and (path / "cwd").readlink() == folder:
+                return int(path.name)
+    raise ProcessLookupError(arguments)
 
 
 class Fate(threading.Thread):
@@ -92,24 +108,35 @@ class Fate(threading.Thread):
             self.tell(job=number, rule=rule, state=state)
         if state != "RUNNING":
             return
-        if rule == "translate_shard" and self._first("cancelled"):
+        if rule == "train_teacher" and self._trains("teacher") and self._first("stalled"):
+            self._stall(number, rule)
+        elif rule == "translate_shard" and self._first("cancelled"):
             self._cluster.call("scancel", number)
             self.tell(job=number, rule=rule, done="cancelled by its user")
-        elif rule == "train_student" and self._trains("deep/run-*/ckpt-*.index") and self._first("taken"):
+        elif rule == "train_student" and self._trains("deep", "ckpt-*.index") and self._first("taken"):
             self._cluster.call("scontrol", "requeue", number)
             self.tell(job=number, rule=rule, done="its node was taken away, it went back to the queue")
-        elif rule == "train_student" and self._trains("*/run-*") and self._first("restarted"):
+        elif "stalled" in self._done and rule == "train_student" and self._trains("deep*") and self._first("restarted"):
             self._cluster.stop("slurmctld")
             time.sleep(3)
             self._cluster.start("slurmctld")
             self.tell(done="the controller was restarted")
 
+    def _stall(self, number, rule):
+        """Stop the teacher's training for a while, as a busy file system does; else a fast one ends within its job."""
+        _, left = state_and_seconds_left(number)
+        seconds = max(0, left - AFTER_STALL)
+        process = process_of(self._cluster.folder / "run", "train.train", "teacher")
+        os.kill(process, signal.SIGSTOP)
+        threading.Timer(seconds, os.kill, [process, signal.SIGCONT]).start()  # whatever becomes of the test
+        self.tell(job=number, rule=rule, done=f"its training stalled for {seconds:.0f} s")
+
     def _first(self, deed):
         return not (deed in self._done or self._done.add(deed))
 
-    def _trains(self, files):
+    def _trains(self, system, files=""):
         """Whether a training has got so far. One whose job is about to start would wait minutes for the controller."""
-        return any((self._cluster.folder / f"run/results/{NAME}/systems").glob(files))
+        return any((self._cluster.folder / f"run/results/{NAME}/systems").glob(f"{system}/run-*/{files}"))
 
     def tell(self, **event):
         self.events.append({"seconds": round(time.monotonic() - self._since, 1), **event})
@@ -163,7 +190,8 @@ def test_a_study_reaches_its_front_whatever_happens_to_its_jobs(finished):
     assert "exceeded memory limit" in logs(folder, "vocabulary") and len(happened(events, "vocabulary")) > 1
     assert "TIMEOUT" in happened(events, "benchmark")
     assert "CANCELLED" in happened(events, "translate_shard")
-    assert {event["done"].split()[1] for event in events if "done" in event} == {"by", "node", "controller"}
+    deeds = {event["done"].split()[1] for event in events if "done" in event}
+    assert deeds == {"training", "by", "node", "controller"}
     assert all(happened(events, rule)[-1] == "COMPLETED" for rule in ("vocabulary", "benchmark", "train_student"))
 
 

@@ -86,13 +86,21 @@ def test_trainings_of_2018_are_as_the_papers_print_them():
     planned = systems(study)
     assert all(system.training["patience"] == 20 and system.training["average_last"] == 1 for system in planned)
     learned = {system.name: system.mixture for system in planned if system.role == "student"}
-    assert learned == dict.fromkeys(["base", "big", "small", "tiny-256", "tiny-192"], "distilled")
+    averaging = [
+        "base-aan",
+        "small-aan",
+        "small-aan-gated",
+        "small-aan-plain",
+        "tiny-256-aan-plain",
+        "tiny-192-aan-plain",
+    ]
+    assert learned == dict.fromkeys(["base", "big", "small", *averaging], "distilled")
     assert study["mixtures"]["distilled"]["targets"] == "interpolated" and study["distillation"]["n_best"] == 8
     assert [(system.name, system.start_from) for system in planned if system.start_from] == [("big", "big-1")]
     sizes = {system.student: shape(system.shape).parameters(36000) * 4 >> 20 for system in planned}
-    assert {name: sizes[name] for name in ("big-1", "big", "base", "small")} == {
-        "big-1": 813, "big": 813, "base": 238, "small": 101
-    }  # fmt: skip
+    paper = {"big-1": 813, "big": 813, "base": 238, "small": 101, "small-aan-gated": 98, "small-aan-plain": 95}
+    assert {name: sizes[name] for name in paper} == paper
+    assert sizes["tiny-256-aan-plain"] == 83 and sizes["tiny-192-aan-plain"] == 60  # 83.5, which the paper rounds to 84
     assert set(study["decoding"]["beam_sizes"]) == {1, 2, 4, 8}
 
 

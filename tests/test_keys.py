@@ -13,7 +13,7 @@ import yaml
 
 from corpora.rules import REGISTRY
 from export.vocabulary_map import Knobs
-from formats.shape import Custom, Recurrent, Transformer
+from formats.shape import Conditional, Custom, Recurrent, Transformer
 from study import config
 from study.schema import resolved, schema
 
@@ -68,7 +68,7 @@ READ_BY = {
 }
 TABLES = {  # keys that the code has in tables of its own
     "cleaning": {key for key, _ in REGISTRY.values()},
-    "shape": {field.name for kind in (Transformer, Recurrent, Custom) for field in fields(kind)},
+    "shape": {field.name for kind in (Transformer, Recurrent, Conditional, Custom) for field in fields(kind)},
 }
 
 

@@ -13,6 +13,7 @@ from layers.simple_recurrence import scan
 
 SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24, "heads": 2}
 KINDS = [kind for kind in DECODERS if kind != "self-attention"]
+CONDITIONAL = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 16, "embedding_units": 16}
 
 
 @settings(max_examples=20, deadline=None)
@@ -47,10 +48,10 @@ def test_a_scan_has_the_gradient_of_the_recurrence():
         np.testing.assert_allclose(tape.gradient(at_once, variable), tape.gradient(total, variable), rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_steps_say_what_training_says(kind):
+@pytest.mark.parametrize("values", [*(SHAPE | {"decoder": kind} for kind in KINDS), CONDITIONAL], ids=str)
+def test_steps_say_what_training_says(values):
     """OpenNMT-tf's greedy search keeps states; the probabilities of training see all positions at once."""
-    model, _ = built(SHAPE | {"decoder": kind})
+    model, _ = built(values)
     sources = [[5, 6, 7], [8], [30, 31, 32, 33, 34]]
     model.params.update(beam_width=1, maximum_decoding_length=12)
     lengths = tf.constant([len(source) for source in sources])
@@ -67,3 +68,20 @@ def test_a_beam_reorders_what_a_layer_keeps(kind):
     model, _ = built(SHAPE | {"decoder": kind})
     states = model.decoder._get_initial_state(2, tf.float32)
     tf.nest.assert_same_structure(states, model.decoder._get_state_reorder_flags())
+
+
+def test_every_weight_of_a_conditional_gru_learns():
+    model, _ = built(CONDITIONAL, sure=0.3)
+    ids = tf.constant([[5, 6, 7, 8], [9, 10, 11, 0]], tf.int64)
+    lengths = tf.constant([4, 3])
+    with tf.GradientTape() as tape:
+        inputs = model.features_inputter({"ids": ids, "length": lengths})
+        memory, state, lengths = model.encoder(inputs, sequence_length=lengths, training=True)
+        start = model.decoder.initial_state(memory=memory, memory_sequence_length=lengths, initial_state=state)
+        logits, *_ = model.decoder(model.labels_inputter({"ids": ids, "length": lengths}), lengths, state=start,
+                                   training=True)  # fmt: skip
+        loss = tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(ids, logits))
+    for variable, gradient in zip(
+        model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
+    ):
+        assert np.abs(tf.convert_to_tensor(gradient)).max() > 0, variable.name

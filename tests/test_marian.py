@@ -21,6 +21,7 @@ from decode import engines
 from decode.engines import Search
 from decode.tokenizer import Tokenizer
 from export import marian as export
+from export import marian_parameters, read_marian
 from formats import marian
 from train.vocabulary import entries
 
@@ -93,6 +94,23 @@ def test_rounded_weights(root, batch, kind):
     assert sizes[0] < 0.8 * sizes[1]
     equal = sum(map(list.__eq__, exact.translate(batch), rounded.translate(batch)))
     assert equal > len(batch) * (0.5 if kind == "int16" else 0.1)
+
+
+@needs_marian
+def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
+    values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
+    training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
+    training += ["--shape", json.dumps(values), "--output", tmp_path, "--updates", 30, "--batch-tokens", 300]
+    module("train.marian", *training)
+    files = tmp_path / "model.npz", tmp_path / "vocab.yml", root / "sentencepiece.model", root / "lex.txt"
+    export.export(*files, ["float32", "int8"], DESCRIPTION, out := tmp_path / "out")
+    assert {folder.name for folder in out.iterdir()} == {"marian-float32", "native-float32", "native-int8"}
+    assert json.loads((out / "native-int8" / "model.json").read_text())["shape"] == "conditional GRU 2:3 d64 e64"
+    tokenizer = Tokenizer(out / "native-float32")
+    batch = [tokenizer.encode(line) for line in sentences(30)]
+    search = Search(vocabulary_map=True, map_per_sentence=False)
+    theirs, ours = (engines.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
+    assert sum(map(list.__eq__, theirs, ours)) >= 29
 
 
 @needs_marian
@@ -204,8 +222,8 @@ def test_a_shortlist_of_another_model(tmp_path, line):
 
 
 def test_the_waves_of_the_positions_are_marians():
-    table = export.positions(8)
-    assert table.shape == (export.POSITIONS, 8)
+    table = read_marian.positions(8)
+    assert table.shape == (read_marian.POSITIONS, 8)
     assert table[5] == pytest.approx([f(5 / 10_000 ** (k / 3)) for f in (np.sin, np.cos) for k in range(4)], abs=1e-6)
 
 
@@ -214,7 +232,7 @@ def test_a_model_that_is_none(tmp_path, content):
     if content:
         (tmp_path / "model.npz").write_bytes(content)
     with pytest.raises(UserError, match=r"model\.npz: not a model\.npz of Marian's, or damaged"):
-        export.load(tmp_path / "model.npz")
+        marian_parameters.Parameters(tmp_path / "model.npz")
 
 
 @needs_marian

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import recurrent
 from native import KINDS, engine, folders, kernels, outputs, run, sentences, worker
+
+from formats import native_model
 
 SOURCE = Path(__file__).parents[1] / "engine"
 COMPILER = os.environ.get("CXX") or shutil.which("g++")
@@ -76,6 +79,14 @@ def check(root, package, folder):
             with pytest.raises(engine.EngineError, match="no source piece"):
                 outputs(one, [*batch, [121]])
         outputs(worker(kind, root=root), [[5] * 1000], longest=3)
+    for kind in KINDS:
+        for shape in ({}, {"cell": "gru", "directions": 1, "decoder_layers": 2}):
+            path = folder / f"recurrent-{kind}-{len(shape)}"
+            recurrent.model(**shape).write(kind, path)
+            one = engine.Worker(engine.Model(path / native_model.NAME))
+            for beam in (1, 4):
+                outputs(one, batch, prefixes, beam_size=beam, longest=20, attention_layer=0)
+            one.score(batch, prefixes)
     for kind in LIMITS:
         for _, tensors, rows, scales, exact in cases(kind, 48, 80):
             for count in range(1, len(rows) + 1):

@@ -1,35 +1,94 @@
 """The native engine says what OpenNMT-tf says, with the same weights, for decoders that CTranslate2 does not have."""
 
+import json
+
 import numpy as np
 import pytest
-from decoders import built, translations
-from native import engine, outputs, sentences
+from decoders import built, forced, translations
+from native import engine, outputs, run, sentences
 
+from common.errors import UserError
+from decode.engines.native import Native
 from export import read_opennmt_tf
 from formats import native_model
+from formats.shape import shape
 
 SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
+CELLS = {"cell": "lstm", "encoder_layers": 2, "decoder_layers": 2, "units": 32, "embedding_units": 48}
 SHAPES = {
     "self-attention": SMALL,
     "averaging": SMALL | {"decoder": "averaging"},
     "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
     "averaging, plain": SMALL | {"decoder": "averaging-plain"},
     "ssru": SMALL | {"decoder": "ssru"},
     "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
+    "lstm": CELLS,
+    "lstm, both directions": CELLS | {"bidirectional": True, "decoder_layers": 1},
+    "gru": CELLS | {"cell": "gru", "decoder_layers": 1},
+    "gru, both directions, shared": CELLS
+    | {"cell": "gru", "bidirectional": True, "embedding_units": 32, "share_embeddings": True},
+    "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 32, "embedding_units": 16},
+    "conditional, deep": {"encoder_transitions": 3, "decoder_transitions": 4, "units": 32, "embedding_units": 16},
 }
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(200)]
+
+
+def weights(values):
+    """Smaller ones for cells: with large weights their states are chaotic, and any rounding decides what is said."""
+    if "cell" not in values:
+        return {}
+    return {"sure": 5.0, "spread": 0.45 if "share_embeddings" in values else 0.3}
 
 
 @pytest.fixture(scope="module", params=SHAPES)
 def made(request, tmp_path_factory):
     """A model of OpenNMT-tf, and the folder of its native files."""
     folder = tmp_path_factory.mktemp("native")
-    model, pieces = built(SHAPES[request.param])
+    model, pieces = built(SHAPES[request.param], **weights(SHAPES[request.param]))
     read = read_opennmt_tf.of_model(model, pieces, folder)
     for kind in native_model.TYPES:
         read.write(kind, folder / kind)
     return model, folder
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        ({}, True),
+        ({"bidirectional": True}, True),
+        ({"bidirectional": True, "units": 48}, False),
+        ({"units": 40}, False),
+        ({"embedding_units": 40}, False),
+    ],
+)
+def test_vectors_of_recurrent_models_are_multiples_of_16(change, runs):
+    assert Native.runs(CELLS | change) == runs
+
+
+DESCRIPTION = shape(CELLS | {"decoder_layers": 1}).model_description(0.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("32,\n            bidirectional", "40,\n            bidirectional", "has 40 units of a direction"),
+        ("32,\n            bidirectional", "48,\n            bidirectional", "differ in their units"),
+        ("bidirectional=False", "residual_connections=True", "residual connections"),
+        ("LuongAttention", "BahdanauAttention", "it has BahdanauAttention"),
+        ("LSTMCell", "GRUCell", "the same in all layers"),
+        ("RNNEncoder", "LSTMEncoder", "has no SequenceToSequence of OpenNMT-tf's like this one"),
+    ],
+)
+def test_a_recurrent_model_that_the_engine_does_not_compute_is_refused(old, new, message, tmp_path):
+    description = DESCRIPTION.replace(old, new, 1)
+    if "LSTMEncoder" in description:
+        description = description.replace("            cell_class=tf.keras.layers.LSTMCell,\n", "", 1)
+    (tmp_path / "model.py").write_text(description)
+    model, pieces = built({"model": str(tmp_path / "model.py")})
+    with pytest.raises(UserError, match=message):
+        read_opennmt_tf.of_model(model, pieces, tmp_path)
 
 
 def worker(folder, kind="float32"):
@@ -56,6 +115,8 @@ def test_a_sentence_is_translated_alike_in_any_batch(made, kind):
     whole = outputs(worker(folder, kind), BATCH, beam_size=3, longest=LONGEST)
     alone = worker(folder, kind)
     assert [outputs(alone, [sentence], beam_size=3, longest=LONGEST)[0] for sentence in BATCH[:40]] == whole[:40]
+    model = engine.Model(folder / kind / native_model.NAME)
+    assert outputs(engine.Worker(model, threads=2), BATCH, beam_size=3, longest=LONGEST) == whole
 
 
 @pytest.mark.parametrize("kind", native_model.TYPES)
@@ -84,3 +145,41 @@ def test_a_prefix_is_said_first(made, beam):
     prefixes = [[5 + number % 70] * (number % 4) for number in range(len(BATCH))]
     found = outputs(worker(folder), BATCH, prefixes, beam_size=beam, longest=LONGEST)
     assert all(best[0][0][: len(prefix)] == prefix for best, prefix in zip(found, prefixes, strict=True))
+
+
+def test_switches_change_no_translation(made):
+    _, folder = made
+    usual = outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST)
+    assert outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST, copied_cache=True) == usual
+    greedy = outputs(worker(folder), BATCH[:40], longest=LONGEST)
+    assert outputs(worker(folder), BATCH[:40], longest=LONGEST, keep_finished=True) == greedy
+
+
+def test_attention_over_the_source_is_that_of_opennmt_tf(made):
+    """OpenNMT-tf gives that of a Transformer's last layer, the first of its heads."""
+    model, folder = made
+    layer = len(model.decoder.layers) - 1 if hasattr(model.decoder, "layers") else 0
+    options = engine.Options(longest=LONGEST, attention_layer=layer, attention_head=0)
+    found = worker(folder).translate(BATCH[:30], options)
+    for source, (best,) in zip(BATCH, found, strict=False):
+        _, attention = forced(model, [source], [best.pieces])
+        np.testing.assert_allclose(best.attention, attention[0, : len(best.attention)], rtol=0, atol=1e-4)
+
+
+TRANSLATED = """
+import json, sys
+from native import engine, outputs
+batch = json.loads(sys.argv[2])
+for kind in ("float32", "int16", "int8"):
+    worker = engine.Worker(engine.Model(f"{sys.argv[1]}/{kind}/weights.safetensors"))
+    print(outputs(worker, batch, beam_size=3, longest=20))
+"""
+
+
+@pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")
+def test_instruction_sets_say_the_same(made):
+    """With scores to the last bit."""
+    _, folder = made
+    _, *fused = engine.available_sets()
+    found = [run(TRANSLATED, folder, json.dumps(BATCH[:60]), NMT_ISA=name) for name in fused]
+    assert found.count(found[0]) == len(fused)

@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 import pytest
+import recurrent
 from native import KINDS, engine, folders, outputs, run, sentences
 
 from common.errors import UserError
@@ -259,6 +260,27 @@ HOSTILE = {
 def test_a_hostile_header_of_weights(tmp_path, change, message):
     header, data = split(folders() / "float32" / native_model.NAME)
     change(header)
+    join(tmp_path / "weights", header, data)
+    refused(tmp_path / "weights", message)
+
+
+RECURRENT = {
+    "another cell": ({"cell": "rnn"}, "its cell 'rnn' is unknown"),
+    "no direction": ({"directions": "0"}, "'directions' is '0'"),
+    "three directions": ({"directions": "3"}, "'directions' is '3'"),
+    "half a panel in a direction": ({"units": "16"}, "units of a direction are no multiple of 16"),
+    "one direction": ({"directions": "1"}, "where the model needs F32"),
+    "other embeddings": ({"embedding_units": "64"}, "where the model needs F32"),
+    "no bridge": ({"bridge": "0"}, "no bridge between layers of different numbers"),
+    "more layers": ({"decoder_layers": "2"}, r"'decoder\.1\.inputs\.weight' is missing"),
+}
+
+
+@pytest.mark.parametrize(("metadata", "message"), RECURRENT.values(), ids=RECURRENT)
+def test_a_hostile_header_of_a_recurrent_model(tmp_path, metadata, message):
+    recurrent.model().write("float32", tmp_path / "model")
+    header, data = split(tmp_path / "model" / native_model.NAME)
+    changed(metadata)(header)
     join(tmp_path / "weights", header, data)
     refused(tmp_path / "weights", message)
 

@@ -185,6 +185,51 @@ def test_activations_become_the_nearest_integers(kind, rows):
     assert (scale == (most / np.float32(limit))[:, 0]).all()
 
 
+# Cells
+
+
+def sigmoid(x):
+    return (1 + np.tanh(x / 2)) / 2
+
+
+SPREAD = np.concatenate([np.linspace(-12, 12, 4000), np.logspace(-6, 3, 48), -np.logspace(-6, 3, 48)])
+NO_UNITS = np.zeros(SPREAD.shape)
+
+
+def test_sigmoid_and_tangent_are_exact_to_a_millionth():
+    """What a GRU keeps of a state of ones is a sigmoid; what is new, where it keeps nothing, a tangent."""
+    kept = kernels.gru(np.stack([SPREAD, NO_UNITS, NO_UNITS]), np.zeros((3, len(SPREAD))), NO_UNITS + 1)
+    new = kernels.gru(np.stack([NO_UNITS - 200, NO_UNITS, SPREAD]), np.zeros((3, len(SPREAD))), NO_UNITS)
+    np.testing.assert_allclose(kept, sigmoid(SPREAD.astype(np.float32).astype(float)), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(new, np.tanh(SPREAD.astype(np.float32).astype(float)), rtol=0, atol=1e-6)
+
+
+def test_cells_are_those_of_keras():
+    """Random weights have gates, biases and states in the order of Keras, which resets behind the product."""
+    tensorflow = pytest.importorskip("tensorflow")
+    keras = tensorflow.keras
+    units, generator = 48, np.random.default_rng(1)
+    x, output, cell = generator.normal(size=(3, units)).astype(np.float32)
+    for layer, states in ((keras.layers.LSTMCell(units), [output, cell]), (keras.layers.GRUCell(units), [output])):
+        layer.build((None, units))
+        layer.set_weights([generator.normal(size=weights.shape) for weights in layer.get_weights()])
+        _, expected = layer(*tensorflow.nest.map_structure(lambda row: tensorflow.constant(row[None]), (x, states)))
+        kernel, recurrent, bias = layer.get_weights()
+        if len(states) == 2:
+            gates = x @ kernel + output @ recurrent + bias
+            found = kernels.lstm(gates.reshape(4, units), output, cell)
+        else:
+            inputs, products = x @ kernel + bias[0], output @ recurrent + bias[1]
+            found = [kernels.gru(inputs.reshape(3, units), products.reshape(3, units), output)]
+        for one, other in zip(found, expected if len(states) == 2 else [expected], strict=True):
+            np.testing.assert_allclose(one, np.ravel(other), rtol=0, atol=3e-6)
+
+
+def test_a_cell_of_other_units_is_refused():
+    with pytest.raises(engine.EngineError, match="a multiple of 16"):
+        kernels.gru(np.zeros((3, 24)), np.zeros((3, 24)), np.zeros(24))
+
+
 @pytest.mark.parametrize(("inputs", "outputs"), [(24, 16), (16, 24), (8, 16)])
 def test_a_product_of_other_sizes_is_refused(inputs, outputs):
     tensors = {"weight": np.zeros(outputs * inputs, np.float32), "bias": np.zeros(outputs, np.float32)}
@@ -209,6 +254,8 @@ def computed(root):
         quantised = [kernels.quantise(np.abs(rows), stored(kind), kind != "unsigned int8") for rows in ACTIVATIONS]
         integers[f"activations in {kind}"] = digest(array for pair in quantised for array in pair)
     matrix, rows = (np.random.default_rng(1).normal(size=(80, 64)).astype(np.float32) for _ in range(2))
+    gates = np.random.default_rng(1).normal(0, 3, (4, 64))
+    rounded["cells"] = digest([*kernels.lstm(gates, gates[0], gates[1]), kernels.gru(gates[:3], gates[1:], gates[0])])
     rounded["products of float32"] = digest([product("float32", float_tensors(matrix), rows, np.ones(80, np.float32))])
     translations = {}
     for kind in KINDS:

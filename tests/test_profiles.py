@@ -1,11 +1,11 @@
 """The profile for Slurm says nothing that profiles/default says, and knows the rules that must be alone on a node."""
 
+import importlib.util
 import re
-from pathlib import Path
 
+import pytest
 import yaml
-
-ROOT = Path(__file__).resolve().parents[1]
+from snakefile import ROOT, TINY, snakemake, succeeded
 
 
 def profile(name):
@@ -24,3 +24,16 @@ def test_jobs_that_time_something_have_the_cores_of_a_node():
             if "threads: ALL_CORES" in rule:
                 alone.add(re.match(r"rule (\w+):", rule)[1])
     assert {*profile("slurm")["set-threads"]} == alone and "benchmark" in alone
+
+
+@pytest.mark.skipif(
+    not importlib.util.find_spec("snakemake_executor_plugin_slurm"), reason="needs requirements-slurm.lock"
+)
+def test_the_command_of_the_page_gives_jobs_the_cores_of_a_node(tmp_path):
+    """Here on a submit host of two cores; no job gets more than --cores."""
+    page = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
+    options = re.search(r"^snakemake --profile profiles/slurm (.*)--configfile", page, re.MULTILINE)[1].split()
+    command = ("-n", "--profile", ROOT / "profiles/slurm", *options, "--configfile", TINY)
+    plan = succeeded(snakemake(*command, cwd=tmp_path)).stdout
+    threads = re.search(r"^rule benchmark:\n(?:    .*\n)*?    threads: (\d+)", plan, re.MULTILINE)[1]
+    assert int(threads) == profile("slurm")["set-threads"]["benchmark"]

@@ -70,6 +70,8 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
         ({"model": "TransformerTiny", "units": 8}, "units: not of a model of the catalogue"),
         ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 7, "embedding_units": 8,
           "bidirectional": True}, "cannot be halved"),
+        ({"encoder_transitions": 1, "decoder_transitions": 1, "units": 8, "embedding_units": 8}, "at least 2"),
+        ({"decoder_transitions": 2, "units": 8, "embedding_units": 8}, "encoder_transitions missing; a conditional"),
     ],
 )  # fmt: skip
 def test_invalid_shapes_are_refused(values, message):

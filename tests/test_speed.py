@@ -17,10 +17,11 @@ from common.files import read_json, write_json
 from decode import tuned
 from decode.engines import Search, load
 from decode.translator import Translator
-from experiments import end_to_end, ladder, scaling, switches
+from experiments import architectures, end_to_end, ladder, scaling, switches
 from formats import measurement, records
 from measure import score
 from report import __main__ as report
+from report import architectures as architectures_report
 from report import end_to_end as end_to_end_report
 from report import ladder as ladder_report
 from report import scaling as scaling_report
@@ -307,6 +308,29 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     names = ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
     assert [label.get_text() for label in axes.get_yticklabels()] == names
     assert f"×{one.times_faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
+
+
+# All architectures
+
+
+def test_untrained_models_of_every_architecture(two_cores, made_up, untrained, native, tmp_path):
+    shutil.copytree(native / "native-int8", tmp_path / "x-untrained" / "native-int8")
+    description = tmp_path / "x-untrained" / "native-int8" / "model.json"
+    write_json(description, read_json(description) | {"role": "untrained", "system": "x-untrained"})
+    models = [untrained["opennmt-tf"], tmp_path / "x-untrained" / "native-int8"]
+    baseline, own = run(architectures, tmp_path, "--models", *models)
+    assert (baseline.engine, baseline.beam_size, baseline.vocabulary_map) == ("opennmt-tf", 1, False)
+    assert (own.engine, own.beam_size, own.vocabulary_map, own.map_per_sentence) == ("native", 1, True, True)
+    assert baseline.cores == own.cores == (0,) and baseline.speed_only and own.speed_only
+    text = architectures_report.table([baseline, own])
+    assert text.count("| x-untrained ") == 1 and "| 15.0 (10.0 to 20.0) |" in text
+    picture = architectures_report.draw([baseline, own])
+    assert [bar.get_width() for bar in picture.axes[0].patches] == pytest.approx([4.8, 80.0])
+
+
+def test_ctranslate2_is_in_no_table_of_all_architectures(untrained, tmp_path):
+    with pytest.raises(UserError, match=r"int8: is for CTranslate2; here OpenNMT-tf and native are compared"):
+        run(architectures, tmp_path, "--models", untrained["int8"])
 
 
 def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path):

@@ -207,7 +207,8 @@ def test_the_mixture_of_the_teachers_needs_no_entry():
 # Engines
 
 
-def test_recurrent_systems_stay_in_their_toolkit():
+def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
+    """The native engine computes with vectors of 16."""
     study = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
     assert study.formats("tiny") == ["opennmt-tf"] and "tiny" in study.measured and "tiny" not in study.transformers
     native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
@@ -215,8 +216,12 @@ def test_recurrent_systems_stay_in_their_toolkit():
     assert study.map_system == study.searched == "deep"
 
 
-def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint():
-    study = plan(change=lambda study: study["students"]["tiny"]["shape"].update(decoder="ssru"))
+@pytest.mark.parametrize(
+    "shape",
+    [OFFLINE["students"]["tiny"]["shape"] | {"decoder": "ssru"}, RECURRENT | {"units": 32, "embedding_units": 16}],
+)
+def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(shape):
+    study = plan(change=lambda study: study["students"]["tiny"].update(shape=shape))
     native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
     assert study.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.transformers
     assert study.quick_format("tiny") == (native or ["opennmt-tf"])[0] and study.quick_format("deep") == study.types[0]
@@ -254,6 +259,12 @@ def test_speed_is_of_the_named_systems_or_of_all():
     assert named.speed_systems == ["tiny", "wngt2020-base-untrained"] and named.speed_problem is None
     alone = plan(change=lambda study: study["speed"].update(systems=[], untrained=["wngt2020-base"]))
     assert alone.speed_systems == ["wngt2020-base-untrained"]
+    foreign = plan(change=lambda study: study["speed"].update(systems=[], untrained=["bergamot-ssru-tiny"]))
+    assert foreign.speed_systems == [] and foreign.speed_problem is None
+    assert {path.split("/")[-2] for path in foreign.architecture_models} == {"bergamot-ssru-tiny-untrained"}
+    assert "opennmt-tf" in foreign.architecture_models[0] and "int8" not in {
+        path.split("/")[-1] for path in foreign.architecture_models
+    }
 
 
 def test_a_target_that_cannot_be_made_says_why():

@@ -156,7 +156,7 @@ def test_an_average_of_one_is_the_last_checkpoint(trained):
 
 def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     """CTranslate2 has no GRU: OpenNMT-tf decodes the dev set. And each phase ends as dev BLEU stalls."""
-    values = {"cell": "gru", "encoder_layers": 2, "decoder_layers": 1, "units": 16, "embedding_units": 8}
+    values = {"cell": "gru", "encoder_layers": 2, "decoder_layers": 1, "units": 16, "embedding_units": 16}
     settings = STUDY | {
         "batch_tokens": None,
         "batch_sentences": 16,
@@ -170,7 +170,7 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     }
     subprocess.run(training(data, tmp_path, values, settings), check=True, capture_output=True)
     learning = read_json(tmp_path / "learning.json")
-    assert learning["shape"] == "GRU 2:1 d16 e8"
+    assert learning["shape"] == "GRU 2:1 d16 e16"
     assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8] and [
         phase["end"] for phase in learning["phases"]
     ] == [4, 8]
@@ -178,6 +178,8 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     missed = [left_out(*sides, 6) for sides in epochs]
     assert 0 < sum(missed) < 100 and learning["left_out"] == {"pairs": sum(missed), "of": 120}
     assert learning["seen"]["pairs"] == pytest.approx(learning["seen"]["passes"] * (120 - sum(missed)) / 2, rel=0.1)
+    read = read_opennmt_tf.read(tmp_path / "averaged")
+    assert read.metadata["cell"] == "gru" and read.tensors("int8")
 
 
 @pytest.mark.parametrize("decoder", ["averaging", "ssru"])

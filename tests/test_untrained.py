@@ -12,7 +12,8 @@ import pytest
 from common.errors import UserError
 from common.files import read_json, write_json
 from decode.engines import Search, load
-from export import untrained
+from decode.engines.native import Native
+from export import read_opennmt_tf, untrained
 from formats.shape import shape
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
@@ -71,6 +72,38 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
         assert np.abs(errors).mean() < mean and np.abs(errors).max() <= most, (name, beam_size, errors)
 
 
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@pytest.mark.parametrize(
+    "values",
+    [
+        *({"decoder": name} for name in ("averaging", "averaging-gated", "averaging-plain", "ssru")),
+        {"cell": "lstm", "bidirectional": True, "embedding_units": 32},
+        {"cell": "gru", "embedding_units": 32},
+    ],
+)
+@pytest.mark.slow
+def test_models_that_ctranslate2_lacks_have_the_given_lengths(values, tmp_path):
+    pieces = [f"p{number}" for number in range(400)]
+    (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
+    sentences = corpus([*pieces, "unknown"])
+    if "decoder" in values:
+        values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2} | values
+    else:
+        values = {"encoder_layers": 2, "decoder_layers": 1, "units": 64} | values
+    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
+    read = read_opennmt_tf.read(tmp_path / "opennmt-tf")
+    expected = np.array([length for _, length in sentences])
+    for name in ("opennmt-tf", "float32", "int8"):
+        engine, kind = ("opennmt-tf", "float32") if name == "opennmt-tf" else ("native", name)
+        if engine == "native":
+            read.write(kind, tmp_path / name)
+        description = {"engine": engine, "quantization": kind, "vocabulary_map": False}
+        write_json(tmp_path / name / "model.json", description)
+        output = load(tmp_path / name, Search()).translate([source for source, _ in sentences])
+        errors = np.array([len(pieces) for pieces in output]) - expected
+        assert np.abs(errors).mean() < 0.5 and np.abs(errors).max() <= 2, (name, errors)
+
+
 def weights(checkpoint):
     """The bytes of every variable, without the names that a process gives to its second model."""
     import tensorflow as tf
@@ -100,7 +133,15 @@ def test_it_writes_what_a_training_writes(vocabulary, tmp_path, monkeypatch):
 def test_invalid_shapes_are_refused(vocabulary, tmp_path):
     with pytest.raises(UserError, match="units 15 is not a multiple of heads 2"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
+    with pytest.raises(UserError, match="--test-set: lengths can be given to Transformers with self-attention alone"):
+        untrained.make(SHAPE | {"decoder": "ssru"}, vocabulary, 1, tmp_path / "checkpoint", [(["a"], 3)])
     command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
     process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
     assert process.returncode and "no such name; there are wngt2020-base" in process.stderr
     assert not (tmp_path / "checkpoint").exists()
+
+
+def test_a_decoder_that_copies_the_encoders_states_has_no_lengths(vocabulary, tmp_path):
+    values = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 16, "embedding_units": 16}
+    with pytest.raises(UserError, match="begins with copies of the encoder's states"):
+        untrained.make(values, vocabulary, 1, tmp_path / "c", [(["a"], 3)])

@@ -81,7 +81,15 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     jobs = planned(run)
     calls = re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*)", run.stdout)
     assert "experiments.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
-    expected = {"untrained": 1, "ladder": 2, "scaling": 2, "end_to_end": 1, "table": 5, "picture": 5}
+    expected = {
+        "untrained": 1,
+        "ladder": 2,
+        "scaling": 2,
+        "end_to_end": 1,
+        "architectures": 1,
+        "table": 6,
+        "picture": 6,
+    }
     assert {name: jobs[name] for name in expected} == expected and "switches" not in jobs
     assert "native-" not in run.stdout
 
@@ -92,9 +100,9 @@ def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
     study.write_text(f"extends: {TINY_GIVEN}\nstudy: x\ndecoding: {{engines: [native]}}\n")
     run = snakemake("-n", "-p", "speed", "--configfile", study, cwd=tmp_path)
     jobs = planned(run)
-    assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 7, 7)
+    assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 8, 8)
     calls = re.findall(r"python -m experiments.(\w+) (.*)", run.stdout)
-    assert {name for name, _ in calls} == {"ladder", "scaling", "end_to_end", "switches"}
+    assert {name for name, _ in calls} == {"ladder", "scaling", "end_to_end", "switches", "architectures"}
     assert all("/native-int8 " in given for _, given in calls)
     given = next(given for name, given in calls if name == "switches")
     assert re.search(r"--model (\S*)native-int8 --others \1native-float32 --test-sets", given)
@@ -118,7 +126,7 @@ def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):
         pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
     jobs = planned(snakemake("-n", "speed", "--configfile", study, cwd=tmp_path))
     expected = {
-        "untrained": 4, "ladder": 1, "scaling": 1, "end_to_end": 1, "vocabulary_map": 1,
+        "untrained": 20, "ladder": 1, "scaling": 1, "end_to_end": 1, "architectures": 1, "vocabulary_map": 1,
         "encode": 1,  # the epoch in which the pieces that are always on are counted
     }  # fmt: skip
     assert {name: jobs[name] for name in expected} == expected

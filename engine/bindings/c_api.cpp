@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/error.h"
+#include "recurrent/cell.h"
 #include "search/search.h"
 
 using namespace nmt;
@@ -274,5 +275,16 @@ int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, c
     for (int32_t r = 0; r < rows; ++r)
       maxima[(size_t)r * kPanel] = *std::max_element(from + (size_t)r * units, from + (size_t)(r + 1) * units);
     kernels().quantise(from, rows, units, units, (Type)type, {to, scale, fixed}, is_signed ? nullptr : maxima.data());
+  });
+}
+
+int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state, char* error,
+             size_t error_size) {
+  return guarded(error, error_size, [&] {
+    if (kind < 0 || kind > 1 || units < 16 || units % 16) throw Error("a cell needs units that are a multiple of 16");
+    Cell cell;
+    cell.kind = (CellKind)kind;
+    cell.states.inputs = units;
+    update(kernels(), cell, inputs, states, state);
   });
 }

@@ -73,3 +73,6 @@ NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const 
                            char* error, size_t error_size);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, float fixed, char* error, size_t error_size);
+// One step of a cell, 0 an LSTM, 1 a GRU (recurrent/cell.h): inputs and states are products for all gates, [gates][units].
+NMT_EXPORT int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state, char* error,
+                        size_t error_size);

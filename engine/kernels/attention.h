@@ -4,6 +4,7 @@
 // The order of sums is the same for one query and for several.
 #pragma once
 
+#include "kernels/gates.h"
 #include "kernels/kernels.h"
 #include "kernels/products.h"
 #include "kernels/vector.h"
@@ -34,21 +35,40 @@ void remember(const Heads& heads, const float* keys, const float* values, int pl
     remembered<float>(heads, keys, values, place, page);
 }
 
-// Scores of kQueries queries against the 16 keys of a page, of one head.
-template <class Element, int kQueries>
-NMT_INLINE void scored(const Element* keys, const float* queries, int stride, int channels, Floats scale,
-                       Floats* scores) {
-  Floats even[kQueries], odd[kQueries];  // two chains of sums, or each addition would wait for the one before
-  unrolled<kQueries>([&](auto q) NMT_LAMBDA { even[q] = odd[q] = all(0.f); });
-  for (int c = 0; c < channels; c += 2) {
-    const Floats first = load(keys + c * kPagePositions), second = load(keys + (c + 1) * kPagePositions);
-    unrolled<kQueries>([&](auto q) NMT_LAMBDA {
-      even[q] = fma(all(queries[q * stride + c]), first, even[q]);
-      odd[q] = fma(all(queries[q * stride + c + 1]), second, odd[q]);
-    });
+// Scores of kQueries queries against the 16 keys of a page, of one head: scaled products.
+struct Multiplicative {
+  Floats scale;
+  template <int kQueries, class Element>
+  NMT_INLINE void scored(const Element* keys, const float* queries, int stride, int channels, Floats* scores) const {
+    Floats even[kQueries], odd[kQueries];  // two chains of sums, or each addition would wait for the one before
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA { even[q] = odd[q] = all(0.f); });
+    for (int c = 0; c < channels; c += 2) {
+      const Floats first = load(keys + c * kPagePositions), second = load(keys + (c + 1) * kPagePositions);
+      unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+        even[q] = fma(all(queries[q * stride + c]), first, even[q]);
+        odd[q] = fma(all(queries[q * stride + c + 1]), second, odd[q]);
+      });
+    }
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = (even[q] + odd[q]) * scale; });
   }
-  unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = (even[q] + odd[q]) * scale; });
-}
+};
+
+// The same, of the tanh of sums, weighted channel by channel.
+struct Additive {
+  const float* combination;
+  template <int kQueries, class Element>
+  NMT_INLINE void scored(const Element* keys, const float* queries, int stride, int channels, Floats* scores) const {
+    Floats total[kQueries];
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA { total[q] = all(0.f); });
+    for (int c = 0; c < channels; ++c) {
+      const Floats key = load(keys + c * kPagePositions), weight = all(combination[c]);
+      unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+        total[q] = fma(weight, tangent(key + all(queries[q * stride + c])), total[q]);
+      });
+    }
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = total[q]; });
+  }
+};
 
 // The weighted sums of values for kQueries queries, for kVectors x 16 channels of a head. weights: of the first query,
 // `padded` floats before those of the next; contexts: `stride` floats apart.
@@ -76,11 +96,11 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
   });
 }
 
-template <class Element, int kQueries>
-void attended(const Heads& heads, const float* queries, int stride, const Cache& cache, float* contexts,
+template <class Element, int kQueries, class Score>
+void attended(const Heads& heads, const Score& score, const float* queries, int stride, const Cache& cache, float* contexts,
               int context_stride, float* weights, float* scratch) {
   const int pages = (cache.length + kPagePositions - 1) / kPagePositions, padded = pages * kPagePositions;
-  const Floats scale = all(heads.scale), lowest = all(-1e30f);
+  const Floats lowest = all(-1e30f);
   const size_t width = (size_t)heads.count * heads.channels;
   for (int h = 0; h < heads.count; ++h) {
     Floats most[kQueries];
@@ -88,7 +108,7 @@ void attended(const Heads& heads, const float* queries, int stride, const Cache&
     for (int page = 0; page < pages; ++page) {
       const Element* keys = (const Element*)(cache.pages[page] + cache.offset) + (size_t)h * heads.channels * kPagePositions;
       Floats scores[kQueries];
-      scored<Element, kQueries>(keys, queries + h * heads.channels, stride, heads.channels, scale, scores);
+      score.template scored<kQueries>(keys, queries + h * heads.channels, stride, heads.channels, scores);
       const int left = cache.length - page * kPagePositions;
       unrolled<kQueries>([&](auto q) NMT_LAMBDA {
         if (left < kPagePositions) scores[q] = choose(below(left), scores[q], lowest);
@@ -125,25 +145,39 @@ void attended(const Heads& heads, const float* queries, int stride, const Cache&
   }
 }
 
-template <class Element>
-void attended_all(const Heads& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
-                  int context_stride, float* weights, float* scratch) {
+template <class Element, class Score>
+void attended_all(const Heads& heads, const Score& score, const float* queries, int count, int stride,
+                  const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
   const size_t row_weights = (size_t)heads.count * ((cache.length + kPagePositions - 1) / kPagePositions * kPagePositions);
   int q = 0;
   for (; q + 2 <= count; q += 2)
-    attended<Element, 2>(heads, queries + (size_t)q * stride, stride, cache, contexts + (size_t)q * context_stride,
-                         context_stride, weights ? weights + q * row_weights : nullptr, scratch);
+    attended<Element, 2>(heads, score, queries + (size_t)q * stride, stride, cache,
+                         contexts + (size_t)q * context_stride, context_stride,
+                         weights ? weights + q * row_weights : nullptr, scratch);
   if (q < count)
-    attended<Element, 1>(heads, queries + (size_t)q * stride, stride, cache, contexts + (size_t)q * context_stride,
-                         context_stride, weights ? weights + q * row_weights : nullptr, scratch);
+    attended<Element, 1>(heads, score, queries + (size_t)q * stride, stride, cache,
+                         contexts + (size_t)q * context_stride, context_stride,
+                         weights ? weights + q * row_weights : nullptr, scratch);
+}
+
+template <class Score>
+void attended_of(const Heads& heads, const Score& score, const float* queries, int count, int stride,
+                 const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
+  if (heads.half)
+    attended_all<_Float16>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+  else
+    attended_all<float>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
 }
 
 void attend(const Heads& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
             int context_stride, float* weights, float* scratch) {
-  if (heads.half)
-    attended_all<_Float16>(heads, queries, count, stride, cache, contexts, context_stride, weights, scratch);
-  else
-    attended_all<float>(heads, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+  attended_of(heads, Multiplicative{all(heads.scale)}, queries, count, stride, cache, contexts, context_stride, weights,
+              scratch);
+}
+
+void attend_additive(const Heads& heads, const float* combination, const float* queries, int count, int stride,
+                     const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
+  attended_of(heads, Additive{combination}, queries, count, stride, cache, contexts, context_stride, weights, scratch);
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ struct ShortDot {
   };
   static NMT_INLINE Weights load(const char* panel) { return {fetched(panel)}; }
   static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
-#if defined(__AVX512F__)
+#if defined(__AVX512VNNI__)
+    sum = (Sum)_mm512_dpwssd_epi32((Register)sum, repeated(row), weights.groups);
+#elif defined(__AVX512F__)
     sum = (Sum)_mm512_add_epi32((Register)sum, _mm512_madd_epi16(repeated(row), weights.groups));
 #else
     sum = (Sum)_mm256_add_epi32((Register)sum, _mm256_madd_epi16(repeated(row), weights.groups));

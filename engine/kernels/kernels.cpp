@@ -13,7 +13,7 @@
 namespace nmt {
 namespace NMT_SET {
 extern const Kernels table;
-const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend,
+const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend, attend_additive,
                        average, swish, tangents, add_gated, simple_recurrence, lstm, gru,
                        pick, best, log_sum, top, repeats};
 }  // namespace NMT_SET

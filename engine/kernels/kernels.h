@@ -108,6 +108,9 @@ struct Kernels {
   // weights: [queries][head][16 * pages] or null. scratch: floats for 2 x 16 x pages.
   void (*attend)(const Heads&, const float* queries, int count, int stride, const Cache&, float* contexts,
                  int context_stride, float* weights, float* scratch);
+  // The same with additive scores (Bahdanau et al. 2015): the sum over channels of combination * tanh(query + key).
+  void (*attend_additive)(const Heads&, const float* combination, const float* queries, int count, int stride,
+                          const Cache&, float* contexts, int context_stride, float* weights, float* scratch);
 
   // Element-wise parts of averaging and recurrent layers; units: a multiple of 16.
   // sum += row, and the mean, share x sum, is stored or added.

@@ -109,7 +109,9 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
 template <class Dot>
 struct Sizes {
 #if defined(__AVX512F__)
-  static constexpr int kRows = 12, kPanels = 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
+  // Larger tiles have registers for their sums, but none for the inputs that a step multiplies with several panels.
+  static constexpr bool kFloats = std::is_same_v<Dot, FloatDot>;
+  static constexpr int kRows = 8, kPanels = kFloats ? 3 : 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
   static constexpr bool kSquare = false;
 #elif defined(__AVX2__)
   static constexpr bool kBytes = std::is_same_v<Dot, ByteDot>;

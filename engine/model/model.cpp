@@ -5,8 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "conditional/conditional_model.h"
 #include "model/error.h"
 #include "model/network.h"
+#include "recurrent/recurrent_model.h"
 #include "transformer/transformer_model.h"
 
 namespace nmt {
@@ -25,6 +27,8 @@ std::unique_ptr<Model> Model::open(const std::string& path) {
   if (file->metadata("format") != kFormat) file->fail("its format is not " + std::string(kFormat));
   const std::string architecture = file->metadata("architecture");
   if (architecture == "transformer") return std::make_unique<TransformerModel>(std::move(file));
+  if (architecture == "recurrent") return std::make_unique<RecurrentModel>(std::move(file));
+  if (architecture == "conditional") return std::make_unique<ConditionalModel>(std::move(file));
   file->fail("its architecture '" + architecture + "' is unknown to this version of the engine");
 }
 

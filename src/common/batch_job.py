@@ -73,7 +73,12 @@ def state_and_seconds_left(job: str) -> tuple[str | None, float | None]:
 
 
 def seconds(text: str) -> float | None:
-    """The seconds of Slurm's ``[days-][hours:]minutes:seconds``, None for UNLIMITED and the like."""
+    """The seconds of Slurm's ``[days-][hours:]minutes:seconds``, None for UNLIMITED and the like.
+
+    Slurm says INVALID of a job past its limit, which it ends at its next look or after OverTimeLimit: none are left.
+    """
+    if text == "INVALID":
+        return 0.0
     if not (match := re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text)):
         return None
     days, hours, minutes, rest = (int(number or 0) for number in match.groups())

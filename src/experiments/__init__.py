@@ -6,6 +6,7 @@ Measured in processes of their own (measure.protocol), as records:
 - ``end_to_end``: the toolkit against all optimisations together (Table 6)
 - ``scaling``: workers against threads (Figure 2)
 - ``switches``: everything the native engine has, but one thing at a time
+- ``architectures``: untrained models of every architecture, in OpenNMT-tf and in the native engine
 - ``beam_batch``: beams and sizes of batches (Figure 3 of OpenNMT at WNMT 2018)
 
 Measured as calls in one process (measure.in_process):

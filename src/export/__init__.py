@@ -22,11 +22,17 @@ From checkpoints to model folders:
 - ``convert``: OpenNMT-tf checkpoints to CTranslate2 (command)
 - ``native``: CTranslate2's models to the native engine (command)
 - ``float_model``: a model on its way to the native engine
-- ``read_ctranslate2``, ``read_opennmt_tf``: readers of models for it
-- ``marian``: Marian models to Marian and CTranslate2 (command)
+- ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it
+- ``opennmt_tf_transformer``, ``opennmt_tf_recurrent``, ``opennmt_tf_conditional``: the layers of each architecture of
+  OpenNMT-tf
+- ``opennmt_tf_layers``: what these share
+- ``read_marian_recurrent``: Marian's recurrent models
+- ``marian_parameters``: weights and options of Marian's file
+- ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)
-- ``lengths``: random weights whose translations have the right length
+- ``untrained_marian``: the same of Marian's (command)
+- ``lengths``, ``recurrent_lengths``: random weights whose translations have the right length
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)

@@ -11,6 +11,8 @@ as usual, and just as much.
 - ``still`` is almost zero in both. Clock and content are read relative to it, because layer normalization shifts all
   units alike.
 
+A decoder without self-attention has the clock, too: it comes from the positions, not from what a layer remembers.
+
 The clock scores ``</s>``: far below all pieces while it is negative, far above them once it is positive. What the
 source pieces add is a least-squares solution: the clock of each sentence is zero behind the last piece of its
 reference. Other sentences come out about as long as their sources.
@@ -86,20 +88,35 @@ def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[
 def _reserve(model: Any, units: Units) -> None:
     """Let neither embeddings nor layers write into the units, and let the clock alone score </s>."""
     layers = [*model.encoder.layers, *model.decoder.layers]
-    attentions = [layer.self_attention.layer for layer in layers]
-    attentions += [layer.attention[0].layer for layer in model.decoder.layers]
-    writers = [attention.linear_output for attention in attentions] + [layer.ffn.layer.outer for layer in layers]
+    writers = [layer.attention[0].layer.linear_output for layer in model.decoder.layers]
+    writers += [layer.ffn.layer.outer for layer in layers]
+    writers += [dense for layer in layers for dense in _look_back(layer.self_attention, units)]
     for dense in writers:
-        dense.kernel.assign(_with(dense.kernel, (slice(None), list(units)), 0.0))
+        dense.kernel.assign(changed(dense.kernel, (slice(None), list(units)), 0.0))
     for inputter in (model.features_inputter, model.labels_inputter):
-        inputter.embedding.assign(_with(inputter.embedding, (slice(None), list(units)), 0.0))
+        inputter.embedding.assign(changed(inputter.embedding, (slice(None), list(units)), 0.0))
     output = model.decoder.output_layer
     kernel = output.kernel.numpy().T if output.transpose else output.kernel.numpy()
     kernel[:, END] = 0.0
     kernel[[units.clock, units.still], END] = STEEP, -STEEP
     output.kernel.assign(kernel.T if output.transpose else kernel)
     for norm, unit in ((model.encoder.layer_norm, units.content), (model.decoder.layer_norm, units.clock)):
-        norm.gamma.assign(_with(norm.gamma, [unit, units.still], LOUD))
+        norm.gamma.assign(changed(norm.gamma, [unit, units.still], LOUD))
+
+
+def _look_back(wrapper: Any, units: Units) -> list[Any]:
+    """The layers that write what a sub-layer sees of earlier positions. A mean without a layer reads zeros instead."""
+    from layers.averaging import Averaging
+    from layers.simple_recurrence import SimpleRecurrence
+
+    layer = wrapper.layer
+    if isinstance(layer, SimpleRecurrence):
+        return [layer.candidate]
+    if not isinstance(layer, Averaging):
+        return [layer.linear_output]
+    norm = wrapper.input_layer_norm
+    norm.gamma.assign(changed(norm.gamma, list(units), 0.0))
+    return [] if layer.ffn is None else [layer.ffn.outer]
 
 
 def _encode(model: Any, sources: Sequence[Sequence[int]], units: Units) -> tuple[np.ndarray, np.ndarray]:
@@ -129,15 +146,15 @@ def _subtract_mean(model: Any, units: Units, slope: float) -> None:
     """Let the first head of the first decoder layer subtract slope * mean(content - still) from the clock."""
     attention = model.decoder.layers[0].attention[0].layer
     queries, values, output = attention.linear_queries, attention.linear_values, attention.linear_output
-    queries.kernel.assign(_with(queries.kernel, (slice(None), slice(attention.num_units_per_head)), 0.0))
+    queries.kernel.assign(changed(queries.kernel, (slice(None), slice(attention.num_units_per_head)), 0.0))
     column = np.zeros(model.encoder.num_units)
     column[[units.content, units.still]] = LOUD * slope, -LOUD * slope
-    values.kernel.assign(_with(values.kernel, (slice(None), 0), column))
-    output.kernel.assign(_with(output.kernel, 0, 0.0))
-    output.kernel.assign(_with(output.kernel, (0, units.clock), -1 / LOUD))
+    values.kernel.assign(changed(values.kernel, (slice(None), 0), column))
+    output.kernel.assign(changed(output.kernel, 0, 0.0))
+    output.kernel.assign(changed(output.kernel, (0, units.clock), -1 / LOUD))
 
 
-def _with(variable: Any, place: Any, value: Any) -> np.ndarray:
+def changed(variable: Any, place: Any, value: Any) -> np.ndarray:
     """A copy of the values of a variable, changed at one place."""
     values = variable.numpy()
     values[place] = value

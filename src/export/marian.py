@@ -1,15 +1,17 @@
-"""Export a model trained with Marian to model folders for Marian, CTranslate2 and the native engine.
+"""Export a model trained with Marian to model folders for Marian, the native engine and CTranslate2.
 
-For each type it makes ``<output>/marian-<type>``, ``<output>/<type>`` and ``<output>/native-<type>`` of the same
-weights. A lexical shortlist becomes Marian's binary shortlist, and a vocabulary map with the same candidates for the
-others.
+For each type it makes ``<output>/marian-<type>`` and ``<output>/native-<type>`` of the same weights, and
+``<output>/<type>`` of those that CTranslate2 decodes: Transformers with self-attention. Marian decodes recurrent models
+in float32 alone. A lexical shortlist becomes Marian's binary shortlist, and a vocabulary map with the same candidates
+for the others.
 """
 
 import argparse
 import json
 import tempfile
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,60 +23,56 @@ from ctranslate2.converters.marian import load_vocab
 from common.errors import UserError, command
 from common.files import write_text
 from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.interface import Engine
 from decode.engines.marian import Marian
 from decode.engines.native import Native
-from export import model_folder, read_ctranslate2
+from export import model_folder, read_marian
+from export.marian_parameters import CONFIG, Parameters
+from export.read_marian import positions
 from formats import marian
-from formats.shape import Transformer
+from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
-CONFIG = "special:model.yml"  # the entry of model.npz that holds Marian's options
-POSITIONS = 2048  # encodings that CTranslate2 needs
-
-Weights = dict[str, np.ndarray]
-
-
-def load(path: Path) -> tuple[Weights, dict[str, Any]]:
-    """Weights by Marian's names, and its options. Raises UserError for a file that is missing or damaged."""
-    try:
-        weights = dict(np.load(path))
-        config = yaml.safe_load(weights.pop(CONFIG).tobytes().rstrip(b"\0"))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, yaml.YAMLError) as error:
-        raise UserError(f"{path}: not a model.npz of Marian's, or damaged: {error}") from None
-    return weights, config
+AVERAGING = {  # by whether there is a feed-forward layer behind the average, and a gate
+    (True, True): "averaging",
+    (False, True): "averaging-gated",
+    (True, False): "averaging-ungated",
+    (False, False): "averaging-plain",
+}
 
 
-def facts(weights: Weights, config: dict[str, Any]) -> dict[str, Any]:
-    """What model.json says about the model itself."""
-    shape = Transformer(
+def shape(config: dict[str, Any]) -> Transformer | Conditional:
+    """The shape of a model with these options."""
+    if config["type"] != "transformer":
+        return Conditional(
+            encoder_transitions=config["enc-cell-depth"],
+            decoder_transitions=config["dec-cell-base-depth"],
+            units=config["dim-rnn"],
+            embedding_units=config["dim-emb"],
+            share_embeddings=config["tied-embeddings-all"],
+        )
+    history = config["transformer-decoder-autoreg"]
+    decoders = {"self-attention": SELF_ATTENTION, "rnn": "ssru"}
+    averaging = AVERAGING[config["transformer-aan-depth"] > 1, not config["transformer-aan-nogate"]]
+    return Transformer(
         encoder_layers=config["enc-depth"],
         decoder_layers=config["dec-depth"],
         units=config["dim-emb"],
         ffn_units=config["transformer-dim-ffn"],
         heads=config["transformer-heads"],
         share_embeddings=config["tied-embeddings-all"],
+        decoder=decoders.get(history, averaging),
     )
-    parameters = sum(weight.size for weight in weights.values())
-    return {"shape": str(shape), "parameters": parameters, "made_by": {"marian": config["version"]}}
 
 
-def positions(units: int) -> np.ndarray:
-    """Marian's position encodings, float32 [POSITIONS, units]: sines, then cosines.
-
-    The wave lengths grow to 10,000 in units / 2 - 1 steps; CTranslate2's converter assumes units / 2 steps.
-    """
-    rates = 10_000.0 ** -(np.arange(units // 2) / (units // 2 - 1))
-    angles = np.arange(POSITIONS)[:, None] * rates
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
-
-
-def convert(weights: Weights, config: dict[str, Any], vocabulary: Path, kind: str, output: Path) -> None:
+def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -> None:
     """Convert to CTranslate2 with weights of type ``kind``. Raises UserError for what it does not support.
 
     CTranslate2's converter reads the files of Marian 1.9. So this writes one first: with unpadded options, and with
     the position encodings among the weights.
     """
+    config = parameters.config
     options = np.frombuffer(yaml.safe_dump(config).encode() + b"\0", dtype=np.int8)
-    model = {"Wpos": positions(config["dim-emb"]), **weights, CONFIG: options}  # a model may have learned its own
+    model = {"Wpos": positions(config["dim-emb"]), **parameters.weights, CONFIG: options}  # or those it has learned
     with tempfile.TemporaryDirectory() as scratch:
         np.savez(path := Path(scratch) / "model.npz", **model)
         converter = ctranslate2.converters.MarianConverter(str(path), [str(vocabulary)] * 2)
@@ -124,8 +122,17 @@ def check_decoding(config: dict[str, Any]) -> None:
 def check_rounding(config: dict[str, Any]) -> None:
     """Raises UserError for a shape with which Marian crashes when it loads weights of 8 or 16 bits."""
     widths = {config["dim-emb"], config["transformer-dim-ffn"]}
-    if any(width % 64 for width in widths) or not (config["tied-embeddings"] or config["tied-embeddings-all"]):
+    tied = config["tied-embeddings"] or config["tied-embeddings-all"]
+    if config["type"] == "transformer" and (any(width % 64 for width in widths) or not tied):
         raise UserError("in 8 or 16 bits Marian needs widths that are multiples of 64, and tied output embeddings")
+
+
+def rounded_by_marian(config: dict[str, Any]) -> bool:
+    """Whether Marian decodes such a model in 8 or 16 bits.
+
+    Its recurrent cells join matrices, which it has rounded one by one: it crashes, or what it says is noise.
+    """
+    return config["type"] == "transformer"
 
 
 def marian_files(model: Path, vocabulary: Path, kind: str, output: Path) -> None:
@@ -147,31 +154,33 @@ def export(
 ) -> None:
     """Make all folders of each type. The arguments are those of the command.
 
-    Raises UserError for a model that one of the engines cannot decode, or files that do not belong together.
+    Raises UserError for a model that Marian or the native engine cannot decode, or files that do not belong together.
     """
     marian.require()
-    weights, config = load(model)
-    pieces = load_vocab(vocabulary)
+    parameters = Parameters(model)
+    config, pieces = parameters.config, load_vocab(vocabulary)
     if len(pieces) != config["dim-vocabs"][0] or pieces[:2] != [marian.END, marian.UNKNOWN]:
         raise UserError(f"{vocabulary}: not the vocabulary of {model}")
     check_decoding(config)
     if {*types} - {"float32"}:
         check_rounding(config)
-    description = {"format": 1, **description, **facts(weights, config), "vocabulary_map": shortlist is not None}
+    read, made = read_marian.read(parameters, pieces), shape(config)
+    description = {"format": 1, **description, "shape": str(made), "vocabulary_map": shortlist is not None}
+    description |= {"parameters": parameters.count(), "made_by": {"marian": config["version"]}}
     with tempfile.TemporaryDirectory() as scratch:
         vmap = None
         if shortlist:
             write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces))
-        exact = Path(scratch) / "exact"
-        convert(weights, config, vocabulary, "float32", exact)
-        read = read_ctranslate2.read(exact)
         for kind in types:
-            engines = {CTranslate2: vmap, Marian: shortlist, Native: vmap}
-            folders = [Path(scratch) / engine.folder(kind) for engine in engines]
-            convert(weights, config, vocabulary, kind, folders[0])
-            marian_files(model, vocabulary, kind, folders[1])
-            read.write(kind, folders[2])
-            for (engine, candidates), files in zip(engines.items(), folders, strict=True):
+            writers: dict[type[Engine], tuple[Callable[[Path], None], Path | None]] = {
+                Native: (partial(read.write, kind), vmap)
+            }
+            if kind == "float32" or rounded_by_marian(config):
+                writers[Marian] = partial(marian_files, model, vocabulary, kind), shortlist
+            if CTranslate2.runs(asdict(made)):
+                writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap
+            for engine, (write, candidates) in writers.items():
+                write(files := Path(scratch) / engine.folder(kind))
                 described = {"engine": engine.name, **description, "quantization": kind}
                 model_folder.make(described, files, sentencepiece, candidates, output / files.name)
 

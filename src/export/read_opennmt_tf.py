@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
+from export import opennmt_tf_conditional, opennmt_tf_recurrent, opennmt_tf_transformer
 from export.convert import load
-from export.float_model import FloatModel, Product
+from export.float_model import FloatModel
 from formats import native_model
-from formats.conversion import EPSILON
-from formats.native_model import pad_inputs, pad_outputs, padded
 
+ARCHITECTURES = (opennmt_tf_transformer, opennmt_tf_recurrent, opennmt_tf_conditional)
 END, START, UNKNOWN = "</s>", "<s>", "<unk>"
 
 
@@ -28,11 +28,10 @@ def vocabulary(checkpoint: Path) -> native_model.Vocabulary:
 
 def of_model(model: Any, pieces: native_model.Vocabulary, origin: Path) -> FloatModel:
     """A loaded model. Raises UserError as ``read``."""
-    from opennmt.models import Transformer
-
-    if not isinstance(model, Transformer):
-        raise UserError(f"{origin}: the native engine has no {type(model).__name__} of OpenNMT-tf's")
-    products, vectors, metadata = _transformer(model, origin)
+    reader = next((architecture for architecture in ARCHITECTURES if architecture.reads(model)), None)
+    if reader is None:
+        raise UserError(f"{origin}: the native engine has no {type(model).__name__} of OpenNMT-tf's like this one")
+    products, vectors, metadata = reader.layers(model, origin)
     output = model.decoder.output_layer
     source, target = (np.asarray(inputter.embedding) for inputter in (model.features_inputter, model.labels_inputter))
     embeddings = {"source": ("source", source), "target": ("target", target)}
@@ -48,114 +47,3 @@ def of_model(model: Any, pieces: native_model.Vocabulary, origin: Path) -> Float
         "start_from_zero": False,
     }
     return FloatModel(origin, metadata, products, vectors, embeddings, np.asarray(output.bias), pieces)
-
-
-def _transformer(model: Any, origin: Path) -> tuple[dict[str, Product], dict[str, np.ndarray], dict[str, object]]:
-    from layers.history_decoder import HistoryDecoder
-
-    encoder, decoder = model.encoder, model.decoder
-    units = decoder.num_units
-    if units % native_model.PANEL:
-        raise UserError(f"{origin}: has {units} units; the native engine needs a multiple of {native_model.PANEL}")
-    layers = TransformerLayers(decoder.num_heads)
-    for number, layer in enumerate(encoder.layers):
-        layers.self_attention(f"encoder.{number}.self", layer.self_attention)
-        layers.feed_forward(f"encoder.{number}.feed_forward", layer.ffn)
-    for number, layer in enumerate(decoder.layers):
-        layers.look_back(f"decoder.{number}.self", layer.self_attention)
-        layers.source_attention(f"decoder.{number}.source", layer.attention[0])
-        layers.feed_forward(f"decoder.{number}.feed_forward", layer.ffn)
-    layers.norm("encoder.norm", encoder.layer_norm)
-    layers.norm("decoder.norm", decoder.layer_norm)
-    heads = {f"{side}_heads": decoder.num_heads for side in ("encoder", "decoder")}
-    head_units = {f"{side}_head_units": units // decoder.num_heads for side in ("encoder", "decoder")}
-    metadata = {
-        "architecture": "transformer",
-        "units": units,
-        "feed_forward_units": padded(encoder.layers[0].ffn.layer.inner.units),
-        "encoder_layers": len(encoder.layers),
-        "decoder_layers": len(decoder.layers),
-        **heads,
-        **head_units,
-        "pre_norm": True,
-        "source_factor": np.sqrt(np.float32(units)),
-        "target_factor": np.sqrt(np.float32(units)),
-        "epsilon": EPSILON,
-    }
-    if isinstance(decoder, HistoryDecoder):
-        metadata |= layers.history
-    return layers.products, layers.vectors, metadata
-
-
-class TransformerLayers:
-    """Products and vectors of the layers of a Transformer of OpenNMT-tf's, pre-norm, by the engine's names.
-
-    history: what the metadata say of a decoder without self-attention.
-    """
-
-    def __init__(self, heads: int):
-        self._heads = heads
-        self.products: dict[str, Product] = {}
-        self.vectors: dict[str, np.ndarray] = {}
-        self.history: dict[str, object] = {}
-
-    def norm(self, name: str, layer: Any) -> None:
-        self.vectors[f"{name}.scale"], self.vectors[f"{name}.bias"] = np.asarray(layer.gamma), np.asarray(layer.beta)
-
-    def self_attention(self, name: str, wrapper: Any) -> None:
-        layer = wrapper.layer
-        joined = _joined(layer.linear_queries, layer.linear_keys, layer.linear_values)
-        self.products[f"{name}.queries"] = pad_outputs(*joined, 3 * self._heads)
-        self._attention(name, wrapper)
-
-    def source_attention(self, name: str, wrapper: Any) -> None:
-        layer = wrapper.layer
-        self.products[f"{name}.queries"] = pad_outputs(*_dense(layer.linear_queries), self._heads)
-        memory = _joined(layer.linear_keys, layer.linear_values)
-        self.products[f"{name}.memory"] = pad_outputs(*memory, 2 * self._heads)
-        self._attention(name, wrapper)
-
-    def _attention(self, name: str, wrapper: Any) -> None:
-        weights, bias = _dense(wrapper.layer.linear_output)
-        self.products[f"{name}.output"] = pad_inputs(weights, self._heads), bias
-        self.norm(f"{name}.norm", wrapper.input_layer_norm)
-
-    def feed_forward(self, name: str, wrapper: Any) -> None:
-        self._feed_forward(name, wrapper.layer)
-        self.norm(f"{name}.norm", wrapper.input_layer_norm)
-
-    def _feed_forward(self, name: str, layer: Any) -> None:
-        self.products[f"{name}.inner"] = pad_outputs(*_dense(layer.inner), 1)
-        weights, bias = _dense(layer.outer)
-        self.products[f"{name}.outer"] = pad_inputs(weights, 1), bias
-
-    def look_back(self, name: str, wrapper: Any) -> None:
-        """A decoder's sub-layer that sees what was said before."""
-        from layers.averaging import Averaging
-        from layers.simple_recurrence import SimpleRecurrence
-
-        layer = wrapper.layer
-        if isinstance(layer, SimpleRecurrence):
-            self.products[f"{name}.gates"] = _joined(layer.forget_gate, layer.candidate)
-            self.history = {"decoder": "ssru"}
-        elif isinstance(layer, Averaging):
-            self.history = {"decoder": "averaging", "gated": layer.input_gate is not None}
-            if layer.ffn is not None:
-                self._feed_forward(name, layer.ffn)
-                self.history |= {"averaging_units": padded(layer.ffn.inner.units), "averaging_swish": True}
-            if layer.input_gate is not None:
-                self.products[f"{name}.input_gate"] = _dense(layer.input_gate)
-                self.products[f"{name}.mean_gate"] = _dense(layer.mean_gate)
-        else:
-            return self.self_attention(name, wrapper)
-        self.norm(f"{name}.norm", wrapper.input_layer_norm)
-
-
-def _dense(layer: Any) -> Product:
-    weights = np.asarray(layer.kernel).T
-    return weights, np.zeros(len(weights), np.float32) if layer.bias is None else np.asarray(layer.bias)
-
-
-def _joined(*layers: Any) -> Product:
-    weights, biases = zip(*map(_dense, layers), strict=True)
-    return np.concatenate(weights), np.concatenate(biases)

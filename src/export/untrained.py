@@ -13,7 +13,7 @@ from typing import Any
 
 from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
-from export import lengths
+from export import lengths, recurrent_lengths
 from formats import records, shape
 from formats.loading import pieces
 
@@ -24,13 +24,15 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sent
     """Write the checkpoint folder of a model. Returns its number of trainable parameters.
 
     values: the shape, as for formats.shape.shape. sentences: set the lengths of their translations. Raises UserError
-    for an invalid shape.
+    for an invalid shape, and for lengths that it cannot be given.
     """
     import opennmt
     import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint
 
     tf.keras.utils.set_random_seed(seed)  # Keras draws the seeds of its initializers with Python's generator
+    if sentences and not shape.self_attention(values):
+        raise UserError("--test-set: lengths can be given to Transformers with self-attention alone; leave it out")
     with atomic_path(output) as part:
         part.mkdir(parents=True)
         try:
@@ -54,7 +56,9 @@ def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) ->
     numbers = {piece: number for number, piece in enumerate(entries)}
     unknown = len(numbers)  # OpenNMT-tf appends <unk>
     sources = [[numbers.get(piece, unknown) for piece in source] for source, _ in sentences]
-    lengths.set_lengths(model, sources, [length for _, length in sentences])
+    recurrent = hasattr(model.decoder, "bridge")
+    change = recurrent_lengths.set_lengths if recurrent else lengths.set_lengths
+    change(model, sources, [length for _, length in sentences])
 
 
 def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:

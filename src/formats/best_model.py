@@ -31,9 +31,7 @@ def without_best(records: list[Measurement]) -> str:
     """Why a study has no best model."""
     if not any(record.role in STUDENTS for record in records):
         return "no student was measured, and the best model is a student"
-    return (
-        "no record of a student has its BLEU on the dev set (recurrent ones are not decoded there); run the study again"
-    )
+    return "no record of a student has its BLEU on the dev set, which OpenNMT-tf does not decode; run the study again"
 
 
 def beating(records: list[Measurement], record: Measurement) -> list[Measurement]:

@@ -63,6 +63,20 @@ def model():
         share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
     )
 '''
+CONDITIONAL = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+from layers.conditional_gru import ConditionalGRU
+
+
+def model():
+    return ConditionalGRU(
+        encoder_transitions={encoder_transitions},
+        decoder_transitions={decoder_transitions},
+        units={units},
+        embedding_units={embedding_units},
+        share_embeddings={share_embeddings},
+        dropout={dropout},
+    )
+'''
 CATALOG = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
 import opennmt
 

@@ -126,7 +126,10 @@ def pad_inputs(weights: np.ndarray, groups: int) -> np.ndarray:
 
 
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> None:
-    """Write a model. metadata: as the models of engine/model, engine/transformer and engine/recurrent read it."""
+    """Write a model.
+
+    metadata: as the models in engine/model, engine/transformer, engine/recurrent and engine/conditional read it.
+    """
     text = {name: str(int(value) if isinstance(value, bool) else value) for name, value in metadata.items()}
     safetensors.write(path, tensors, {"format": FORMAT, **text})
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-from formats.model_description import CATALOG, HISTORY, RECURRENT, TRANSFORMER
+from formats.model_description import CATALOG, CONDITIONAL, HISTORY, RECURRENT, TRANSFORMER
 
 SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
-# inputs with a feed-forward layer and a gate, with a gate alone, and as it is; a simple recurrent cell.
-DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-plain", "ssru")
+# inputs with a feed-forward layer and a gate, with one of them alone, and as it is; a simple recurrent cell.
+DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Transformer:
             SELF_ATTENTION: attention,
             "averaging": 2 * gates,  # the feed-forward layer of the mean has ``units`` inside
             "averaging-gated": gates,
+            "averaging-ungated": gates,  # likewise
             "averaging-plain": 0,
             "ssru": gates - self.units,  # the new part has no bias
         }[self.decoder]
@@ -142,6 +143,48 @@ class Recurrent:
 
 
 @dataclass(frozen=True)
+class Conditional:
+    """Nematus' conditional GRU: one layer in both directions, and a decoder that attends inside its step.
+
+    A step of the encoder passes ``encoder_transitions`` gated recurrent units, one of the decoder
+    ``decoder_transitions``, with additive attention behind the first (Sennrich et al. 2017, "Nematus", and "The
+    University of Edinburgh's Neural MT Systems for WMT17"). units: of a state, in each direction. Raises ValueError for
+    a decoder without a unit behind its attention.
+    """
+
+    encoder_transitions: int
+    decoder_transitions: int
+    units: int
+    embedding_units: int
+    share_embeddings: bool = False
+
+    def __post_init__(self) -> None:
+        if self.decoder_transitions < 2:
+            raise ValueError("decoder_transitions: at least 2 are needed, one of them behind the attention")
+
+    def __str__(self) -> str:
+        shared = " shared" if self.share_embeddings else ""
+        transitions = f"{self.encoder_transitions}:{self.decoder_transitions}"
+        return f"conditional GRU {transitions} d{self.units} e{self.embedding_units}{shared}"
+
+    def model_description(self, dropout: float) -> str:
+        """As for a Transformer; dropout acts on embeddings, on the encoder's states and on what the decoder shows."""
+        return CONDITIONAL.format(**asdict(self), dropout=dropout)
+
+    def parameters(self, entries: int) -> int:
+        """As for a Transformer."""
+        units, embedding, contexts = self.units, self.embedding_units, 2 * self.units
+        transition = 3 * units * (units + 1)
+        encoder = 2 * (self.encoder_transitions * transition + 3 * units * embedding)
+        decoder = self.decoder_transitions * transition + 3 * units * (embedding + contexts)
+        attention = units * contexts + contexts * contexts + 2 * contexts
+        start = (contexts + 1) * units
+        hidden = (embedding + units + contexts + 3) * embedding
+        embeddings = _embeddings(entries, embedding, embedding, self.share_embeddings)
+        return encoder + decoder + attention + start + hidden + embeddings
+
+
+@dataclass(frozen=True)
 class Custom:
     """A model of OpenNMT-tf's catalogue by its name, or a ``.py`` file with a function ``model``."""
 
@@ -167,8 +210,12 @@ class Custom:
         """Unknown before OpenNMT-tf builds the model."""
 
 
-Shape = Transformer | Recurrent | Custom
-KINDS = {"model": (Custom, "model of the catalogue"), "cell": (Recurrent, "recurrent model")}
+Shape = Transformer | Recurrent | Conditional | Custom
+KINDS = {
+    "model": (Custom, "model of the catalogue"),
+    "cell": (Recurrent, "recurrent model"),
+    "decoder_transitions": (Conditional, "conditional recurrent model"),
+}
 
 
 def shape(values: dict[str, Any]) -> Shape:
@@ -193,7 +240,8 @@ def recurrent(values: Mapping[str, Any] | None) -> bool:
 
 def self_attention(values: Mapping[str, Any] | None) -> bool:
     """Whether these values are those of a Transformer whose decoder has self-attention, or of a model by its name."""
-    return not recurrent(values) and (values or {}).get("decoder") in (None, SELF_ATTENTION)
+    values = _present(values or {})
+    return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
 
 
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,4 +3,5 @@
 - ``averaging``: the mean of all inputs so far in place of self-attention
 - ``simple_recurrence``: a cell whose gates do not depend on its state
 - ``history_decoder``: a Transformer's decoder with one of these
+- ``conditional_gru``: Nematus' recurrent model
 """

@@ -13,6 +13,7 @@ from layers.simple_recurrence import SimpleRecurrence
 AVERAGING = {  # whether there is a feed-forward layer behind the mean, and a gate
     "averaging": (True, True),
     "averaging-gated": (False, True),
+    "averaging-ungated": (True, False),
     "averaging-plain": (False, False),
 }
 SSRU = "ssru"

@@ -5,6 +5,7 @@
 - ``measurements``: all measurements as tables, as CSV and as headline figures (command)
 - ``front``: quality against speed
 - ``published``: our systems among those of Junczys-Dowmunt et al. 2018
+- ``rows``: what the papers print beside what was measured, with verdicts (command); ``papers`` has the numbers
 - ``training``: how every system was trained
 - ``funnel``, ``lengths``: lines dropped by the cleaning, lengths of sentences
 - ``teacher_student``: the gap between teacher and students
@@ -15,6 +16,7 @@ Of the experiments of the same names, ``ngrams`` of experiments.ngram_timing:
 
 - ``ladder``, ``end_to_end``, ``scaling``: tables and figures of WNGT 2020
 - ``switches``: what each part of the native engine is worth
+- ``architectures``: models of every architecture
 - ``beam_batch``, ``components``: figures of OpenNMT at WNMT 2018
 - ``pipeline_cost``, ``ngrams``, ``encoder_cache``: the optimisations of FastSeq
 

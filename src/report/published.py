@@ -5,8 +5,7 @@ In colour: our measurements, priced as if they had been made on the paper's m5.l
 only; no machine costs that today. BLEU of different test sets cannot be compared, so each side has its own front.
 """
 
-import csv
-from pathlib import Path
+from collections import defaultdict
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -17,21 +16,22 @@ from formats import measurement, selection
 from formats.cost import SECONDS_PER_HOUR
 from formats.front import pareto
 from formats.measurement import Measurement
-from report import figure, labels
+from report import figure, labels, papers
 from report.front import Plot, footnote, legend, scored
 
 read = measurement.read
 
-TABLES = Path(__file__).with_name("published.csv")
+CPU, GPU = "m5.large", "p3.2xlarge"
+MACHINES = {"3": GPU, "4": CPU}  # of the paper's tables
 SOURCE_TOKENS = 62_954  # of newstest2014, section 5 of the paper
-PRICES = {"m5.large": 0.102, "p3.2xlarge": 3.259}  # USD an hour of a dedicated instance, section 5 of the paper
-OURS, CORES = "m5.large", 2  # the machine our runs are priced as, and its virtual cores
+PRICES = {CPU: 0.102, GPU: 3.259}  # USD an hour of a dedicated instance, section 5 of the paper
+OURS, CORES = CPU, 2  # the machine our runs are priced as, and its virtual cores
 GREY = "#9a9a9a"
 TITLE = f"""At the prices of Junczys-Dowmunt et al. 2018, for this picture only: \
-m5.large {PRICES["m5.large"]}, p3.2xlarge {PRICES["p3.2xlarge"]} USD an hour"""
+m5.large {PRICES[CPU]}, p3.2xlarge {PRICES[GPU]} USD an hour"""
 NOTE = f"""In colour: our runs on this CPU, priced as the paper's {OURS}; a run on one core or two pays for all of it.
 Grey: tables 3 and 4 of the paper: newstest2014, other data. BLEU of different test sets cannot be compared."""
-MARKERS = {"m5.large": ("o", "2018, m5.large (CPU)"), "p3.2xlarge": ("^", "2018, p3.2xlarge (GPU)")}
+MARKERS = {CPU: ("o", "2018, m5.large (CPU)"), GPU: ("^", "2018, p3.2xlarge (GPU)")}
 
 
 class Published(NamedTuple):
@@ -54,16 +54,13 @@ def words_per_usd(words_per_second: float, usd_per_hour: float) -> float:
 
 def published() -> list[Published]:
     """All rows of both tables."""
-    with open(TABLES, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    values: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for printed in papers.read():
+        if printed.paper == papers.MARIAN and printed.table in MACHINES:
+            values[MACHINES[printed.table], f"({printed.row}) {printed.system}"][printed.quantity] = printed.value
     return [
-        Published(
-            f"({row['number']}) {row['system']}",
-            row["machine"],
-            words_per_usd(SOURCE_TOKENS / float(row["seconds"]), PRICES[row["machine"]]),
-            float(row["bleu"]),
-        )
-        for row in rows
+        Published(name, machine, words_per_usd(SOURCE_TOKENS / of["seconds"], PRICES[machine]), of["BLEU"])
+        for (machine, name), of in values.items()
     ]
 
 

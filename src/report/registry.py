@@ -42,6 +42,7 @@ SUBJECTS = {
     "scaling": Subject("report.scaling", ("report/scaling.{system}.json",), "Speed"),
     "switches": Subject("report.switches", ("report/switches.{system}.json",), "Speed"),
     "end_to_end": Subject("report.end_to_end", ("report/end_to_end.json",), "Speed"),
+    "architectures": Subject("report.architectures", ("report/architectures.json",), "Speed"),
     "search-grid": Subject("report.beam_batch", ("search/grid.json",), "Search"),
     "search-components": Subject(
         "report.components", ("search/components-opennmt-tf.json", "search/components.json"), "Search"

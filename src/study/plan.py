@@ -356,15 +356,21 @@ class Study(Paths):
 
     @property
     def speed_systems(self) -> list[str]:
-        """All systems of the speed tables, trained ones first."""
-        return [*self.speed_trained, *self.untrained]
+        """All systems of the tables with CTranslate2, trained ones first."""
+        return [*self.speed_trained, *filter(self.runs_in_ctranslate2, self.untrained)]
+
+    @property
+    def architecture_models(self) -> list[str]:
+        """The folders of the untrained models that are compared whatever their architecture: not CTranslate2's."""
+        names = [BASELINE, *(Native.folder(type) for type in self.types)]
+        return [self.model(system, name) for system in self.untrained for name in names if name in self.formats(system)]
 
     # Targets that not every study has
 
     @property
     def speed_problem(self) -> str | None:
         """Why the speed tables cannot be made, if so."""
-        if not self.speed_systems:
+        if not self.speed_systems and not self.untrained:
             return f"speed: no Transformer is trained in {self.name}, and speed.untrained names none"
         if lacking := {"float32", "int8"} - set(self.types):
             return f"decoding.compute_types: speed needs {' and '.join(sorted(lacking))}, too"

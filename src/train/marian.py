@@ -1,4 +1,4 @@
-"""Train a Transformer with Marian's own trainer on the CPU, on the encoded pairs of a study.
+"""Train a Transformer or Nematus' recurrent model with Marian's trainer on the CPU, on the encoded pairs of a study.
 
 It serves to compare engines on the same weights: CTranslate2 can decode a model of Marian's, too (export.marian), but
 Marian cannot decode one of OpenNMT-tf's, because OpenNMT-tf's decoder begins with the embedding of ``<s>`` and Marian's
@@ -19,18 +19,42 @@ from pathlib import Path
 from common.command_line import pick
 from common.errors import UserError, command
 from formats import marian
-from formats.shape import Transformer, shape
+from formats.shape import Conditional, Transformer, shape
 
 CHECKPOINT_UPDATES = 500  # updates between checkpoints: the most that a killed training loses
 
 
-def structure(transformer: Transformer) -> list[object]:
+AVERAGE = ["--transformer-decoder-autoreg", "average-attention"]
+NO_LAYER = ["--transformer-aan-depth", 1]  # no feed-forward layer behind the average
+DECODERS = {
+    "self-attention": [],
+    "averaging": AVERAGE,
+    "averaging-gated": [*AVERAGE, *NO_LAYER],
+    "averaging-ungated": [*AVERAGE, "--transformer-aan-nogate"],
+    "averaging-plain": [*AVERAGE, *NO_LAYER, "--transformer-aan-nogate"],
+    "ssru": ["--transformer-decoder-autoreg", "rnn", "--dec-cell", "ssru"],
+}
+
+
+def structure(asked: Transformer | Conditional) -> list[object]:
     """Marian's options for a shape."""
-    options = ["--type", "transformer", "--enc-depth", transformer.encoder_layers]
-    options += ["--dec-depth", transformer.decoder_layers, "--dim-emb", transformer.units]
-    options += ["--transformer-dim-ffn", transformer.ffn_units, "--transformer-heads", transformer.heads]
+    options = _transformer(asked) if isinstance(asked, Transformer) else _conditional(asked)
+    return options + (["--tied-embeddings-all"] if asked.share_embeddings else [])
+
+
+def _transformer(asked: Transformer) -> list[object]:
+    options = ["--type", "transformer", "--enc-depth", asked.encoder_layers]
+    options += ["--dec-depth", asked.decoder_layers, "--dim-emb", asked.units]
+    options += ["--transformer-dim-ffn", asked.ffn_units, "--transformer-heads", asked.heads]
     options += ["--transformer-ffn-activation", "relu", "--transformer-dropout", 0.1]
-    return options + (["--tied-embeddings-all"] if transformer.share_embeddings else [])
+    return [*options, *DECODERS[asked.decoder], "--transformer-dim-aan", asked.ffn_units]
+
+
+def _conditional(asked: Conditional) -> list[object]:
+    options = ["--type", "s2s", "--enc-type", "bidirectional", "--enc-cell", "gru", "--dec-cell", "gru"]
+    options += ["--enc-depth", 1, "--enc-cell-depth", asked.encoder_transitions]
+    options += ["--dec-depth", 1, "--dec-cell-base-depth", asked.decoder_transitions]
+    return [*options, "--dim-rnn", asked.units, "--dim-emb", asked.embedding_units, "--dropout-rnn", 0.1]
 
 
 @dataclass(frozen=True)
@@ -44,7 +68,7 @@ class Schedule:
     seed: int
 
 
-def train(sides: list[Path], asked: Transformer, schedule: Schedule, output: Path) -> None:
+def train(sides: list[Path], asked: Transformer | Conditional, schedule: Schedule, output: Path) -> None:
     """Train on two aligned files of pieces; ``output`` is a folder with a vocabulary. Raises UserError."""
     vocabulary, warmup = output / marian.VOCABULARY, schedule.warmup
     checkpoint = output / "training" / "model.npz"
@@ -80,14 +104,14 @@ def main() -> None:
     args = parser.parse_args()
 
     try:
-        transformer = shape(args.shape)
+        asked = shape(args.shape)
     except ValueError as error:
         raise UserError(f"--shape: {error}") from None
-    if not isinstance(transformer, Transformer):
-        raise UserError(f"--shape: {transformer} is no Transformer, the one kind that is trained with Marian here")
+    if not isinstance(asked, Transformer | Conditional):
+        raise UserError(f"--shape: {asked}: only Transformers and models with transitions are trained with Marian here")
     args.output.mkdir(parents=True, exist_ok=True)
     marian.write_vocabulary(marian.entries(args.vocabulary), args.output / marian.VOCABULARY)
-    train([args.source, args.target], transformer, pick(Schedule, args), args.output)
+    train([args.source, args.target], asked, pick(Schedule, args), args.output)
 
 
 if __name__ == "__main__":

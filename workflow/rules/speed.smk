@@ -1,18 +1,23 @@
 # The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling); and
 # an ablation of the native engine (switches). The models are those of the study, with BLEU, and untrained ones of the
-# papers' sizes, for their speed only.
+# papers' sizes, for their speed only. Untrained ones of every architecture, those that CTranslate2 lacks included, are
+# in a table of their own (architectures).
 
-# All but end_to_end show one system each, as in the paper. `speed` makes those of the first trained system and of the
+# All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained system and of the
 # first untrained one; others can be asked for by name. The native engine is in all of them where the study has it.
-SPEED_FIRST = [*study.speed_trained[:1], *study.untrained[:1]]
+SPEED_FIRST = [*study.speed_trained[:1], *[name for name in study.speed_systems if name in study.untrained][:1]]
 SPEED_KINDS = ["ladder", "scaling", *(["switches"] if study.native(*study.speed_systems) else [])]
+SPEED_OF_ALL = [
+    *(["end_to_end"] if study.speed_systems else []),
+    *(["architectures"] if study.untrained else []),
+]
 SPEED_NAMES = [
     *expand("{kind}.{system}", kind=SPEED_KINDS, system=study.speed_systems),
-    "end_to_end",
+    *SPEED_OF_ALL,
 ]
 SPEED_TABLES = [
     *expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST),
-    "end_to_end",
+    *SPEED_OF_ALL,
 ]
 SPEED_OPTIONS = (
     f"--test-sets {study.named_corpora([study.timed_corpus])[0]} --study {config['study']}"
@@ -113,6 +118,32 @@ rule end_to_end:
         " python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
         " --native {input.native} --exact {input.exact} {params.options} --translations {params.translations}"
         " --output {output.records} 2> >(shown {log})"
+
+
+rule architectures:
+    """Untrained models of every architecture, in OpenNMT-tf and in the native engine."""
+    input:
+        models=study.architecture_models,
+        test_set=ancient(study.clean(study.timed_corpus)),
+    output:
+        records=f"{study.folder}/speed/architectures.json",
+    log:
+        f"{study.folder}/logs/architectures.log",
+    benchmark:
+        f"{study.folder}/benchmarks/architectures.tsv"
+    conda:
+        "../../environment.yml"
+    threads: ALL_CORES
+    resources:
+        mem_mb=grows(8000),
+        runtime=grows(600),
+    params:
+        options=SPEED_OPTIONS,
+        translations=lambda w, output: output.records.removesuffix(".json"),
+    shell:
+        f"{ALONE}"
+        " python -m experiments.architectures --models {input.models} {params.options}"
+        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
 rule scaling:

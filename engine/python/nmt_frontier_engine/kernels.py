@@ -52,3 +52,28 @@ def product(
           len(rows), rows.ctypes.data_as(_BYTES), scale.ctypes.data_as(_FLOATS), int(shifted), TILES.index(tile),
           to.ctypes.data_as(_FLOATS), repeat)  # fmt: skip
     return to
+
+
+def lstm(gates: np.ndarray, output: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The next output and cell of an LSTM, float32 [units].
+
+    gates: [4, units], of what enters, is kept, is new, is shown.
+    """
+    state = _cell(0, gates, gates, np.stack([output, cell]))
+    return state[0], state[1]
+
+
+def gru(inputs: np.ndarray, states: np.ndarray, output: np.ndarray) -> np.ndarray:
+    """The next output of a GRU, float32 [units].
+
+    inputs, states: products, [3, units], of what is kept, the reset, what is new.
+    """
+    return _cell(1, inputs, states, output)
+
+
+def _cell(kind: int, inputs: np.ndarray, states: np.ndarray, state: np.ndarray) -> np.ndarray:
+    inputs, states = (np.ascontiguousarray(products, np.float32) for products in (inputs, states))
+    state = np.array(state, np.float32)
+    _call("nmt_cell", kind, state.shape[-1], inputs.ctypes.data_as(_FLOATS), states.ctypes.data_as(_FLOATS),
+          state.ctypes.data_as(_FLOATS))  # fmt: skip
+    return state

@@ -12,14 +12,16 @@ from common.errors import UserError
 from decode.engines.interface import SWITCHES, Batch, Engine, Search
 from formats import decoding, model_folder, native_map, native_model
 from formats.model_folder import Description
-from formats.shape import recurrent
 from formats.vocabulary_map import VocabularyMap
 
 ISA = "NMT_ISA"  # the environment's word for the instruction set
 
 
 class Native(Engine):
-    """Decodes Transformers. A sentence gets the same translation alone, in any batch and on any number of workers."""
+    """Decodes Transformers and recurrent models.
+
+    A sentence gets the same translation alone, in any batch and on any number of workers.
+    """
 
     name = "native"
     label = "native"
@@ -42,7 +44,10 @@ class Native(Engine):
 
     @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        return not recurrent(shape) and not shape.get("model") and shape.get("units", 0) % native_model.PANEL == 0
+        """All vectors are multiples of 16, in a bidirectional encoder those of each direction."""
+        units, directions = shape.get("units") or 0, 2 if shape.get("bidirectional") else 1
+        widths = (units / directions, shape.get("embedding_units") or 0)
+        return not shape.get("model") and units > 0 and not any(width % native_model.PANEL for width in widths)
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:

@@ -27,5 +27,3 @@ def _speed_problems(config: Config) -> Iterator[str]:
         path = f"speed.untrained.{number}"
         if system.shape is None:
             yield f"{path}: unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
-        elif not self_attention(system.shape):
-            yield f"{path}: {system.student} {FOREIGN}"

@@ -1,0 +1,211 @@
+"""The native engine against onnxruntime and Marian, for decoders that CTranslate2 does not have.
+
+Untrained models of the papers' sizes decode random sentences in int8, greedily, on one core, in turn in this process.
+All say as many pieces to every sentence, and choose each of the same 1,000 pieces. A ratio is that of tokens per CPU
+second, run by run.
+
+A recurrent model is OpenNMT-tf's; onnxruntime decodes the same weights (onnx_recurrent.py), Marian an LSTM of its own
+that comes as near as its options allow: each direction of its encoder has all 1,024 units, its decoder is conditional.
+In int8 its LSTM says what it says in float32, on 61 of 64 sentences of a small one; its GRU does not.
+The other models are Marian's if it is among the peers, and both decode the same weights; else OpenNMT-tf's. Marian's
+layer behind a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
+"""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common import machine
+from common.command_line import pick, positive
+from common.errors import UserError, command
+from common.files import write_json, write_text
+from decode.engines import Batch, Search
+from decode.engines.marian import Worker, options
+from experiments.forced_length import ForcedLength
+from export import convert, read_marian, read_opennmt_tf, untrained
+from export.float_model import FloatModel
+from export.marian import Parameters, load_vocab, marian_files
+from formats import marian, model_folder
+from formats.shape import Recurrent, Shape, registry, shape
+from formats.spread import Spread
+from measure import in_process, protocol
+from measure.interleave import Repeats
+from measure.usage import Usage
+from train.marian import structure
+
+# What the native engine is to reach: times faster than each peer in batches of 32 sentences.
+GOALS = {
+    "wnmt2018-rnn-small": {"onnxruntime": 1.5, "marian": 10},
+    "marian-base-aan": {"marian": 2.5},
+    "bergamot-ssru-tiny": {"marian": 2.5},
+    "bergamot-ssru-base-memory": {"marian": 2.5},
+}
+GOAL_BATCH = 32
+KIND = "int8"
+ENTRIES = 32_000  # of the vocabulary, <unk> counted
+CANDIDATES = 1000
+SIZES = {1: 64, 32: 256}  # sentences of a batch, and of a run
+# Marian's options for wnmt2018-rnn-small; it needs tied embeddings for int8
+LSTM = [
+    "--type", "s2s", "--dim-emb", 512, "--dim-rnn", 1024, "--tied-embeddings", "--enc-type", "bidirectional",
+    "--enc-cell", "lstm", "--enc-depth", 2, "--dec-cell", "lstm", "--dec-depth", 2,
+]  # fmt: skip
+
+Way = Callable[[Batch], Any]
+
+
+def entries() -> list[str]:
+    """The lines of vocabulary.txt, to which OpenNMT-tf adds <unk>."""
+    return [*marian.CONTROL, *(f"w{number}" for number in range(ENTRIES - 1 - len(marian.CONTROL)))]
+
+
+def words() -> list[str]:
+    """All pieces that are said: Marian's first candidates are these and its two control tokens."""
+    return entries()[len(marian.CONTROL) :][: CANDIDATES - 2]
+
+
+def text(sentences: int, pieces: int, seed: int = 1) -> Batch:
+    """Random sentences of these words, which bring no candidates but themselves."""
+    return np.random.default_rng(seed).choice(words(), (sentences, pieces)).tolist()
+
+
+def native(model: FloatModel, pieces: int, folder: Path) -> Way:
+    """Decodes with the native engine. folder: to write; candidates are the words and the engine's control tokens."""
+    model.write(KIND, folder)
+    described = {"engine": "native", "quantization": KIND, "vocabulary_map": True}
+    write_json(folder / model_folder.DESCRIPTION, described)
+    write_text(candidates := folder / "vmap.txt", "\t" + " ".join(words()) + "\n")
+    forced = ForcedLength(folder, candidates)
+    return lambda batch: forced.decode(batch, pieces, beam_size=1)
+
+
+def onnxruntime(checkpoint: Path, pieces: int, folder: Path) -> Way:
+    """Decodes an OpenNMT-tf model of LSTM cells with onnxruntime. Raises UserError where it is not installed."""
+    try:
+        import onnx_recurrent
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{error}: pip install -r requirements-onnx.lock, or leave onnxruntime out of --peers"
+        ) from None
+    numbers = {piece: number for number, piece in enumerate(entries())}
+    onnx_recurrent.write(convert.load(checkpoint), [numbers[word] for word in words()], folder, integers=True)
+    translator = onnx_recurrent.Translator(folder)
+    return lambda batch: translator.translate([[numbers[piece] for piece in sentence] for sentence in batch], pieces)
+
+
+def marian_model(asked: Shape, folder: Path) -> Path:
+    """A model.npz of Marian's with random weights that never ends a sentence, in a new folder with its vocabulary.
+
+    Marian writes a model when it has trained it, so it learns from one batch.
+    """
+    folder.mkdir()
+    vocabulary, model = folder / marian.VOCABULARY, folder / "model.npz"
+    write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
+    marian.write_vocabulary(marian.entries(folder / "vocabulary.txt"), vocabulary)
+    write_text(side := folder / "text", "".join(f"{' '.join(sentence)}\n" for sentence in text(8, 5)))
+    kind = LSTM if isinstance(asked, Recurrent) else structure(asked)
+    told = ["--model", model, "--train-sets", side, side, "--vocabs", vocabulary, vocabulary, *kind, "--seed", 1]
+    told += ["--after", "1u", "--mini-batch", 8, "--workspace", 500, "--cpu-threads", 1, "--data-threads", 1]
+    marian.run("train", *told, log=folder / "train.log")
+    weights = dict(np.load(model))
+    (bias,) = (name for name, value in weights.items() if value.shape == (1, ENTRIES - 2))
+    weights[bias][0, marian.entries(folder / "vocabulary.txt").index(marian.END)] = -1e4
+    np.savez(model, **weights)
+    return model
+
+
+def marian_way(model: Path, pieces: int, folder: Path) -> Way:
+    """Decodes with Marian. Raises UserError where a translation has another length."""
+    marian_files(model, model.with_name(marian.VOCABULARY), KIND, folder)
+    pairs = (f"{word} {word} 1.0\n" for word in words())  # which are all among the first entries
+    write_text(folder / "shortlist.txt", "".join(pairs))
+    worker = Worker(folder, [*options(Search()), "--shortlist", "shortlist.txt", str(CANDIDATES), "1", "0"])
+    worker.answer()
+
+    def way(batch: Batch) -> None:
+        factor = (pieces - 0.5) / (len(batch[0]) + 1)  # as in decode.engines.marian
+        worker.ask([" ".join(sentence) for sentence in batch], {"max-length-factor": factor})
+        if {len(line.split(" ")) for line in worker.answer()} != {pieces}:
+            raise UserError(f"{folder}: Marian's translations have not all {pieces} pieces")
+
+    return way
+
+
+def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
+    """Every way to decode a shape, and whose weights the native engine decodes."""
+    asked, found = shape(registry()[name]), {}
+    wanted = [peer for peer in GOALS[name] if peer in peers]
+    if "marian" in wanted:
+        theirs = marian_model(asked, folder / "marian")
+        found["marian"] = marian_way(theirs, pieces, folder / "marian-int8")
+    if "marian" in wanted and not isinstance(asked, Recurrent):
+        read = read_marian.read(Parameters(theirs), load_vocab(theirs.with_name(marian.VOCABULARY)))
+        return {"native": native(read, pieces, folder / "native-int8"), **found}, "marian"
+    checkpoint = folder / "checkpoint"
+    write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
+    untrained.make(registry()[name], folder / "vocabulary.txt", 1, checkpoint)
+    if "onnxruntime" in wanted:
+        found["onnxruntime"] = onnxruntime(checkpoint, pieces, folder / "onnx")
+    read = read_opennmt_tf.read(checkpoint)
+    return {"native": native(read, pieces, folder / "native-int8"), **found}, "opennmt-tf"
+
+
+def records(name: str, size: int, tokens: int, usages: dict[str, list[Usage]]) -> list[dict[str, Any]]:
+    """A record for each engine; those of peers say how many times faster the native engine is, and is to be."""
+    rates = {way: [tokens / usage.cpu_seconds for usage in used] for way, used in usages.items()}
+    rows = []
+    for way, found in rates.items():
+        row = {"shape": name, "engine": way, "compute_type": KIND, "batch": size, "candidates": CANDIDATES}
+        row |= Spread.of(found).fields("tokens_per_cpu_second") | {"others": in_process.others(usages[way])}
+        if way != "native":
+            faster = Spread.of(ours / theirs for ours, theirs in zip(rates["native"], found, strict=True))
+            row |= faster.fields("native_times_faster")
+            row |= {"goal": GOALS[name][way] if size == GOAL_BATCH else None}
+        rows.append(row)
+    return rows
+
+
+def measured(name: str, peers: Iterable[str], pieces: int, sizes: dict[int, int], repeats: Repeats, core: int) -> Any:
+    """The records of one shape."""
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        calls, weights = ways(name, peers, pieces, Path(scratch))
+        for size, count in sizes.items():
+            sentences = text(count, pieces)
+            cut = [sentences[start : start + size] for start in range(0, count, size)]
+            decoding = {way: lambda call=call, cut=cut: [*map(call, cut)] for way, call in calls.items()}
+            usages = in_process.timed(decoding, repeats, [core], f"{name} {size}")
+            rows += records(name, size, count * pieces, usages)
+    return [row | {"weights": weights, "pieces": pieces} for row in rows]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shapes", nargs="+", default=[*GOALS], choices=GOALS)
+    parser.add_argument("--peers", nargs="*", default=["onnxruntime", "marian"], choices=["onnxruntime", "marian"])
+    parser.add_argument("--pieces", type=positive, default=24, help="of every sentence and translation")
+    parser.add_argument("--sentences", type=positive, help="of a run, in place of the usual ones")
+    parser.add_argument("--runs", type=positive, default=5)
+    parser.add_argument("--core", type=int, default=0, help="the only one to use")
+    parser.add_argument("--noise", type=float, default=0.1, help="share of the core that others may use meanwhile")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    args = parser.parse_args()
+
+    from nmt_frontier_engine import isa
+
+    os.sched_setaffinity(0, [args.core])
+    sizes = {size: args.sentences or count for size, count in SIZES.items()}
+    repeats, rows = pick(Repeats, args), []
+    for name in args.shapes:
+        rows += measured(name, args.peers, args.pieces, sizes, repeats, args.core)
+    shared = {"runs": args.runs, "noise": args.noise, "isa": isa(), "commit": protocol.commit()}
+    write_json(args.output, [row | shared | machine.describe() for row in rows])
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,44 @@
+// The steps of a recurrent model.
+#pragma once
+
+#include <vector>
+
+#include "model/network.h"
+#include "recurrent/recurrent_model.h"
+
+namespace nmt {
+
+class Recurrent : public Network {
+ public:
+  explicit Recurrent(const RecurrentModel& model);
+
+  void encode(const std::vector<std::vector<int32_t>>& sentences) override;
+  Inputs step(const Step* rows, int count) override;
+  bool takes_rows() const override { return false; }  // a state needs the one before
+
+ private:
+  void order(const std::vector<std::vector<int32_t>>& sentences);
+  int active(int step) const { return starts_[step + 1] - starts_[step]; }
+  int place(int rank, int step, size_t direction) const;
+  void encode_direction(const std::vector<std::vector<int32_t>>& sentences, size_t direction);
+  void encode_layer(size_t direction, size_t layer, float* gates, float* outputs);
+  void start_decoder();
+  void remember_source();
+  void look_up(const Rows& embeddings, int piece, float factor, float* to);
+  float* gates(const Cell& cell, const float* rows, int count, Component products, Component other);
+  void advance(const Cell& cell, float* gates, float* const* states, int count, Component products, Component other);
+  float* state(const Step& step);
+  void source_attention(const Step* steps, int count);
+  Inputs hidden(int count);
+
+  const RecurrentModel& model_;
+  const Heads heads_;
+  const std::vector<float> no_position_;
+  std::vector<int> order_;    // the sentences of a batch, longest first
+  std::vector<int> starts_;   // the first row of each step of the encoder
+  std::vector<int> firsts_;   // the first row of each sentence in the encoder's output
+  std::vector<float*> pages_of_, states_of_;  // of each row
+  Buffer<float> rows_, gates_, products_, gathered_, states_, outputs_, last_, first_, joined_, hidden_;
+};
+
+}  // namespace nmt

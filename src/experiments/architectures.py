@@ -1,0 +1,50 @@
+"""Every untrained model of a study in OpenNMT-tf and in the native engine: speed, size and memory of all architectures.
+
+All decode greedily on one core, from text to text, OpenNMT-tf in float32 without a map, the native engine in each type
+with the map of each sentence. CTranslate2 has Transformers with self-attention only (experiments.ladder).
+"""
+
+import argparse
+from pathlib import Path
+
+from common import machine
+from common.command_line import pick
+from common.errors import UserError, command
+from decode import engines
+from decode.pipeline import ONE_CORE
+from formats import measurement
+from formats.selection import BASELINE, OWN, of_test_set
+from measure import protocol
+from measure.configuration import Conditions, Configuration
+
+
+def configuration(model: Path, sentences: int | None) -> Configuration:
+    """One row. Raises UserError for the folder of another engine."""
+    engine = engines.describe(model)["engine"]
+    if engine not in (BASELINE, OWN):
+        names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, OWN))
+        raise UserError(f"{model}: is for {engines.ENGINES[engine].label}; here {names} are compared")
+    native = engine == OWN
+    return Configuration(
+        model,
+        vocabulary_map=native,
+        baseline=not native,
+        batch_tokens=ONE_CORE,
+        cores=machine.cores()[:1],
+        label=model.parent.name,
+        **protocol.text(model, sentences),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of all systems")
+    protocol.speed_options(parser)
+    args = parser.parse_args()
+
+    todo = [configuration(model, args.sentences) for model in args.models]
+    measurement.write(args.output, of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0]))
+
+
+if __name__ == "__main__":
+    command(main)

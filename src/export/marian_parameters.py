@@ -1,0 +1,106 @@
+"""The weights and options of a model of Marian's, from its own file, and what every reader of them shares.
+
+Each weight is taken once, so that none is forgotten.
+"""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from common.errors import UserError
+from export.float_model import Product
+from formats import marian, native_model
+
+CONFIG = "special:model.yml"  # the entry of model.npz that holds Marian's options
+
+# Options with a meaning for every computation, and the one value of each that the engine computes.
+ONLY = {
+    "input-types": [],
+    "layer-normalization": False,
+    "lemma-dim-emb": 0,
+    "right-left": False,
+    "ulr": False,
+}
+
+
+class Parameters:
+    """The weights and options of a model.npz. Raises UserError for a file that is missing or damaged."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self.weights: dict[str, np.ndarray] = dict(np.load(path))
+            self.config: dict[str, Any] = yaml.safe_load(self.weights.pop(CONFIG).tobytes().rstrip(b"\0"))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, yaml.YAMLError) as error:
+            raise UserError(f"{path}: not a model.npz of Marian's, or damaged: {error}") from None
+        self._left = {*self.weights}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.weights
+
+    def count(self) -> int:
+        """The number of parameters."""
+        return sum(weight.size for weight in self.weights.values())
+
+    def rename(self, new: Callable[[str], str | None]) -> None:
+        """Give all weights other names; those without one are left out."""
+        self.weights = {new(name): weight for name, weight in self.weights.items() if new(name)}
+        self._left = {*self.weights}
+
+    def take(self, name: str) -> np.ndarray:
+        """A matrix as it is stored, or a vector, which Marian stores as a matrix of one row."""
+        if name not in self.weights:
+            raise UserError(f"{self.path}: has no weights {name}; the native engine needs them")
+        self._left.discard(name)
+        array = self.weights[name].astype(np.float32)
+        return array[0] if len(array) == 1 else array
+
+    def dense(self, weights: str, bias: str | None = None) -> Product:
+        """A product, whose matrix Marian stores as [inputs, outputs]."""
+        matrix = self.take(weights).T
+        return matrix, np.zeros(len(matrix), np.float32) if bias is None else self.take(bias)
+
+    def joined(self, prefix: str, names: str) -> Product:
+        """Products of the same input, one below the other: those named by each letter."""
+        products = [self.dense(f"{prefix}_W{name}", f"{prefix}_b{name}") for name in names]
+        return np.concatenate([weights for weights, _ in products]), np.concatenate([bias for _, bias in products])
+
+    def embeddings(self, output: str) -> tuple[dict[str, tuple[str, np.ndarray]], np.ndarray]:
+        """FloatModel.embeddings, and the bias of the output layer, whose weights are named so."""
+        own = {"source": "encoder_Wemb", "target": "decoder_Wemb"}
+        names = {side: name if name in self else "Wemb" for side, name in own.items()}
+        matrices = {side: (name, self.take(name)) for side, name in names.items()}
+        if self.config["tied-embeddings"] or self.config["tied-embeddings-all"]:
+            matrices["output"] = matrices["target"]
+        elif f"{output}_W" in self:  # as older versions wrote it
+            matrices["output"] = output, self.take(f"{output}_W").T
+        else:
+            matrices["output"] = output, self.take(f"{output}_Wt")
+        entries = len(matrices["output"][1])
+        bias = np.zeros(entries, np.float32) if self.config.get("output-omit-bias") else self.take(f"{output}_b")
+        return matrices, bias
+
+    def check(self, only: dict[str, Any]) -> None:
+        """Raises UserError for an option with a value other than the one given."""
+        for option, value in only.items():
+            if (found := self.config.get(option, value)) != value:
+                raise UserError(f"{self.path}: the native engine does not compute models with --{option} {found}")
+
+    def check_all_taken(self) -> None:
+        """Raises UserError for weights that nobody asked for: a part of the model that would be left out."""
+        if left := sorted(self._left):
+            raise UserError(f"{self.path}: the native engine does not know {', '.join(left[:5])}")
+
+
+def framing(pieces: list[str]) -> dict[str, object]:
+    """The metadata of how a translation begins and ends: Marian's decoders begin with zeros."""
+    end = pieces.index(marian.END)
+    return {"start": end, "end": end, "start_from_zero": True}
+
+
+def vocabulary(pieces: list[str]) -> native_model.Vocabulary:
+    return native_model.Vocabulary(pieces, pieces, marian.UNKNOWN, suffix=[marian.END])

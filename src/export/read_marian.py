@@ -1,0 +1,184 @@
+"""Read a model of Marian's for the native engine, from Marian's own file.
+
+What a model computes follows from its options and from the names of its weights (marian-dev, src/models/transformer.h
+and src/rnn/cells.h). Transformers are read here, recurrent models in export.read_marian_recurrent.
+"""
+
+import numpy as np
+
+from common.errors import UserError
+from export import read_marian_recurrent
+from export.float_model import FloatModel, Product
+from export.marian_parameters import ONLY, Parameters, framing, vocabulary
+from formats import native_model
+from formats.native_model import pad_inputs, pad_outputs, padded
+
+POSITIONS = 2048  # encodings that are stored; Marian computes as many as a sentence needs
+EPSILON = 1e-6  # of Marian's layer normalisation
+
+# Options with a meaning for the computation, and the one value of each that the engine computes.
+ONLY_TRANSFORMER = {
+    **ONLY,
+    "transformer-alibi-shift": False,
+    "transformer-attention-mask": "default",
+    "transformer-disable-position-embeddings": False,
+    "transformer-ffn-depth": 2,
+    "transformer-no-affine": False,
+    "transformer-no-bias": False,
+    "transformer-no-projection": False,
+    "transformer-pool": False,
+    "transformer-postprocess-top": "",
+    "transformer-rnn-projection": False,
+    "transformer-tied-layers": [],
+}
+ACTIVATIONS = {"relu": False, "swish": True}  # whether each is swish
+
+
+def read(parameters: Parameters, pieces: list[str]) -> FloatModel:
+    """The model with this vocabulary, of both languages. Raises UserError for one that the engine cannot run."""
+    kind = parameters.config["type"]
+    readers = {"transformer": _transformer, "s2s": read_marian_recurrent.read, "nematus": read_marian_recurrent.read}
+    if kind not in readers:
+        raise UserError(f"{parameters.path}: the native engine has no --type {kind} of Marian's")
+    model = readers[kind](parameters, pieces)
+    parameters.check_all_taken()
+    return model
+
+
+def _transformer(parameters: Parameters, pieces: list[str]) -> FloatModel:
+    config = parameters.config
+    _check_transformer(parameters)
+    units, heads = config["dim-emb"], config["transformer-heads"]
+    layers = TransformerLayers(parameters)
+    embeddings, bias = parameters.embeddings("decoder_ff_logit_out")
+    learned = "Wpos" in parameters
+    layers.vectors["positions"] = parameters.take("Wpos") if learned else positions(units)
+    factor = 1.0 if learned else float(np.sqrt(np.float32(units)))  # of embeddings, where positions are computed
+    metadata = {
+        "architecture": "transformer",
+        "units": units,
+        "feed_forward_units": padded(config["transformer-dim-ffn"]),
+        "swish": ACTIVATIONS[config["transformer-ffn-activation"]],
+        **{f"{side}_layers": config[f"{side[:3]}-depth"] for side in ("encoder", "decoder")},
+        **{f"{side}_heads": heads for side in ("encoder", "decoder")},
+        **{f"{side}_head_units": units // heads for side in ("encoder", "decoder")},
+        **framing(pieces),
+        **layers.history,
+        "pre_norm": False,
+        "source_factor": factor,
+        "target_factor": factor,
+        "epsilon": EPSILON,
+    }
+    return FloatModel(parameters.path, metadata, layers.products, layers.vectors, embeddings, bias, vocabulary(pieces))
+
+
+def positions(units: int) -> np.ndarray:
+    """Marian's position encodings, float32 [POSITIONS, units]: sines, then cosines.
+
+    The wave lengths grow to 10,000 in units / 2 - 1 steps; CTranslate2's converter assumes units / 2 steps.
+    """
+    rates = 10_000.0 ** -(np.arange(units // 2) / (units // 2 - 1))
+    angles = np.arange(POSITIONS)[:, None] * rates
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+
+
+def _check_transformer(parameters: Parameters) -> None:
+    """Raises UserError for what the engine does not compute."""
+    config, path = parameters.config, parameters.path
+    parameters.check(ONLY_TRANSFORMER)
+    processes = ("transformer-preprocess", "transformer-postprocess", "transformer-postprocess-emb")
+    before, after, embedded = (config[option].replace("d", "") for option in processes)  # d: dropout, in training
+    if (before, after, embedded) != ("", "an", ""):
+        raise UserError(f"{path}: the native engine computes Marian's layers with --transformer-postprocess dan alone")
+    for option in ("transformer-ffn-activation", "transformer-aan-activation"):
+        if config[option] not in ACTIVATIONS:
+            raise UserError(f"{path}: the native engine has no --{option} {config[option]}")
+    inner = {config[f"transformer-{decoder}dim-ffn"] for decoder in ("", "decoder-")} - {0}
+    if len(inner) > 1 or config["transformer-decoder-ffn-depth"] not in (0, 2):
+        raise UserError(f"{path}: the feed-forward layers of its two sides differ; the native engine has one size")
+    if config["dim-emb"] % native_model.PANEL:
+        raise UserError(f"{path}: its units are no multiple of {native_model.PANEL}, as the native engine needs")
+
+
+class TransformerLayers:
+    """Products and vectors of the layers of Marian's Transformer, by the engine's names.
+
+    history: what the metadata say of a decoder without self-attention.
+    """
+
+    def __init__(self, parameters: Parameters):
+        self._take = parameters
+        self._heads = parameters.config["transformer-heads"]
+        self.products: dict[str, Product] = {}
+        self.vectors: dict[str, np.ndarray] = {}
+        self.history: dict[str, object] = {}
+        look_back = {
+            "self-attention": self._self_attention,
+            "average-attention": self._averaging,
+            "rnn": self._simple_recurrence,
+        }[parameters.config["transformer-decoder-autoreg"]]
+        for number in range(parameters.config["enc-depth"]):
+            self._self_attention(f"encoder.{number}.self", f"encoder_l{number + 1}")
+            self._feed_forward(f"encoder.{number}.feed_forward", f"encoder_l{number + 1}_ffn")
+        for number in range(parameters.config["dec-depth"]):
+            look_back(f"decoder.{number}.self", f"decoder_l{number + 1}")
+            self._source_attention(f"decoder.{number}.source", f"decoder_l{number + 1}_context")
+            self._feed_forward(f"decoder.{number}.feed_forward", f"decoder_l{number + 1}_ffn")
+
+    def _norm(self, new: str, old: str) -> None:
+        for part in ("scale", "bias"):
+            self.vectors[f"{new}.norm.{part}"] = self._take.take(f"{old}_ln_{part}")
+
+    def _self_attention(self, new: str, layer: str) -> None:
+        self.products[f"{new}.queries"] = pad_outputs(*self._take.joined(f"{layer}_self", "qkv"), 3 * self._heads)
+        self._attention(new, f"{layer}_self")
+
+    def _source_attention(self, new: str, old: str) -> None:
+        self.products[f"{new}.queries"] = pad_outputs(*self._take.joined(old, "q"), self._heads)
+        self.products[f"{new}.memory"] = pad_outputs(*self._take.joined(old, "kv"), 2 * self._heads)
+        self._attention(new, old)
+
+    def _attention(self, new: str, old: str) -> None:
+        weights, bias = self._take.joined(old, "o")
+        self.products[f"{new}.output"] = pad_inputs(weights, self._heads), bias
+        self._norm(new, f"{old}_Wo")
+
+    def _inner_and_outer(self, new: str, old: str) -> None:
+        self.products[f"{new}.inner"] = pad_outputs(*self._take.joined(old, "1"), 1)
+        weights, bias = self._take.joined(old, "2")
+        self.products[f"{new}.outer"] = pad_inputs(weights, 1), bias
+
+    def _feed_forward(self, new: str, old: str) -> None:
+        self._inner_and_outer(new, old)
+        self._norm(new, f"{old}_ffn")
+
+    def _averaging(self, new: str, layer: str) -> None:
+        config, old = self._take.config, f"{layer}_aan"
+        depth, inner = config["transformer-aan-depth"], config["transformer-dim-aan"]
+        self.history = {"decoder": "averaging", "gated": not config["transformer-aan-nogate"]}
+        if depth > 2 or (
+            depth == 2 and inner == config["dim-emb"]
+        ):  # of equal sizes, Marian leaves out the outer layer
+            raise UserError(
+                f"{self._take.path}: the native engine has feed-forward layers of averages with --transformer-aan-depth"
+                " 2 and a --transformer-dim-aan other than --dim-emb; or none, with depth 1"
+            )
+        if depth == 2:
+            self._inner_and_outer(new, old)
+            swish = ACTIVATIONS[config["transformer-aan-activation"]]
+            self.history |= {"averaging_units": padded(inner), "averaging_swish": swish}
+        if self.history["gated"]:
+            self.products[f"{new}.input_gate"] = self._take.joined(old, "i")
+            self.products[f"{new}.mean_gate"] = self._take.joined(old, "f")
+        self._norm(new, f"{old}_ffn")
+
+    def _simple_recurrence(self, new: str, layer: str) -> None:
+        if (cell := self._take.config["dec-cell"]) != "ssru":
+            raise UserError(
+                f"{self._take.path}: the native engine has no --dec-cell {cell} in a Transformer, only ssru"
+            )
+        old = f"{layer}_rnn"
+        self.history = {"decoder": "ssru"}
+        kept, fresh = self._take.dense(f"{old}_Wf", f"{old}_bf"), self._take.dense(f"{old}_W")
+        self.products[f"{new}.gates"] = tuple(map(np.concatenate, zip(kept, fresh, strict=True)))
+        self._norm(new, f"{old}_ffn")

@@ -1,0 +1,88 @@
+"""Models of every architecture in OpenNMT-tf and in the native engine (experiments.architectures): table and bars."""
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from formats import measurement
+from formats.comparison import times_faster
+from formats.measurement import Measurement
+from formats.selection import BASELINE
+from formats.wording import engine_label, mark, once
+from report import figure, markdown, speed
+
+read = measurement.read
+
+TITLE = "Every architecture on one core"
+NOTE = """
+Target tokens a second from text to text, greedy, on one core, the median with the slowest and the fastest run:
+OpenNMT-tf in float32 without a map, the native engine with the vocabulary map of each sentence. ×: times faster than
+OpenNMT-tf, run by run. "on disk": what decoding needs. {conditions}
+"""
+COLORS = {BASELINE: "#999999", "float32": "#56b4e9", "int16": "#e69f00", "int8": "#d55e00"}
+WIDTH, ROW, AROUND = 8.0, 0.6, 1.6  # inches: the picture, a system, the space above and below
+BAR = 0.2
+
+Ways = dict[str, Measurement]  # one system: by BASELINE, and by the native engine's types
+
+
+def ways(records: list[Measurement]) -> dict[str, Ways]:
+    """The ways to decode each system, in the order of the records."""
+    found: dict[str, Ways] = {}
+    for record in records:
+        way = BASELINE if record.engine == BASELINE else record.compute_type
+        found.setdefault(record.system, {})[way] = record
+    return found
+
+
+def name(way: str, record: Measurement) -> str:
+    return engine_label(record) if way == BASELINE else f"{engine_label(record)} {way}"
+
+
+def table(records: list[Measurement]) -> str:
+    rows = [row(of, records) for of in ways(records).values()]
+    note = NOTE.format(conditions=speed.conditions(records))
+    return "\n".join([f"# {TITLE}\n", markdown.table(rows, left=("system", "shape")), note])
+
+
+def row(of: Ways, records: list[Measurement]) -> dict[str, str]:
+    baseline, first = of.get(BASELINE), next(iter(of.values()))
+    cells = {"system": first.system, "shape": first.shape, "parameters": f"{first.parameters:,}"}
+    shown = [way for way in COLORS if way in of]
+    for way in shown:
+        record = of[way]
+        rate = f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}"
+        cells[f"{name(way, record)}, tokens/s"] = rate
+    for way in shown:
+        if baseline and way != BASELINE:
+            cells[f"× {way}"] = f"{times_faster(of[way], baseline):.1f}{mark(of[way], baseline)}"
+    for way in shown:
+        cells[f"{name(way, of[way])}, MB of memory"] = f"{of[way].peak_rss_bytes / 1e6:,.0f}"
+    for way in shown:
+        cells[f"{name(way, of[way])}, MB on disk"] = f"{of[way].model_bytes / 1e6:,.1f}"
+    return cells
+
+
+@figure.styled
+def draw(records: list[Measurement]) -> Figure:
+    """Target tokens a second of each system, a bar for each way."""
+    systems = ways(records)
+    picture = Figure(figsize=(WIDTH, AROUND + ROW * len(systems)), layout="constrained")
+    axes = picture.add_subplot()
+    shown = {way: color for way, color in COLORS.items() if any(way in of for of in systems.values())}
+    for number, (way, color) in enumerate(shown.items()):
+        bars = [(place, speed.tokens_per_second(of[way])) for place, of in enumerate(systems.values()) if way in of]
+        places = [place + (number - (len(shown) - 1) / 2) * BAR for place, _ in bars]
+        spreads = [rate for _, rate in bars]
+        axes.barh(places, [rate.middle for rate in spreads], BAR, color=color, xerr=figure.whiskers(*spreads))
+    axes.set_yticks(range(len(systems)), systems)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("target tokens a second, logarithmic")
+    labels = {name(way, of[way]): color for way, color in shown.items() for of in systems.values() if way in of}
+    speed.heading(picture, TITLE, labels)
+    speed.footnote(picture, records)
+    return picture

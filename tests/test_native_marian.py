@@ -1,0 +1,165 @@
+"""The native engine says what Marian says, with the same weights, for every architecture that both have."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+import yaml
+from marian_models import PIECES, VOCABULARY, convert, nematus, sentences, trained, translations
+from native import engine, outputs
+
+from common.errors import UserError
+from export import untrained_marian
+from export.marian_parameters import CONFIG, Parameters
+from export.read_marian import read
+from formats import marian, native_model
+from formats.shape import shape
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("_pymarian") is None, reason="pymarian: pip install -r requirements-marian.lock"
+    ),
+]
+SMALL = {"encoder_layers": 1, "decoder_layers": 2, "units": 64, "ffn_units": 72, "heads": 4}
+CONDITIONAL = {"units": 64, "embedding_units": 64}
+SHAPES = {
+    "self-attention": SMALL,
+    "averaging": SMALL | {"decoder": "averaging"},
+    "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
+    "averaging, plain": SMALL | {"decoder": "averaging-plain"},
+    "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
+    "conditional": CONDITIONAL | {"encoder_transitions": 1, "decoder_transitions": 2},
+    "conditional, deep": CONDITIONAL | {"encoder_transitions": 3, "decoder_transitions": 4, "share_embeddings": True},
+}
+BATCH = sentences(1000, seed=2)
+LONGEST = 30
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def model_of(request, tmp_path_factory):
+    """The name of a shape, and the model.npz of such a model; beside it are its native files, by type."""
+    return request.param, trained(SHAPES[request.param], tmp_path_factory.mktemp("marian") / "model")
+
+
+@pytest.fixture(scope="module")
+def model(model_of):
+    return model_of[1]
+
+
+def worker(model, kind="float32"):
+    return engine.Worker(engine.Model(model.parent / kind / native_model.NAME))
+
+
+def numbers(model, sentences, side="numbers"):
+    return [*map(getattr(native_model.Vocabulary.read(model.parent / "float32"), side), sentences)]
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_native_and_marian_say_the_same(model, beam):
+    """One in a hundred sentences may differ.
+
+    Marian's beam shrinks with each finished hypothesis and ours is filled up from behind; Marian stops at a multiple of
+    the length of the source, ours at a number of pieces; and rounding decides between pieces that are as good.
+    """
+    expected = translations(model, BATCH, beam, factor=3)
+    found = outputs(worker(model), numbers(model, BATCH), beam_size=beam, longest=LONGEST, n_best=1)
+    ours = numbers(model, [best[0][0] for best in found], "pieces")
+    scores = [
+        (best[0][1], score) for best, said, (pieces, score) in zip(found, ours, expected, strict=True) if said == pieces
+    ]
+    assert len(scores) >= 0.99 * len(BATCH)
+    np.testing.assert_allclose(*zip(*scores, strict=True), rtol=0, atol=1e-4)
+    assert len(set(map(tuple, ours))) > len(BATCH) / 4 and np.mean([*map(len, ours)]) > 3
+
+
+def test_native_and_marian_give_a_translation_the_same_probability(model):
+    """Whatever search found it."""
+    expected = translations(model, BATCH, 1, factor=3)
+    vocabulary = native_model.Vocabulary.read(model.parent / "float32").target_numbers
+    targets = [[vocabulary[piece] for piece in pieces] for pieces, _ in expected]
+    found = worker(model).score(numbers(model, BATCH), targets)
+    ended = [len(target) < 3 * len(source) for source, target in zip(BATCH, targets, strict=True)]
+    assert sum(ended) > 0.9 * len(BATCH)
+    means = [np.mean(scores) for scores, whole in zip(found, ended, strict=True) if whole]
+    np.testing.assert_allclose(means, [score for (_, score), whole in zip(expected, ended, strict=True) if whole],
+                               rtol=0, atol=1e-4)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", native_model.TYPES)
+def test_a_sentence_is_translated_alike_in_any_batch(model, kind):
+    sources = numbers(model, BATCH[:100])
+    whole = outputs(worker(model, kind), sources, beam_size=3, longest=LONGEST)
+    alone = worker(model, kind)
+    assert [outputs(alone, [source], beam_size=3, longest=LONGEST)[0] for source in sources[:30]] == whole[:30]
+
+
+@pytest.mark.parametrize("kind", ["int16", "int8"])
+def test_integers_translate_about_alike(model, kind):
+    sources = numbers(model, BATCH[:200])
+    exact, rounded = (outputs(worker(model, each), sources, longest=LONGEST) for each in ("float32", kind))
+    equal = sum(ours[0][0] == theirs[0][0] for ours, theirs in zip(exact, rounded, strict=True))
+    assert equal > (0.95 if kind == "int16" else 0.6) * len(sources)
+
+
+def test_the_number_of_parameters_is_that_of_the_shape(model_of):
+    """But for Marian's lack of layers that normalise behind the last layers of a Transformer."""
+    name, model = model_of
+    asked, found = shape(SHAPES[name]), Parameters(model).count()
+    last = 4 * SHAPES[name]["units"] if "heads" in SHAPES[name] else 0
+    assert found == asked.parameters(len(PIECES) + 2) - last
+
+
+@pytest.fixture(scope="module")
+def transformer(tmp_path_factory):
+    return trained(SMALL, tmp_path_factory.mktemp("marian") / "model", updates=1)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("transformer-preprocess", "n", "--transformer-postprocess dan alone"),
+        ("transformer-tied-layers", [1, 1], r"does not compute models with --transformer-tied-layers \[1, 1\]"),
+        ("transformer-ffn-activation", "gelu", "has no --transformer-ffn-activation gelu"),
+        ("dec-depth", 1, "does not know decoder_l2_"),
+        ("dec-depth", 3, "has no weights decoder_l3_"),
+        ("type", "amun", "has no --type amun"),
+    ],
+)
+def test_what_the_engine_does_not_compute_is_refused(transformer, tmp_path, option, value, message):
+    whole = dict(np.load(transformer))
+    options = yaml.safe_load(whole[CONFIG].tobytes().rstrip(b"\0")) | {option: value}
+    np.savez(tmp_path / "model.npz", **whole | {CONFIG: np.frombuffer(yaml.safe_dump(options).encode(), np.int8)})
+    with pytest.raises(UserError, match=rf"model\.npz: .*{message}"):
+        read(Parameters(tmp_path / "model.npz"), VOCABULARY)
+
+
+def test_a_model_with_the_names_of_nematus(tmp_path):
+    """It has learned little, but its biases have moved."""
+    model = nematus(tmp_path / "model")
+    expected = translations(model, BATCH[:200], 1, factor=3)
+    found = outputs(worker(model), numbers(model, BATCH[:200]), longest=LONGEST)
+    scores = [
+        (best[0][1], score)
+        for best, (pieces, score) in zip(found, expected, strict=True)
+        if [VOCABULARY[number] for number in best[0][0]] == pieces
+    ]
+    assert len(scores) >= 0.98 * len(expected) and len({*map(str, expected)}) > 100
+    np.testing.assert_allclose(*zip(*scores, strict=True), rtol=0, atol=1e-4)
+    assert all(np.abs(weights).max() > 0.01 for name, weights in Parameters(model).weights.items() if "_b" in name)
+
+
+@pytest.mark.parametrize("values", [SMALL | {"decoder": "ssru"}, SHAPES["conditional"]], ids=str)
+def test_an_untrained_model_speaks_as_long_as_it_may(values, tmp_path):
+    """With Marian and natively, whatever its source is."""
+    pieces = "".join(f"{piece}\n" for piece in (*marian.CONTROL, *PIECES))
+    (tmp_path / "vocabulary.txt").write_text(pieces)
+    count = untrained_marian.make(shape(values), tmp_path / "vocabulary.txt", tmp_path / "model")
+    model = convert(tmp_path / "model" / "model.npz")
+    assert count == Parameters(model).count()
+    found = outputs(worker(model), numbers(model, BATCH[:50]), longest=12)
+    assert {len(best[0][0]) for best in found} == {12}
+    (source,) = sentences(1, seed=3)
+    ((said, _),) = translations(model, [source], 1, factor=3)
+    assert len(said) >= 3 * len(source)
