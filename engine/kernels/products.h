@@ -69,7 +69,7 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   const char* const end = rows + t.row_bytes;
   const size_t row_bytes = t.row_bytes, panel_bytes = t.panel_bytes;
   for (; rows < end; rows += 4 * Dot::kGroups, panels += 64 * Dot::kGroups) {
-    if constexpr (kRows == 1)  // weights that are used once come from far away
+    if (row == 0)  // the first rows to use weights wait for them, if they come from far away
       unrolled<kPanels * Dot::kGroups>([&](auto i) NMT_LAMBDA {
         __builtin_prefetch(panels + (i / Dot::kGroups) * panel_bytes + (i % Dot::kGroups) * 64 + kAhead);
       });
