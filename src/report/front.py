@@ -22,6 +22,7 @@ read = measurement.read
 WIDTH, TOP, PANEL = 10.0, 4.6, 3.3  # inches: the figure, the panel of all systems, a row of panels
 COLUMNS = 2
 MARKER, RING = 6, 11  # points
+LEGEND_COLUMNS = 7  # more than fit are cut off
 
 
 @figure.styled
@@ -50,7 +51,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
         plot.ring(panels[best.system], best)
         note += f"\nRing: the best model, {best_model.RULE}."
     note += f"\n{remark}" * bool(remark)
-    picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=len(systems) + 2)
+    picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=min(len(systems) + 2, LEGEND_COLUMNS))
     picture.supxlabel(note, **figure.FOOTNOTE)
 
     picture.draw_without_rendering()
