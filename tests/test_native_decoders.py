@@ -97,6 +97,24 @@ def test_a_recurrent_model_that_the_engine_does_not_compute_is_refused(old, new,
         read_opennmt_tf.of_model(model, pieces, tmp_path)
 
 
+TRANSFORMER = shape(SMALL).model_description(0.1)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("position_encoder_class=None, maximum_relative_position=20", "its positions are not sinusoidal"),
+        ("pre_norm=False", "it normalises behind its layers"),
+        ("ffn_activation=__import__('tensorflow').nn.gelu", "its activation is not relu"),
+    ],
+)
+def test_a_transformer_that_the_engine_does_not_compute_is_refused(option, message, tmp_path):
+    (tmp_path / "model.py").write_text(TRANSFORMER.replace("num_units", f"{option},\n        num_units", 1))
+    model, pieces = built({"model": str(tmp_path / "model.py")})
+    with pytest.raises(UserError, match=message):
+        read_opennmt_tf.of_model(model, pieces, tmp_path)
+
+
 def worker(folder, kind="float32"):
     return engine.Worker(engine.Model(folder / kind / native_model.NAME))
 

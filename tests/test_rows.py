@@ -37,8 +37,8 @@ def test_the_data_has_every_row_of_the_tables():
     places = [(each.paper, each.table, each.row, each.quantity, each.test_set) for each in found]
     assert len(set(places)) == len(places)
     assert all(each.reason or not each.engine or each.shape for each in found)
-    recurrent = {"marian-rnn-small", "marian-rnn-nematus", "marian-rnn-deep"}
-    assert {each.shape for each in found} - {""} - recurrent <= {*registry()}
+    assert {each.shape for each in found} - {""} <= {*registry()}
+    assert all(bool(each.role) == bool(each.shape) for each in found)
 
 
 def test_a_number_is_compared_with_the_measurement_of_its_shape_and_configuration():
@@ -57,6 +57,16 @@ def test_a_number_is_compared_with_the_measurement_of_its_shape_and_configuratio
     )
     assert of(made, "(10) Transformer-base", "seconds")["verdict"] == "not run"  # float32 was not timed
     assert of(made, "(10) Transformer-base", "seconds", "Table 3")["reason"] == "needs a GPU"
+
+
+def test_bleu_is_that_of_a_system_with_the_same_role():
+    small = {"shape": str(shape(registry()["wnmt2018-rnn-small"])), "engine": "opennmt-tf", "compute_type": "float32"}
+    small |= {"vocabulary_map": False, "speed_only": False, "test_set": "newstest2014"}
+    distilled = measured(**RUN | small | {"system": "small", "role": "student", "bleu": 26.0})
+    direct = measured(**RUN | small | {"system": "small-original", "role": "control", "bleu": 20.0})
+    made = rows.rows("opennmt-2018", [distilled, direct])
+    found = {each["row"]: each["ours"] for each in made if each["quantity"] == "BLEU" and each["ours"]}
+    assert found == {"(4) direct RNN Small": 20.0, "(5) distilled RNN Small": 26.0}
 
 
 def test_bleu_of_another_test_set_is_no_verdict():

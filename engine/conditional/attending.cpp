@@ -7,13 +7,12 @@ namespace nmt {
 namespace {
 
 constexpr int kGroup = 64;  // sentences that the encoder reads together
-constexpr int kBlock = 60;  // rows of a product in the encoder, a multiple of the rows of tiles
 
 }  // namespace
 
 // What a hypothesis keeps is its state, on one page.
-Attending::Attending(const AttendingModel& model, const Heads& heads, const Heads& most_heads)
-    : Network(model, (size_t)model.units * sizeof(float), page_bytes(most_heads)),
+Attending::Attending(const AttendingModel& model, const Heads& heads)
+    : Network(model, (size_t)model.units * sizeof(float), page_bytes(heads)),
       heads_(heads),
       model_(model),
       nothing_((size_t)model.embedding_units) {}

@@ -14,8 +14,8 @@ class Attending : public Network {
   bool takes_rows() const override { return false; }
 
  protected:
-  // most_heads: those with the widest values that the network remembers.
-  Attending(const AttendingModel& model, const Heads& heads, const Heads& most_heads);
+  // heads: those with the widest values that the network remembers.
+  Attending(const AttendingModel& model, const Heads& heads);
 
   // The products of pieces with the matrix that they enter, [outputs] each: of the table's pieces looked up, of the
   // others in `computed`.

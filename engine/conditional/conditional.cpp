@@ -11,7 +11,7 @@ Heads heads(const ConditionalModel& model) { return {1, 2 * model.units, 1, mode
 }  // namespace
 
 Conditional::Conditional(const ConditionalModel& model)
-    : Attending(model, heads(model), heads(model)), model_(model) {}
+    : Attending(model, heads(model)), model_(model) {}
 
 Inputs Conditional::step(const Step* steps, int count) {
   const size_t units = (size_t)model_.units, embedding_units = (size_t)model_.embedding_units;

@@ -17,7 +17,7 @@ void add(const float* from, size_t size, float* to) {
 }  // namespace
 
 FullyConnected::FullyConnected(const FullyConnectedModel& model)
-    : Attending(model, heads(model, true), heads(model, true)), model_(model) {}
+    : Attending(model, heads(model, true)), model_(model) {}
 
 // The encoder
 

@@ -12,6 +12,9 @@
 
 namespace nmt {
 
+// Rows of a product in encoders and feed-forward layers: a multiple of the rows of AVX2's tiles.
+constexpr int kBlock = 60;
+
 // A hypothesis, as the decoder sees it: its sentence's place in the batch and what the network keeps of its past. memory:
 // a copy of its sentence's, or empty, where it uses that of its sentence.
 struct State {

@@ -6,14 +6,8 @@
 namespace nmt {
 namespace {
 
-constexpr int kBlock = 60;  // rows of a product in the encoder, a multiple of the rows of tiles
-
 // Scores are products as they are; keys and values are as wide as the model.
 Heads heads(const RecurrentModel& model) { return {1, model.units, 1.f, model.shape.type != Type::float32}; }
-
-size_t memory_bytes(const RecurrentModel& model) {
-  return (size_t)2 * model.units * kPagePositions * (model.shape.type == Type::float32 ? 4 : 2);
-}
 
 // A hypothesis keeps one page: the states of all layers, then the last hidden state.
 size_t past_bytes(const RecurrentModel& model) {
@@ -23,7 +17,7 @@ size_t past_bytes(const RecurrentModel& model) {
 }  // namespace
 
 Recurrent::Recurrent(const RecurrentModel& model)
-    : Network(model, past_bytes(model), memory_bytes(model)),
+    : Network(model, past_bytes(model), page_bytes(heads(model))),
       model_(model),
       heads_(heads(model)),
       no_position_((size_t)model.shape.source_units) {}

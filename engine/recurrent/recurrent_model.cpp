@@ -23,6 +23,8 @@ RecurrentModel::RecurrentModel(std::unique_ptr<SafeTensors> file) : Model(std::m
   }
   for (int l = 0; l < decoder_layers; ++l)
     decoder.push_back(cell("decoder." + std::to_string(l), l ? units : embedding + units, units));
+  if (file_->flag("bridge") && encoder_state() > 4 * kMostUnits)
+    file_->fail("it has too many layers for a bridge");  // whose sums would overflow
   if (file_->flag("bridge"))
     bridge = linear("bridge", decoder_state(), encoder_state());
   else if (encoder_layers != decoder_layers)

@@ -48,16 +48,19 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
     for (int first = 0; first < count;) {
       if (stop.load(std::memory_order_relaxed)) throw Error("scoring was stopped");
       int last = first, longest = 0;
-      for (size_t rows = 0; last < count && (last == first || rows + batch.prefixes[last].size() < kMostRows); ++last) {
+      for (size_t rows = 0; last < count; ++last) {
+        rows += network_->takes_rows() ? batch.prefixes[last].size() + 1 : 1;
+        if (last > first && rows > kMostRows) break;
         states[last].sentence = last;
-        rows += batch.prefixes[last].size() + 1;
         longest = std::max(longest, (int)batch.prefixes[last].size());
       }
       if (network_->takes_rows())
         score_positions(batch, states, first, last, 0, longest, results);
       else
-        for (int position = 0; position <= longest; ++position)
+        for (int position = 0; position <= longest; ++position) {
+          if (stop.load(std::memory_order_relaxed)) throw Error("scoring was stopped");
           score_positions(batch, states, first, last, position, position, results);
+        }
       for (; first < last; ++first) network_->release(states[first]);
     }
   } catch (...) {

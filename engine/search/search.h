@@ -21,7 +21,8 @@ class Search {
   // Translates a batch. stop: set by another thread to end early, with an Error. Throws Error for a batch or options
   // that make no sense.
   Results translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
-  // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a target at once.
+  // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a
+  // target at once, where the network takes them.
   std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
   Clock& clock() { return network_->clock; }
   Calibration& calibration() { return network_->product.calibration; }

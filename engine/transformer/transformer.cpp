@@ -8,7 +8,6 @@ namespace nmt {
 namespace {
 
 constexpr int kChunk = 200;  // rows of the encoder that pass all its layers together, so that they stay in the cache
-constexpr int kBlock = 60;   // rows of a product in the encoder and in feed-forward layers, a multiple of the rows of tiles
 constexpr int kSharedQueries = 64;  // from which on threads share the attention of a sentence
 constexpr int kSkew = 16;    // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 

@@ -1,5 +1,6 @@
 """A folder that one process at a time continues: a job whose scheduler died may still run when it is started again."""
 
+import errno
 import fcntl
 import os
 import socket
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from common.errors import UserError
 
+UNKNOWN = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # errors of a file system that has no locks
 NAME = ".lock"  # in the folder; it says who holds it, and holds nothing once that process has ended
 
 
@@ -22,12 +24,13 @@ def held(folder: Path) -> Iterator[None]:
     with open(folder / NAME, "a+", encoding="utf-8") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            stream.seek(0)
-            raise UserError(f"{folder}: {stream.read()} still writes there; wait until it ends, or end it") from None
-        except OSError:
-            pass
+        except OSError as error:
+            if error.errno not in UNKNOWN:
+                stream.seek(0)
+                holder = stream.read() or "another process"
+                raise UserError(f"{folder}: {holder} still writes there; wait until it ends, or end it") from None
         stream.truncate(0)
         stream.write(f"process {os.getpid()} on {socket.gethostname()}")
         stream.flush()
         yield
+        stream.truncate(0)

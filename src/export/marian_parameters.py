@@ -27,6 +27,17 @@ ONLY = {
 }
 
 
+class Options(dict[str, Any]):
+    """Marian's options. Raises UserError for one that the file does not have."""
+
+    def __init__(self, options: dict[str, Any], path: Path):
+        super().__init__(options)
+        self._path = path
+
+    def __missing__(self, option: str) -> Any:
+        raise UserError(f"{self._path}: its options lack {option}; the native engine needs what Marian 1.12 writes")
+
+
 class Parameters:
     """The weights and options of a model.npz. Raises UserError for a file that is missing or damaged."""
 
@@ -34,8 +45,8 @@ class Parameters:
         self.path = path
         try:
             self.weights: dict[str, np.ndarray] = dict(np.load(path))
-            self.config: dict[str, Any] = yaml.safe_load(self.weights.pop(CONFIG).tobytes().rstrip(b"\0"))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, yaml.YAMLError) as error:
+            self.config = Options(yaml.safe_load(self.weights.pop(CONFIG).tobytes().rstrip(b"\0")), path)
+        except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, yaml.YAMLError) as error:
             raise UserError(f"{path}: not a model.npz of Marian's, or damaged: {error}") from None
         self._left = {*self.weights}
 

@@ -32,7 +32,7 @@ def layers(model: Any, origin: Path) -> Layers:
     for side, gated_units in {**sides, "decoder": decoder.units}.items():
         for number, unit in enumerate(gated_units):
             gated_unit(f"{side}.{number}", unit, products, vectors)
-    products["attention.queries"] = weights(decoder.queries), np.zeros(2 * units, np.float32)
+    products["attention.queries"] = dense(decoder.queries)
     products["attention.keys"] = dense(decoder.keys)
     products["start"] = dense(decoder.start)
     parts = np.concatenate([*map(weights, decoder.hidden)], axis=1)

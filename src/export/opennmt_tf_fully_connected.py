@@ -7,7 +7,7 @@ import numpy as np
 
 from common.errors import UserError
 from export.float_model import Product
-from export.opennmt_tf_conditional import gated_unit, weights
+from export.opennmt_tf_conditional import gated_unit
 from export.opennmt_tf_layers import Layers, dense
 from formats import native_model
 
@@ -34,8 +34,8 @@ def layers(model: Any, origin: Path) -> Layers:
     for name, unit in zip(("encoder.forward", "encoder.backward", "decoder"), (*cells, decoder.unit), strict=True):
         gated_unit(f"{name}.0", unit, products, vectors)
     # Without a bias: attention sums products of it with weights, and none of a constant.
-    products["decoder.contexts"] = weights(decoder.contexts), np.zeros(3 * units, np.float32)
-    products["attention.queries"] = weights(decoder.queries), np.zeros(units, np.float32)
+    products["decoder.contexts"] = dense(decoder.contexts)
+    products["attention.queries"] = dense(decoder.queries)
     products["attention.keys"] = dense(decoder.keys)
     products["start"] = dense(decoder.start)
     for number, layer in enumerate(decoder.top):

@@ -1,5 +1,6 @@
 """Layers of Transformers of OpenNMT-tf for the native engine, pre-norm, with any decoder of layers.history_decoder."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ def reads(model: Any) -> bool:
 
 
 def layers(model: Any, origin: Path) -> Layers:
-    """Raises UserError for units that are no multiple of 16."""
+    """Raises UserError for units that are no multiple of 16, and for what the engine has not."""
     from layers.history_decoder import HistoryDecoder
 
     encoder, decoder = model.encoder, model.decoder
+    if unlike := next(_unlike(encoder, decoder), None):
+        raise UserError(f"{origin}: {unlike}; the native engine has no such Transformers of OpenNMT-tf's")
     units = decoder.num_units
     if units % native_model.PANEL:
         raise UserError(f"{origin}: has {units} units; the native engine needs a multiple of {native_model.PANEL}")
@@ -55,6 +58,20 @@ def layers(model: Any, origin: Path) -> Layers:
     if isinstance(decoder, HistoryDecoder):
         metadata |= found.history
     return found.products, found.vectors, metadata
+
+
+def _unlike(*sides: Any) -> Iterator[str]:
+    """What a model has that the engine has not."""
+    import tensorflow as tf
+    from opennmt.layers.position import SinusoidalPositionEncoder
+
+    for side in sides:
+        if type(side.position_encoder) is not SinusoidalPositionEncoder:
+            yield "its positions are not sinusoidal"
+        if side.layer_norm is None:
+            yield "it normalises behind its layers"
+        if any(layer.ffn.layer.inner.activation is not tf.nn.relu for layer in side.layers):
+            yield "its activation is not relu"
 
 
 class TransformerLayers:

@@ -277,11 +277,6 @@ def shape(values: dict[str, Any]) -> Shape:
     return kind(**present)
 
 
-def recurrent(values: Mapping[str, Any] | None) -> bool:
-    """Whether these values, which need not make a valid shape, are those of a recurrent model."""
-    return _kind(_present(values or {}))[0] is Recurrent
-
-
 def self_attention(values: Mapping[str, Any] | None) -> bool:
     """Whether these values are those of a Transformer whose decoder has self-attention, or of a model by its name."""
     values = _present(values or {})

@@ -15,8 +15,9 @@ class Printed(NamedTuple):
     """A number of a paper.
 
     row: as the paper numbers it, else counted. quantity: what the number is; ``seconds``, ``BLEU`` and ``size`` can be
-    compared with measurements. test_set: of seconds and BLEU. shape: its name in formats/shapes.yaml. engine,
-    type, beam, map: of the measurement beside it; empty or None where any will do. reason: why there can be none.
+    compared with measurements. test_set: of seconds and BLEU. shape: its name in formats/shapes.yaml. role: of the
+    trained system whose BLEU may stand beside it. engine, type, beam, map: of the measurement beside it; empty or None
+    where any will do. reason: why there can be none.
     """
 
     paper: str
@@ -28,6 +29,7 @@ class Printed(NamedTuple):
     unit: str
     test_set: str
     shape: str
+    role: str
     engine: str
     type: str
     beam: int | None

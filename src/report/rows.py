@@ -94,8 +94,6 @@ def _ours(printed: Printed, records: list[Measurement]) -> tuple[float | None, s
     """Our number, and how it came about; or None, and why there is none."""
     if not printed.shape:
         return None, "no measurement was given"
-    if printed.shape not in registry():
-        return None, f"no shape {printed.shape} here"
     asked = shape(registry()[printed.shape])
     if printed.quantity == "size":
         size = asked.parameters(ENTRIES[printed.paper]) * BYTES[printed.type] / UNITS[printed.unit]
@@ -115,7 +113,7 @@ def _matches(printed: Printed, record: Measurement) -> bool:
 
 
 def _bleu(printed: Printed, found: list[Measurement]) -> tuple[float | None, str]:
-    scored = [record for record in found if record.bleu is not None]
+    scored = [record for record in found if record.bleu is not None and record.role == printed.role]
     if not scored:
         return None, "no model of this shape was trained and scored in this configuration"
     same = next((record for record in scored if record.test_set == printed.test_set), None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from formats.shape import registry, self_attention
+from formats.shape import Conditional, FullyConnected, registry, self_attention, shape
 from study.schema import Config, suggestion
 from study.systems import systems, untrained
 
@@ -27,3 +27,5 @@ def _speed_problems(config: Config) -> Iterator[str]:
         path = f"speed.untrained.{number}"
         if system.shape is None:
             yield f"{path}: unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
+        elif isinstance(shape(dict(system.shape)), Conditional | FullyConnected):
+            yield f"{path}: {system.student} cannot be given translations of the references' lengths; train it instead"
