@@ -37,7 +37,7 @@ SHAPES |= {
     "fully connected, nothing projected, shared": CONNECTED
     | {"fully_connected_units": 32, "embedding_units": 32, "share_embeddings": True},
 }
-LONGEST = 20
+LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(120)]
 
 
