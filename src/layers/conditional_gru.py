@@ -85,6 +85,15 @@ class ConditionalEncoder(opennmt.encoders.Encoder):
         return outputs, mean, sequence_length
 
 
+def attended(scores: tf.Tensor, memory: tf.Tensor, lengths: tf.Tensor | None) -> tuple[tf.Tensor, tf.Tensor]:
+    """The context, [batch, memory units], and the attention, [batch, length]. scores: of each place of the memory."""
+    if lengths is not None:
+        mask = tf.sequence_mask(lengths, maxlen=tf.shape(scores)[1])
+        scores = tf.where(mask, scores, scores.dtype.min)
+    attention = tf.nn.softmax(scores)
+    return tf.einsum("bt,btu->bu", attention, memory), attention
+
+
 class ConditionalDecoder(opennmt.decoders.Decoder):
     """A decoder whose second unit sees what the state behind the first one attends to (Bahdanau et al. 2015)."""
 
@@ -115,11 +124,7 @@ class ConditionalDecoder(opennmt.decoders.Decoder):
         first, second, *others = self.units
         state = first(state, first.inputs(inputs))
         scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
-        if memory_sequence_length is not None:
-            mask = tf.sequence_mask(memory_sequence_length, maxlen=tf.shape(scores)[1])
-            scores = tf.where(mask, scores, scores.dtype.min)
-        attention = tf.nn.softmax(scores)
-        context = tf.einsum("bt,btu->bu", attention, memory)
+        context, attention = attended(scores, memory, memory_sequence_length)
         state = second(state, second.inputs(context))
         for unit in others:
             state = unit(state)

@@ -10,7 +10,7 @@ import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
-from layers.conditional_gru import ConditionalEncoder, GatedUnit
+from layers.conditional_gru import ConditionalEncoder, GatedUnit, attended
 
 
 class FullyConnected(tf.keras.layers.Layer):
@@ -55,11 +55,7 @@ class FullyConnectedDecoder(opennmt.decoders.Decoder):
         """inputs: [batch, embedding]; state: [batch, units]. Returns outputs [batch, layer units], state, attention."""
         inputs = dropout(inputs, self._dropout, training=training)
         scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
-        if memory_sequence_length is not None:
-            mask = tf.sequence_mask(memory_sequence_length, maxlen=tf.shape(scores)[1])
-            scores = tf.where(mask, scores, scores.dtype.min)
-        attention = tf.nn.softmax(scores)
-        context = tf.einsum("bt,btu->bu", attention, memory)
+        context, attention = attended(scores, memory, memory_sequence_length)
         state = self.unit(state, self.unit.inputs(inputs) + self.contexts(context))
         outputs = state
         for layer in self.top:
