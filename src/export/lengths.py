@@ -71,14 +71,7 @@ def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[
     means, rates = _encode(model, sources, units)
     slope = (means @ clocks) / (means @ means)
     _subtract_mean(model, units, slope)
-    numbers, columns = np.unique(np.concatenate(sources), return_inverse=True)
-    rows = np.repeat(np.arange(len(sources)), [*map(len, sources)])
-    bags = np.zeros((len(sources), len(numbers)))
-    np.add.at(bags, (rows, columns), rates)
-    # Ridge regression of the missing means on the bags of pieces, in its dual form (sentences by sentences).
-    gram = bags @ bags.T
-    gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram)
-    contents = bags.T @ np.linalg.solve(gram, clocks / slope - means)
+    numbers, contents = contents_of_pieces(sources, rates, clocks / slope - means)
     embedding = model.features_inputter.embedding
     values = embedding.numpy()
     values[numbers, units.content] = contents / math.sqrt(depth)  # the encoder multiplies by it
@@ -95,11 +88,7 @@ def _reserve(model: Any, units: Units) -> None:
         dense.kernel.assign(changed(dense.kernel, (slice(None), list(units)), 0.0))
     for inputter in (model.features_inputter, model.labels_inputter):
         inputter.embedding.assign(changed(inputter.embedding, (slice(None), list(units)), 0.0))
-    output = model.decoder.output_layer
-    kernel = output.kernel.numpy().T if output.transpose else output.kernel.numpy()
-    kernel[:, END] = 0.0
-    kernel[[units.clock, units.still], END] = STEEP, -STEEP
-    output.kernel.assign(kernel.T if output.transpose else kernel)
+    score_end(model.decoder.output_layer, {units.clock: STEEP, units.still: -STEEP})
     for norm, unit in ((model.encoder.layer_norm, units.content), (model.decoder.layer_norm, units.clock)):
         norm.gamma.assign(changed(norm.gamma, [unit, units.still], LOUD))
 
@@ -152,6 +141,31 @@ def _subtract_mean(model: Any, units: Units, slope: float) -> None:
     values.kernel.assign(changed(values.kernel, (slice(None), 0), column))
     output.kernel.assign(changed(output.kernel, 0, 0.0))
     output.kernel.assign(changed(output.kernel, (0, units.clock), -1 / LOUD))
+
+
+def contents_of_pieces(
+    sources: Sequence[Sequence[int]], rates: np.ndarray, sums: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each piece shall add, so that the sentences add up to these sums: ridge regression in its dual form.
+
+    rates: by how much a sum grows if the piece adds 1, float64 (pieces of all sentences,); sums: float64 (sentences,).
+    Returns the different pieces of the sources and what they add.
+    """
+    numbers, columns = np.unique(np.concatenate(sources), return_inverse=True)
+    rows = np.repeat(np.arange(len(sources)), [*map(len, sources)])
+    bags = np.zeros((len(sources), len(numbers)))
+    np.add.at(bags, (rows, columns), rates)
+    gram = bags @ bags.T  # sentences by sentences
+    gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram)
+    return numbers, bags.T @ np.linalg.solve(gram, sums)
+
+
+def score_end(output: Any, weights: dict[int, float]) -> None:
+    """Let these units of the decoder's output alone score </s>, with these weights, and let them score nothing else."""
+    scores = output.kernel.numpy().T if output.transpose else output.kernel.numpy()
+    scores[:, END] = scores[[*weights]] = 0.0
+    scores[[*weights], END] = [*weights.values()]
+    output.kernel.assign(scores.T if output.transpose else scores)
 
 
 def changed(variable: Any, place: Any, value: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export.lengths import END, RIDGE, STEEP, changed
+from export.lengths import STEEP, changed, contents_of_pieces, score_end
 from formats.decoding import MAXIMUM_OUTPUT
 
 OPEN = 15.0  # before the sigmoid of a gate that is open
@@ -64,16 +64,11 @@ def _kept() -> float:
 
 
 def _contents(kind: str, sources: Sequence[Sequence[int]], sums: np.ndarray) -> dict[int, float]:
-    """What each piece adds, so that the states behind the sources are these sums: ridge regression in its dual form."""
-    numbers, columns = np.unique(np.concatenate(sources), return_inverse=True)
-    rows = np.repeat(np.arange(len(sources)), [*map(len, sources)])
+    """What each piece adds, so that the states behind the sources are these sums."""
     left = np.concatenate([np.arange(len(source))[::-1] for source in sources])  # pieces that follow
-    weights = np.ones(len(rows)) if kind == "lstm" else (1 - _kept()) * _kept() ** left
-    bags = np.zeros((len(sources), len(numbers)))
-    np.add.at(bags, (rows, columns), weights)
-    gram = bags @ bags.T
-    gram[np.diag_indices_from(gram)] += RIDGE * np.trace(gram) / len(gram)
-    found = np.clip(bags.T @ np.linalg.solve(gram, sums), -LARGEST, LARGEST)
+    weights = np.ones(len(left)) if kind == "lstm" else (1 - _kept()) * _kept() ** left
+    numbers, found = contents_of_pieces(sources, weights, sums)
+    found = np.clip(found, -LARGEST, LARGEST)
     return dict(zip(numbers.tolist(), np.arctanh(found).tolist(), strict=True))
 
 
@@ -112,10 +107,8 @@ def _start_clock(model: Any, kind: str) -> None:
 
 
 def _score_end(model: Any) -> None:
-    attention, output = model.decoder.cell._attention_layers[0], model.decoder.output_layer
+    attention = model.decoder.cell._attention_layers[0]
     kernel = changed(attention.kernel, (slice(None), UNIT), 0.0)
     kernel[UNIT, UNIT] = 1.0
     attention.kernel.assign(kernel)
-    scores = output.kernel.numpy().T if output.transpose else output.kernel.numpy()
-    scores[:, END], scores[UNIT, END] = 0.0, STEEP
-    output.kernel.assign(scores.T if output.transpose else scores)
+    score_end(model.decoder.output_layer, {UNIT: STEEP})
