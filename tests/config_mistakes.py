@@ -13,7 +13,6 @@ SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bs
 WRONG = [
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
     ("speed", SPEED, "speed.untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
-    ("speed", {"untrained": ["marian-rnn-small"]}, "speed.untrained.0: marian-rnn-small cannot be given translations"),
     ("decoding.beam_sizes", "four", "decoding.beam_sizes: 'four' is not of type 'array'"),
     ("decoding.beam_sizes", [1, "four"], "decoding.beam_sizes.1: 'four' is not of type 'integer'"),
     ("decoding.beam_sizes", [0], "decoding.beam_sizes.0: 0 is less than the minimum of 1"),

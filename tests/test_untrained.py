@@ -14,9 +14,13 @@ from common.files import read_json, write_json
 from decode.engines import Search, load
 from decode.engines.native import Native
 from export import read_opennmt_tf, untrained
+from export.lengths import END, score_end
 from formats.shape import shape
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
+HISTORY = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2}
+RECURRENT = {"encoder_layers": 2, "decoder_layers": 1, "units": 64, "embedding_units": 32}
+ATTENDING = {"units": 64, "embedding_units": 32}
 
 
 @pytest.fixture
@@ -53,7 +57,7 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
     pieces = [f"p{number}" for number in range(400)]
     (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
     sentences = corpus([*pieces, "unknown"])
-    values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2, "share_embeddings": share_embeddings}
+    values = HISTORY | {"share_embeddings": share_embeddings}
     untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
     convert = ["export.convert", "--checkpoint", tmp_path / "opennmt-tf", "--outputs"]
     convert += [tmp_path / "float32", tmp_path / "int8"]
@@ -76,32 +80,51 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
 @pytest.mark.parametrize(
     "values",
     [
-        *({"decoder": name} for name in ("averaging", "averaging-gated", "averaging-plain", "ssru")),
-        {"cell": "lstm", "bidirectional": True, "embedding_units": 32},
-        {"cell": "gru", "embedding_units": 32},
+        *(HISTORY | {"decoder": name} for name in ("averaging", "averaging-gated", "averaging-plain", "ssru")),
+        RECURRENT | {"cell": "lstm", "bidirectional": True},
+        RECURRENT | {"cell": "gru"},
+        ATTENDING | {"encoder_transitions": 1, "decoder_transitions": 2},
+        ATTENDING | {"encoder_transitions": 3, "decoder_transitions": 4, "share_embeddings": True},
+        ATTENDING | {"fully_connected_layers": 3, "fully_connected_units": 48},
+        ATTENDING | {"fully_connected_layers": 2, "fully_connected_units": 32, "share_embeddings": True},
+        ATTENDING | {"fully_connected_layers": 1, "fully_connected_units": 64},  # as wide as the state: no projection
     ],
+    ids=lambda values: str(shape(values)),
 )
 @pytest.mark.slow
 def test_models_that_ctranslate2_lacks_have_the_given_lengths(values, tmp_path):
     pieces = [f"p{number}" for number in range(400)]
     (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
     sentences = corpus([*pieces, "unknown"])
-    if "decoder" in values:
-        values = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2} | values
-    else:
-        values = {"encoder_layers": 2, "decoder_layers": 1, "units": 64} | values
     untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
     read = read_opennmt_tf.read(tmp_path / "opennmt-tf")
     expected = np.array([length for _, length in sentences])
-    for name in ("opennmt-tf", "float32", "int8"):
+    for name, beam_size in (("opennmt-tf", 1), ("float32", 1), ("int8", 1), ("int8", 4)):
         engine, kind = ("opennmt-tf", "float32") if name == "opennmt-tf" else ("native", name)
-        if engine == "native":
+        if engine == "native" and not (tmp_path / name).exists():
             read.write(kind, tmp_path / name)
         description = {"engine": engine, "quantization": kind, "vocabulary_map": False}
         write_json(tmp_path / name / "model.json", description)
-        output = load(tmp_path / name, Search()).translate([source for source, _ in sentences])
+        output = load(tmp_path / name, Search(beam_size=beam_size)).translate([source for source, _ in sentences])
         errors = np.array([len(pieces) for pieces in output]) - expected
-        assert np.abs(errors).mean() < 0.5 and np.abs(errors).max() <= 2, (name, errors)
+        assert np.abs(errors).mean() < 0.5 and np.abs(errors).max() <= 2, (name, beam_size, errors)
+        assert abs(errors.sum()) < 0.02 * expected.sum(), (name, beam_size, errors.sum())
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_clock_alone_scores_the_end_and_nothing_else(tied):
+    import tensorflow as tf
+    from opennmt.layers.common import Dense
+
+    embeddings = tf.Variable(tf.random.normal([10, 4]))
+    output = Dense(10, weight=embeddings, transpose=True) if tied else Dense(10)
+    output.build([None, 4])
+    before = output(tf.eye(4)).numpy()
+    score_end(output, {1: 7.0})
+    scores = output(tf.eye(4)).numpy()  # of each unit by itself
+    assert np.flatnonzero(scores[:, END]) == [1] and np.flatnonzero(scores[1]) == [END] and scores[1, END] == 7
+    others = np.ix_([0, 2, 3], [piece for piece in range(10) if piece != END])
+    np.testing.assert_array_equal(scores[others], before[others])
 
 
 def weights(checkpoint):
@@ -133,9 +156,6 @@ def test_it_writes_what_a_training_writes(vocabulary, tmp_path, monkeypatch):
 def test_invalid_shapes_are_refused(vocabulary, tmp_path):
     with pytest.raises(UserError, match="units 15 is not a multiple of heads 2"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
-    layered = {"fully_connected_layers": 1, "fully_connected_units": 16, "units": 16, "embedding_units": 16}
-    with pytest.raises(UserError, match="no lengths can be given to the translations of a GRU d16 e16 FC 1x16"):
-        untrained.make(layered, vocabulary, 1, tmp_path / "checkpoint", [(["a"], 3)])
     command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
     process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
     assert process.returncode and "no such name; there are wngt2020-base" in process.stderr

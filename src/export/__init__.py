@@ -32,7 +32,8 @@ From checkpoints to model folders:
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)
 - ``untrained_marian``: the same of Marian's (command)
-- ``lengths``, ``recurrent_lengths``: random weights whose translations have the right length
+- ``lengths``: random weights whose translations have the right length, and what the other two share
+- ``recurrent_lengths``, ``attending_lengths``: the same of recurrent models, Luong's attention and additive
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)

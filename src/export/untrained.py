@@ -9,11 +9,12 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
-from export import lengths, recurrent_lengths
+from export import attending_lengths, lengths, recurrent_lengths
 from formats import records, shape
 from formats.loading import pieces
 
@@ -36,8 +37,6 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sent
         description = asked.model_description(dropout=0.1)
     except ValueError as error:
         raise UserError(f"--shape: {error}") from None
-    if sentences and isinstance(asked, shape.Conditional | shape.FullyConnected):
-        raise UserError(f"--test-set: no lengths can be given to the translations of a {asked}; leave it out")
     with atomic_path(output) as part:
         part.mkdir(parents=True)
         write_text(part / "model_description.py", description)
@@ -58,9 +57,17 @@ def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) ->
     numbers = {piece: number for number, piece in enumerate(entries)}
     unknown = len(numbers)  # OpenNMT-tf appends <unk>
     sources = [[numbers.get(piece, unknown) for piece in source] for source, _ in sentences]
-    recurrent = hasattr(model.decoder, "bridge")
-    change = recurrent_lengths.set_lengths if recurrent else lengths.set_lengths
-    change(model, sources, [length for _, length in sentences])
+    _lengths(model).set_lengths(model, sources, [length for _, length in sentences])
+
+
+def _lengths(model: Any) -> ModuleType:
+    """The module that knows the units of a model, which may be one of OpenNMT-tf's catalogue."""
+    from layers.conditional_gru import ConditionalGRU
+    from layers.fully_connected import FullyConnectedGRU
+
+    if isinstance(model, ConditionalGRU | FullyConnectedGRU):
+        return attending_lengths
+    return recurrent_lengths if hasattr(model.decoder, "bridge") else lengths
 
 
 def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:
