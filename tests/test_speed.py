@@ -114,7 +114,7 @@ def run(module, folder, *options):
 
 
 def models(of):
-    return ["--baseline", of["opennmt-tf"], "--exact", of["float32"], "--rounded", of["int8"]]
+    return ["--baseline", of["opennmt-tf"], "--models", of["float32"], of["int8"]]
 
 
 def texts(axes):
@@ -259,7 +259,7 @@ def test_the_native_engine_follows_with_the_settings_of_the_other(two_cores):
 
 
 def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
-    found = run(ladder, tmp_path, *models(folders()), "--native", native / "native-int8")
+    found = run(ladder, tmp_path, *models(folders()), native / "native-int8")
     names = [record.rung for record in found if record.engine == "native"]
     assert names == [
         "native engine",
@@ -290,7 +290,7 @@ def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
 def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     pairs = [[of[name] for of in (folders(), untrained)] for name in ("opennmt-tf", "int8")]
     exact = folders()["float32"]
-    found = run(end_to_end, tmp_path, "--baselines", *pairs[0], "--rounded", *pairs[1], "--exact", exact)
+    found = run(end_to_end, tmp_path, "--models", *pairs[0], *pairs[1], "--exact", exact)
     outputs = [call[call.index("--output") + 1] for call in made_up]
     assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
     assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
@@ -336,9 +336,8 @@ def test_ctranslate2_is_in_no_table_of_all_architectures(untrained, tmp_path):
 
 
 def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path):
-    names = {"--baselines": "opennmt-tf", "--rounded": "int8"}
-    options = [part for option, name in names.items() for part in (option, folders()[name])]
-    found = run(end_to_end, tmp_path, *options, "--native", native / "native-int8")
+    models = [folders()["opennmt-tf"], folders()["int8"], native / "native-int8"]
+    found = run(end_to_end, tmp_path, "--models", *models)
     assert len(made_up) == 2 * 2 * 3
     one, two = end_to_end_report.ways(found)
     assert one.native.engine == "native" and one.native.vocabulary_map and one.native.map_per_sentence
@@ -349,8 +348,6 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     picture = end_to_end_report.draw(found)
     assert [text.get_text() for text in picture.legends[0].get_texts()] == list(end_to_end_report.COLORS)
     assert texts(picture.axes[0]).count(f"×{one.times_faster.middle:.1f}") == 2
-    with pytest.raises(UserError, match="1 --native and 2 --rounded; all systems need one, or none"):
-        run(end_to_end, tmp_path, "--baselines", "a", "b", "--rounded", "c", "d", "--native", "e")
 
 
 def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
@@ -368,9 +365,10 @@ def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     assert best()[0].environment == {cpu.ISA: "AVX512"}
 
 
-def test_a_system_without_its_baseline(tmp_path):
-    with pytest.raises(UserError, match="2 --baselines and 1 --rounded; a system needs both"):
-        run(end_to_end, tmp_path, "--baselines", "a", "b", "--rounded", "c")
+@pytest.mark.parametrize("names", [["int8"], ["opennmt-tf"], ["opennmt-tf", "int8", "opennmt-tf"]])
+def test_a_system_needs_its_baseline_and_another_engine(tmp_path, names):
+    with pytest.raises(UserError, match="--models: tiny needs one folder of OpenNMT-tf and some of other engines"):
+        run(end_to_end, tmp_path, "--models", *(folders()[name] for name in names))
 
 
 # Figure 2
