@@ -1,5 +1,6 @@
 """Maps in the engine: counted, timed, explained; what is written about them."""
 
+import importlib
 import json
 import os
 import re
@@ -170,6 +171,32 @@ def test_the_first_batch_that_differs_is_named(model, maps, test_set, monkeypatc
 def test_the_toolkit_has_no_maps():
     with pytest.raises(UserError, match="OpenNMT-tf, which uses no such vocabulary map"):
         map_timing.Timing(folders()["opennmt-tf"], ["a"], CORE, steps=None)
+
+
+def test_maps_are_timed_in_the_native_engine_where_ctranslate2_does_not_run_the_student(maps, test_set, tmp_path):
+    pytest.importorskip("native")
+    folder = importlib.import_module("recurrent").folders()["int8"]
+    found = timed(folder, maps, test_set, tmp_path / "timing.json")
+    rows = {(row["map"], row["batch_tokens"]): row for row in found["rows"]}
+    assert rows["whole", 1]["candidates"] == 121
+    for path in maps:
+        assert rows[path.stem, 1]["candidates"] == rows[path.stem, 30]["candidates"] < 121  # those of each sentence
+    decoded = [*model_outputs.outputs(test_set, folder, "int8", folder / "sentencepiece.model", 1, 5)]
+    assert [source.replace(" ", "") for source, *_ in decoded] == [
+        "▁" + line.replace(" ", "▁") for line in sentences(30)
+    ]
+    assert max(len(output.split()) for _, output, _ in decoded) == 5
+
+
+def test_a_map_that_the_native_engine_does_not_use_is_an_error(maps, test_set, monkeypatch):
+    pytest.importorskip("native")
+    folder = importlib.import_module("recurrent").folders()["int8"]
+    lines = [record[0] for record in records.read(test_set)]
+    timing = map_timing.Timing(folder, lines, CORE, steps=3)
+    assert timing.run(map_timing.Way("nothing", maps[0], 30), 1).seconds > 0
+    monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: set())
+    with pytest.raises(UserError, match=r"the native engine says '.*' in sentence 1, which the map does not allow"):
+        timing.run(map_timing.Way("m", maps[1], 30), 1)
 
 
 @pytest.fixture(scope="module")

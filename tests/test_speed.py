@@ -1,5 +1,6 @@
 """The speed tables: one switch a rung, ratios run by run, workers against threads. The measurements are made up."""
 
+import importlib
 import itertools
 import re
 import shutil
@@ -282,6 +283,71 @@ def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
               zip(picture.legends[0].get_texts(), picture.legends[0].get_patches(), strict=True)}  # fmt: skip
     bars = [bar.get_facecolor() for bar in picture.axes[0].patches]
     assert bars.count(colors["native engine"]) == 3 and bars.count(colors["all cores"]) == 2
+
+
+@pytest.fixture
+def gru(tmp_path):
+    """The folders of a recurrent system that CTranslate2 does not run, OpenNMT-tf's in name only."""
+    pytest.importorskip("native")
+    made = importlib.import_module("recurrent").folders()
+    baseline = shutil.copytree(folders()["opennmt-tf"], tmp_path / "gru" / "opennmt-tf")
+    redescribe(baseline, system="gru", shape="GRU 2:1 d512 e256")
+    return {"opennmt-tf": baseline, **made}
+
+
+def test_a_ladder_without_ctranslate2_has_one_switch_a_rung(two_cores, gru):
+    (found,), apart = ladder.all_rungs(gru["opennmt-tf"], [gru[kind] for kind in ("float32", "int16", "int8")], None)
+    one_each = ["beam_size", "model", "model", "vocabulary_map", "map_per_sentence", "sorting", "overlap"]
+    assert [*found][2:5] == ["native engine, float32", "16 bits", "8 bits"]
+    changed = differences(found.values())
+    assert changed[1] == {"model", "baseline", "map_per_sentence"}
+    assert [*changed[:1], *changed[2:]] == [{name} for name in one_each]
+    assert differences([found[ladder.OVERLAPPING], *apart.values()]) == [{"model", "beam_size", "vocabulary_map"}]
+    (without,), _ = ladder.all_rungs(gru["opennmt-tf"], [gru["float32"], gru["int8"]], None)
+    assert set(found) - set(without) == {"16 bits"}
+    with pytest.raises(UserError, match="--models: none in float32;"):
+        ladder.all_rungs(gru["opennmt-tf"], [gru["int8"]], None)
+    with pytest.raises(UserError, match="opennmt-tf: is for OpenNMT-tf; give it as --baseline"):
+        ladder.all_rungs(gru["opennmt-tf"], [gru["opennmt-tf"]], None)
+
+
+def test_a_ladder_without_ctranslate2(two_cores, made_up, gru, tmp_path):
+    types = [gru[kind] for kind in ("float32", "int16", "int8")]
+    found = run(ladder, tmp_path, "--baseline", gru["opennmt-tf"], "--models", *types)
+    assert {record.engine for record in found} == {"opennmt-tf", "native"} and found[-1].rung == ladder.OWN_SEARCH
+    text = ladder_report.table(found)
+    rows = rows_of(text)
+    assert "CTranslate2" not in text.replace("that CTranslate2 is told", "") and ladder.OWN_SEARCH not in rows
+    assert [rows[name].count(ratio) for name, ratio in (("16 bits", " 1.77 |"), ("vocabulary map", " 4.79 |"))] == [
+        1,
+        1,
+    ]
+    assert rows["vocabulary map"].count(" 23.18 |") == 1 and "table 3 of WNMT 2018" in text and "WNGT" not in text
+    names = [label.get_text() for label in ladder_report.draw(found).axes[0].get_yticklabels()]
+    assert names[2] == "native engine, float32" and ladder.OWN_SEARCH not in names
+
+
+def test_end_to_end_without_ctranslate2(two_cores, made_up, gru, tmp_path):
+    models = [folders()["opennmt-tf"], folders()["int8"], gru["opennmt-tf"], gru["int8"]]
+    found = run(end_to_end, tmp_path, "--models", *models, "--exact", gru["float32"])
+    assert [(ways.optimized is None, ways.native is None) for ways in end_to_end_report.ways(found)] == [
+        *[(False, True)] * 2, *[(True, False)] * 2,
+    ]  # fmt: skip
+    text = end_to_end_report.table(found)
+    assert "optimised, s" in text and "native, s" in text and len(rows_of(text)) == 3
+    picture = end_to_end_report.draw(found)
+    assert len(picture.legends[0].get_texts()) == 3
+    alone = [record for record in found if record.system == "gru"]
+    text = end_to_end_report.table(alone)
+    assert "optimised, s" not in text and "CTranslate2 runs none of these systems" in text
+    assert len(end_to_end_report.draw(alone).legends[0].get_texts()) == 2
+
+
+def test_scaling_and_switches_of_a_recurrent_model(two_cores, made_up, gru, tmp_path):
+    found = run(scaling, tmp_path, "--models", gru["int8"])
+    assert {record.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
+    found = run(switches, tmp_path, "--model", gru["int8"], "--others", gru["float32"])
+    assert "float32" in rows_of(switches_report.table(found))
 
 
 # Table 6

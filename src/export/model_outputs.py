@@ -11,12 +11,11 @@ from pathlib import Path
 from common.errors import UserError, command
 from common.progress import progress
 from decode.engines import ENGINES, Batch, Engine, Search
-from decode.pipeline import batches
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.loading import pieces
 
-BATCH_TOKENS = 2048
+BATCH = 64  # sentences, of about the same length
 
 
 def loaded(weights: Path, quantization: str, threads: int, longest: int) -> Engine:
@@ -41,12 +40,13 @@ def outputs(
         processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
     )
     engine = loaded(weights, quantization, threads, longest)
-    cut = [*batches(sources, BATCH_TOKENS)]  # without sentences that have no piece
+    places = sorted((place for place, source in enumerate(sources) if source), key=lambda place: len(sources[place]))
+    cut = [places[start : start + BATCH] for start in range(0, len(places), BATCH)]
     found: Batch = [[] for _ in sources]
     with ThreadPoolExecutor(threads) as pool:
-        decoded = pool.map(engine.translate, ([sources[place] for place in places] for places in cut))
-        for places, batch in zip(cut, decoded, strict=True):
-            for place, output in zip(places, batch, strict=True):
+        decoded = pool.map(engine.translate, ([sources[place] for place in part] for part in cut))
+        for part, batch in zip(cut, decoded, strict=True):
+            for place, output in zip(part, batch, strict=True):
                 found[place] = output
     for source, output, reference in zip(sources, found, references, strict=True):
         yield " ".join(source), " ".join(output), " ".join(reference)
