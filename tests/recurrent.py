@@ -67,7 +67,7 @@ def folders() -> dict[str, Path]:
         description = {
             "format": 1, "engine": "native", "study": "test", "system": "gru", "role": "student", "quantization": kind,
             "shape": "GRU 2:1 d512 e256", "parameters": 1234, "source": "en", "target": "de", "made_by": {},
-            "max_decoding_length": 20,
+            "vocabulary_map": True, "max_decoding_length": 20,
         }  # fmt: skip
         model_folder.make(description, root / "weights" / kind, root / "sp.model", root / "map.txt", made[kind])
     return made
