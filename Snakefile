@@ -43,4 +43,4 @@ rule all:
             format=["svg", "png"],
         ),
         expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.imitated else [],
-        f"{study.report}/quantization.md" if "float32" in study.types and ROUNDED and study.map_system else [],
+        f"{study.report}/quantization.md" if "float32" in study.types and ROUNDED and study.quantized else [],

@@ -1,8 +1,13 @@
-"""Native files of recurrent models with random weights, written without OpenNMT-tf."""
+"""Native files and model folders of recurrent models with random weights, written without OpenNMT-tf."""
 
+import atexit
+import functools
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import sentencepiece
 
 from export.float_model import FloatModel
 from formats.native_model import Vocabulary
@@ -36,3 +41,33 @@ def model(cell: str = "lstm", directions: int = 2, encoder_layers: int = 2, deco
     pieces = [str(number) for number in range(PIECES)]
     vocabulary = Vocabulary(pieces, pieces, "0")
     return FloatModel(Path("random"), metadata, products, {}, embeddings, generator.normal(size=PIECES), vocabulary)
+
+
+@functools.cache
+def folders() -> dict[str, Path]:
+    """Native model folders of a system ``gru``, which CTranslate2 does not run, by type, all with one map."""
+    from models import sentencepiece_model  # inside: who writes files only needs no pieces
+    from native import random_map
+
+    from export import model_folder
+
+    root = Path(tempfile.mkdtemp(prefix="recurrent-models-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    tokenizer = sentencepiece_model()
+    (root / "sp.model").write_bytes(tokenizer)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer)
+    words = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
+    pieces = ["<blank>", "<s>", "</s>", *words, "<unk>"]
+    (root / "map.txt").write_text(random_map(pieces), encoding="utf-8")
+    made, network = {}, model("gru", directions=1)
+    for kind in ("float32", "int16", "int8"):
+        network.write(kind, root / "weights" / kind)
+        Vocabulary(pieces, pieces, "<unk>").write(root / "weights" / kind)
+        made[kind] = root / "gru" / f"native-{kind}"
+        description = {
+            "format": 1, "engine": "native", "study": "test", "system": "gru", "role": "student", "quantization": kind,
+            "shape": "GRU 2:1 d512 e256", "parameters": 1234, "source": "en", "target": "de", "made_by": {},
+            "vocabulary_map": True, "max_decoding_length": 20,
+        }  # fmt: skip
+        model_folder.make(description, root / "weights" / kind, root / "sp.model", root / "map.txt", made[kind])
+    return made

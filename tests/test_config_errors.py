@@ -54,15 +54,16 @@ def test_all_problems_are_told_at_once(tmp_path):
     assert len(str(error.value).splitlines()) == 2
 
 
-def test_speed_needs_systems_that_ctranslate2_has(tmp_path):
+def test_speed_needs_systems_that_another_engine_than_the_toolkit_has(tmp_path):
     study = edited("speed", {"systems": ["rnn"], "untrained": ["wngt2020-base"]})
-    study["students"] |= {"rnn": {"shape": "wnmt2018-rnn-tiny"}, "wngt2020-base-untrained": {"shape": "wngt2020-4-3"}}
+    odd = {"like": "wnmt2018-rnn-tiny", "units": 24}  # the native engine computes with vectors of 16
+    study["students"] |= {"rnn": {"shape": odd}, "wngt2020-base-untrained": {"shape": "wngt2020-4-3"}}
     with pytest.raises(UserError) as error:
         config.load(saved(tmp_path, study))
     _, *problems = str(error.value).replace(f"{tmp_path}/x.yaml: ", "\n").split("\n")
     assert [problem for problem in problems if problem] == [
         "students: two systems have the name wngt2020-base-untrained",
-        "speed.systems.0: rnn is none that CTranslate2 runs; these tables compare it with the others",
+        "speed.systems.0: rnn is decoded by OpenNMT-tf alone; these tables compare it with other engines",
     ]
 
 

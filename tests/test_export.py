@@ -1,5 +1,6 @@
 """Model folders: complete, movable, and never half there."""
 
+import importlib
 import importlib.metadata
 import io
 import json
@@ -148,6 +149,20 @@ def test_the_model_card_of_a_control_has_no_teacher(model, tmp_path):
     with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
         card = archive.extractfile("deep-int8/README.md").read().decode()
     assert "| teacher" not in card and "translations by" not in card
+
+
+def test_a_recurrent_model_of_the_native_engine_is_packaged_and_translates(tmp_path):
+    pytest.importorskip("native")
+    folder = importlib.import_module("recurrent").folders()["int8"]
+    own = [replace(r, system="gru", engine="native") for r in RECORDS if (r.system, r.compute_type) == ("deep", "int8")]
+    package(folder, own, CORPORA, [], tmp_path / "gru-int8.tar.gz")
+    with tarfile.open(tmp_path / "gru-int8.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    card = (tmp_path / "gru-int8" / "README.md").read_text()
+    assert "python -m decode.translate --model gru-int8" in card and "ctranslate2" not in card
+    lines = models.sentences(5)
+    said = [[*Translator(path).translate(lines)] for path in (tmp_path / "gru-int8", folder)]
+    assert said[0] == said[1] and any(said[0])
 
 
 def test_equal_models_give_equal_archives(model, tmp_path):

@@ -1,5 +1,6 @@
 """Maps in the engine: counted, timed, explained; what is written about them."""
 
+import importlib
 import json
 import os
 import re
@@ -167,16 +168,42 @@ def test_the_first_batch_that_differs_is_named(model, maps, test_set, monkeypatc
         timing.run(map_timing.Way("m", maps[0], 1), 1)
 
 
-def test_maps_are_for_ctranslate2():
-    with pytest.raises(UserError, match="vocabulary maps are CTranslate2's"):
+def test_the_toolkit_has_no_maps():
+    with pytest.raises(UserError, match="OpenNMT-tf, which uses no such vocabulary map"):
         map_timing.Timing(folders()["opennmt-tf"], ["a"], CORE, steps=None)
+
+
+def test_maps_are_timed_in_the_native_engine_where_ctranslate2_does_not_run_the_student(maps, test_set, tmp_path):
+    pytest.importorskip("native")
+    folder = importlib.import_module("recurrent").folders()["int8"]
+    found = timed(folder, maps, test_set, tmp_path / "timing.json")
+    rows = {(row["map"], row["batch_tokens"]): row for row in found["rows"]}
+    assert rows["whole", 1]["candidates"] == 121
+    for path in maps:
+        assert rows[path.stem, 1]["candidates"] == rows[path.stem, 30]["candidates"] < 121  # those of each sentence
+    decoded = [*model_outputs.outputs(test_set, folder, "int8", folder / "sentencepiece.model", 1, 5)]
+    assert [source.replace(" ", "") for source, *_ in decoded] == [
+        "▁" + line.replace(" ", "▁") for line in sentences(30)
+    ]
+    assert max(len(output.split()) for _, output, _ in decoded) == 5
+
+
+def test_a_map_that_the_native_engine_does_not_use_is_an_error(maps, test_set, monkeypatch):
+    pytest.importorskip("native")
+    folder = importlib.import_module("recurrent").folders()["int8"]
+    lines = [record[0] for record in records.read(test_set)]
+    timing = map_timing.Timing(folder, lines, CORE, steps=3)
+    assert timing.run(map_timing.Way("nothing", maps[0], 30), 1).seconds > 0
+    monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: set())
+    with pytest.raises(UserError, match=r"the native engine says '.*' in sentence 1, which the map does not allow"):
+        timing.run(map_timing.Way("m", maps[1], 30), 1)
 
 
 @pytest.fixture(scope="module")
 def covered(maps, model, test_set, processor, tmp_path_factory):
     """As export.coverage writes it, for maps that come from no phrase table."""
     path = tmp_path_factory.mktemp("outputs") / "t.tsv.zst"
-    records.write(path, model_outputs.outputs(test_set, model, model / "sentencepiece.model", 1))
+    records.write(path, model_outputs.outputs(test_set, model, "int8", model / "sentencepiece.model", 1))
     read = coverage.read(path)
     assert [" ".join(sentence.source) for sentence in read] == [
         " ".join(processor.encode(line, out_type=str)) for line in sentences(30)
@@ -240,7 +267,9 @@ def test_no_translation_is_longer_than_the_model_says(model, maps, test_set, tmp
     assert {len(timing.tokenizer.encode(output)) for output in timing.outputs[way]} <= {0, 1}
     (whole,) = [row for row in explain(folder, sentences(1)[0]) if row.startswith("whole")]
     assert len(timing.tokenizer.encode(whole.split(maxsplit=1)[1])) == 1
-    outputs = [record[1] for record in model_outputs.outputs(test_set, model, model / "sentencepiece.model", 1, 3)]
+    outputs = [
+        record[1] for record in model_outputs.outputs(test_set, model, "int8", model / "sentencepiece.model", 1, 3)
+    ]
     assert max(len(output.split()) for output in outputs) == 3
 
 
@@ -258,7 +287,7 @@ def test_a_damaged_model_is_said_in_one_line(model, test_set, tmp_path, file, me
     (folder / file).write_bytes((folder / file).read_bytes()[:100])
     for work in (
         lambda: list(explain(folder, "a")),
-        lambda: list(model_outputs.outputs(test_set, folder, folder / "sentencepiece.model", 1)),
+        lambda: list(model_outputs.outputs(test_set, folder, "int8", folder / "sentencepiece.model", 1)),
         lambda: map_timing.Timing(folder, ["a"], CORE, steps=None),
     ):
         with pytest.raises(UserError, match=rf"int8.*{message}"):

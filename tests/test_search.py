@@ -137,14 +137,24 @@ LAYER = f"{LOOP}/self_attention_decoder/self_attention_decoder_layer"
         (f"{LAYER}/transformer_layer_wrapper_10/feed_forward_network_4/dense_33/BiasAdd:MatMul", "decoder"),
         (f"{LOOP}/self_attention_decoder/dense_34/MatMul:MatMul", "generator"),
         (f"{LOOP}/LogSoftmax:LogSoftmax", "generator"),
+        (f"{LOOP}/history_decoder/dense_34/MatMul:MatMul", "generator"),
+        (f"{LOOP}/conditional_decoder/dense_7/MatMul:MatMul", "decoder"),
+        (f"{LOOP}/conditional_decoder/dense_9/MatMul:MatMul", "generator"),
+        (f"{LOOP}/conditional_decoder/additive_attention/dense_5/MatMul:MatMul", "attention"),
+        ("x/additive_attention/dense_4/BiasAdd:BiasAdd", "attention"),
+        (f"{LOOP}/attentional_rnn_decoder/attention_wrapper/LuongAttention/MatMul:MatMul", "attention"),
+        (f"{LOOP}/attentional_rnn_decoder/attention_wrapper/stacked_rnn_cells/gru_cell/MatMul:MatMul", "decoder"),
+        ("x/rnn_encoder/rnn/while/body/_1/stacked_rnn_cells/MatMul:MatMul", "encoder"),
+        ("x/dense_bridge/dense_22/MatMul:MatMul", "encoder"),
         (f"{LOOP}/TopKV2:TopKV2", "search"),
         (f"{LOOP}/word_embedder_1/embedding_lookup:ResourceGather", "decoder"),
         ("transformer/strided_slice:StridedSlice", "other"),
     ],
 )  # fmt: skip
 def test_operations_belong_to_components(name, expected):
-    attention = {"self_attention_decoder_layer": 5, "self_attention_decoder_layer_1": 7}
-    assert components_tf.component(name, attention) == expected
+    numbers = {"self_attention_decoder_layer": 5, "self_attention_decoder_layer_1": 7}
+    numbers |= {"self_attention_decoder": 34, "history_decoder": 34, "conditional_decoder": 9}
+    assert components_tf.component(name, numbers) == expected
 
 
 def test_the_last_attention_of_a_layer_looks_at_the_encoder():
@@ -152,7 +162,12 @@ def test_the_last_attention_of_a_layer_looks_at_the_encoder():
     layers += [f"{LAYER}_1/c/multi_head_attention_12/", f"{LAYER}_1/c/multi_head_attention_9/"]
     names = [f"{layer}x" for layer in layers] + ["transformer/self_attention_encoder/x/multi_head_attention_99/y"]
     expected = {"self_attention_decoder_layer": 1, "self_attention_decoder_layer_1": 12}
-    assert components_tf.between(names) == expected
+    assert components_tf.last(names) == expected
+
+
+def test_the_last_layer_of_a_decoder_is_its_output_layer():
+    names = [f"{LOOP}/conditional_decoder/dense{number}/MatMul:MatMul" for number in ("", "_3", "_12", "_7")]
+    assert components_tf.last(names) == {"conditional_decoder": 12}
 
 
 def test_the_bare_engine_decodes_the_batches_of_the_pipeline():

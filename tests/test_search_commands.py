@@ -110,7 +110,7 @@ def test_pipelines(test_set, tmp_path):
 
 
 def test_ngrams(test_set, tmp_path):
-    options = ["--model", folders()["int8"], "--beam-sizes", 1, 2, "--lengths", 8, 16]
+    options = ["--models", folders()["int8"], "--beam-sizes", 1, 2, "--lengths", 8, 16]
     found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
     assert len(found["algorithms"]) == 2 * 2 * 3 and len(found["engine"]) == 2 * 2
     assert all(row["times_scan"] == 1 for row in found["algorithms"] if row["way"] == "scan")
@@ -122,7 +122,7 @@ def test_ngrams(test_set, tmp_path):
 
 
 def test_cache(test_set, tmp_path):
-    options = ["--model", folders()["int8"], "--beam-sizes", 1, 4, "--pieces", 20, "--lengths", 8]
+    options = ["--models", folders()["int8"], "--beam-sizes", 1, 4, "--pieces", 20, "--lengths", 8]
     found = timing("encoder_cache", test_set, tmp_path / "c.json", *options)
     assert [row["copies_bytes"] for row in found["engine"]] == [0, 3 * 2 * 64 * 20 * 16 * 4]
     assert len(found["reckoning"]) == 2 * 3
@@ -141,7 +141,7 @@ def native():
 
 def test_components_by_the_native_engines_own_clock(native, test_set, tmp_path):
     own = [native / kind for kind in ("float32", "int8")]
-    models = ["--models", folders()["int8"], "--native", *own, "--beam-sizes", 1, 2]
+    models = ["--models", folders()["int8"], *own, "--beam-sizes", 1, 2]
     found = timing("components", test_set, tmp_path / "a.json", *models)
     rows = [row for row in found["rows"] if row["how"] == "clock"]
     ways = [(row["compute_type"], row["beam_size"], row["vocabulary_map"]) for row in rows]
@@ -174,17 +174,17 @@ def test_the_pipelines_of_two_engines(native, test_set, tmp_path):
 
 
 def test_ngrams_of_the_native_engine(native, test_set, tmp_path):
-    options = ["--model", folders()["int8"], "--native", native / "int8", "--beam-sizes", 2, "--lengths", 8, 16]
+    options = ["--models", folders()["int8"], native / "int8", "--beam-sizes", 2, "--lengths", 8, 16]
     found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
     ways = [(row["engine_label"], row["way"], row["length"]) for row in found["engine"]]
     scans = [("native", scan, length) for length in (8, 16) for scan in ("with vectors", "place by place")]
     assert ways == [("CTranslate2", "on", 8), ("CTranslate2", "on", 16), *scans]
     text = page("ngrams", tmp_path, tmp_path / "n.json")
-    assert text.count("| native ") == 4 and "which looks for n-grams with vectors" in text
+    assert text.count("| native ") == 4 and "which looks for n-grams with vectors" in text and "CTranslate2 4" in text
 
 
 def test_copies_of_the_cache_in_the_native_engine(native, test_set, tmp_path):
-    options = ["--model", folders()["int8"], "--native", native / "float32", "--beam-sizes", 1, 8, "--pieces", 200]
+    options = ["--models", folders()["int8"], native / "float32", "--beam-sizes", 1, 8, "--pieces", 200]
     found = timing("encoder_cache", test_set, tmp_path / "c.json", *options, "--lengths", 8)
     one, many = found["native"]
     assert [one["beam_size"], many["beam_size"]] == [1, 8] and many["times_shared"] > 0
@@ -201,6 +201,56 @@ def test_the_grid_says_whose_candidates_there_are(native, test_set, tmp_path):
     found = measurement.read(tmp_path / "grid.json")
     assert len({record.bleu for record in found}) == 1 and "in native" in beam_batch_report.table(found)
     assert "Here each sentence has candidates of its own" in beam_batch_report.table(found)
+
+
+# With the native engine alone, where CTranslate2 does not run the system
+
+
+@pytest.fixture(scope="module")
+def gru():
+    pytest.importorskip("native")
+    return importlib.import_module("recurrent").folders()
+
+
+def test_the_grid_of_a_recurrent_model(gru, test_set, tmp_path):
+    options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, 2, "--batch-sentences", 4, "--core", CORE]
+    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
+    run("beam_batch", "--model", gru["int8"], "--exact", gru["float32"], *options, "--output", tmp_path / "grid.json")
+    found = measurement.read(tmp_path / "grid.json")
+    assert [(record.engine, record.compute_type) for record in found] == [("native", "int8")] * 2 + [
+        ("native", "float32")
+    ] * 2
+    assert "in native" in page("grid", tmp_path, tmp_path / "grid.json")
+
+
+def test_components_of_a_recurrent_model(gru, test_set, tmp_path):
+    models = ["--models", gru["float32"], gru["int8"], "--beam-sizes", 1, 2]
+    found = timing("components", test_set, tmp_path / "a.json", *models)
+    assert [row["how"] for row in found["rows"]] == ["clock"] * 6
+    for row in found["rows"]:
+        shares = {name: value["share"] for name, value in row["shares"].items()}
+        assert [name for name, share in shares.items() if share <= 0] == ["other"]
+    text = page("components", tmp_path, tmp_path / "a.json")
+    assert "**differences**" not in text and text.count(" clock |") == 6
+
+
+def test_search_of_a_recurrent_model(gru, test_set, tmp_path):
+    found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--models", gru["int8"], "--lines", 30)
+    assert {row["engine_label"] for row in found["rows"]} == {"native"}
+    options = ["--models", gru["int8"], "--beam-sizes", 2, "--lengths", 8]
+    found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
+    assert [row["way"] for row in found["engine"]] == ["with vectors", "place by place"]
+    text = page("ngrams", tmp_path, tmp_path / "n.json")
+    assert "The native engine, which looks for n-grams" in text and "CTranslate2" not in text
+
+
+def test_copies_of_the_memory_of_a_recurrent_model(gru, test_set, tmp_path):
+    options = ["--models", gru["float32"], "--beam-sizes", 1, 8, "--pieces", 200, "--lengths", 8]
+    found = timing("encoder_cache", test_set, tmp_path / "c.json", *options)
+    assert found["engine"] == [] and (found["layers"], found["units"]) == (1, 32)
+    assert found["native"][1]["copied_bytes"] > found["native"][1]["shared_bytes"]
+    text = page("cache", tmp_path, tmp_path / "c.json")
+    assert "CTranslate2" not in text and "64 sources of 200 pieces, few candidates" in text
 
 
 def test_what_cannot_be_measured_says_so(test_set, tmp_path):

@@ -1,5 +1,6 @@
 """The speed tables: one switch a rung, ratios run by run, workers against threads. The measurements are made up."""
 
+import importlib
 import itertools
 import re
 import shutil
@@ -114,7 +115,7 @@ def run(module, folder, *options):
 
 
 def models(of):
-    return ["--baseline", of["opennmt-tf"], "--exact", of["float32"], "--rounded", of["int8"]]
+    return ["--baseline", of["opennmt-tf"], "--models", of["float32"], of["int8"]]
 
 
 def texts(axes):
@@ -259,7 +260,7 @@ def test_the_native_engine_follows_with_the_settings_of_the_other(two_cores):
 
 
 def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
-    found = run(ladder, tmp_path, *models(folders()), "--native", native / "native-int8")
+    found = run(ladder, tmp_path, *models(folders()), native / "native-int8")
     names = [record.rung for record in found if record.engine == "native"]
     assert names == [
         "native engine",
@@ -284,13 +285,78 @@ def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
     assert bars.count(colors["native engine"]) == 3 and bars.count(colors["all cores"]) == 2
 
 
+@pytest.fixture
+def gru(tmp_path):
+    """The folders of a recurrent system that CTranslate2 does not run, OpenNMT-tf's in name only."""
+    pytest.importorskip("native")
+    made = importlib.import_module("recurrent").folders()
+    baseline = shutil.copytree(folders()["opennmt-tf"], tmp_path / "gru" / "opennmt-tf")
+    redescribe(baseline, system="gru", shape="GRU 2:1 d512 e256")
+    return {"opennmt-tf": baseline, **made}
+
+
+def test_a_ladder_without_ctranslate2_has_one_switch_a_rung(two_cores, gru):
+    (found,), apart = ladder.all_rungs(gru["opennmt-tf"], [gru[kind] for kind in ("float32", "int16", "int8")], None)
+    one_each = ["beam_size", "model", "model", "vocabulary_map", "map_per_sentence", "sorting", "overlap"]
+    assert [*found][2:5] == ["native engine, float32", "16 bits", "8 bits"]
+    changed = differences(found.values())
+    assert changed[1] == {"model", "baseline", "map_per_sentence"}
+    assert [*changed[:1], *changed[2:]] == [{name} for name in one_each]
+    assert differences([found[ladder.OVERLAPPING], *apart.values()]) == [{"model", "beam_size", "vocabulary_map"}]
+    (without,), _ = ladder.all_rungs(gru["opennmt-tf"], [gru["float32"], gru["int8"]], None)
+    assert set(found) - set(without) == {"16 bits"}
+    with pytest.raises(UserError, match="--models: none in float32;"):
+        ladder.all_rungs(gru["opennmt-tf"], [gru["int8"]], None)
+    with pytest.raises(UserError, match="opennmt-tf: is for OpenNMT-tf; give it as --baseline"):
+        ladder.all_rungs(gru["opennmt-tf"], [gru["opennmt-tf"]], None)
+
+
+def test_a_ladder_without_ctranslate2(two_cores, made_up, gru, tmp_path):
+    types = [gru[kind] for kind in ("float32", "int16", "int8")]
+    found = run(ladder, tmp_path, "--baseline", gru["opennmt-tf"], "--models", *types)
+    assert {record.engine for record in found} == {"opennmt-tf", "native"} and found[-1].rung == ladder.OWN_SEARCH
+    text = ladder_report.table(found)
+    rows = rows_of(text)
+    assert "CTranslate2" not in text.replace("that CTranslate2 is told", "") and ladder.OWN_SEARCH not in rows
+    assert [rows[name].count(ratio) for name, ratio in (("16 bits", " 1.77 |"), ("vocabulary map", " 4.79 |"))] == [
+        1,
+        1,
+    ]
+    assert rows["vocabulary map"].count(" 23.18 |") == 1 and "table 3 of WNMT 2018" in text and "WNGT" not in text
+    names = [label.get_text() for label in ladder_report.draw(found).axes[0].get_yticklabels()]
+    assert names[2] == "native engine, float32" and ladder.OWN_SEARCH not in names
+
+
+def test_end_to_end_without_ctranslate2(two_cores, made_up, gru, tmp_path):
+    models = [folders()["opennmt-tf"], folders()["int8"], gru["opennmt-tf"], gru["int8"]]
+    found = run(end_to_end, tmp_path, "--models", *models, "--exact", gru["float32"])
+    assert [(ways.optimized is None, ways.native is None) for ways in end_to_end_report.ways(found)] == [
+        *[(False, True)] * 2, *[(True, False)] * 2,
+    ]  # fmt: skip
+    text = end_to_end_report.table(found)
+    assert "optimised, s" in text and "native, s" in text and len(rows_of(text)) == 3
+    picture = end_to_end_report.draw(found)
+    assert len(picture.legends[0].get_texts()) == 3
+    alone = [record for record in found if record.system == "gru"]
+    text = end_to_end_report.table(alone)
+    assert "optimised, s" not in text and "CTranslate2 runs none of these systems" in text
+    assert len(end_to_end_report.draw(alone).legends[0].get_texts()) == 2
+
+
+def test_scaling_and_switches_of_a_recurrent_model(two_cores, made_up, gru, tmp_path):
+    found = run(scaling, tmp_path, "--models", gru["int8"])
+    assert {record.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
+    found = run(switches, tmp_path, "--model", gru["int8"], "--others", gru["float32"])
+    assert "float32" in rows_of(switches_report.table(found))
+
+
 # Table 6
 
 
 def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     pairs = [[of[name] for of in (folders(), untrained)] for name in ("opennmt-tf", "int8")]
     exact = folders()["float32"]
-    found = run(end_to_end, tmp_path, "--baselines", *pairs[0], "--rounded", *pairs[1], "--exact", exact)
+    found = run(end_to_end, tmp_path, "--models", *pairs[0], *pairs[1], "--exact", exact)
     outputs = [call[call.index("--output") + 1] for call in made_up]
     assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
     assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
@@ -336,9 +402,8 @@ def test_ctranslate2_is_in_no_table_of_all_architectures(untrained, tmp_path):
 
 
 def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path):
-    names = {"--baselines": "opennmt-tf", "--rounded": "int8"}
-    options = [part for option, name in names.items() for part in (option, folders()[name])]
-    found = run(end_to_end, tmp_path, *options, "--native", native / "native-int8")
+    models = [folders()["opennmt-tf"], folders()["int8"], native / "native-int8"]
+    found = run(end_to_end, tmp_path, "--models", *models)
     assert len(made_up) == 2 * 2 * 3
     one, two = end_to_end_report.ways(found)
     assert one.native.engine == "native" and one.native.vocabulary_map and one.native.map_per_sentence
@@ -349,8 +414,6 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     picture = end_to_end_report.draw(found)
     assert [text.get_text() for text in picture.legends[0].get_texts()] == list(end_to_end_report.COLORS)
     assert texts(picture.axes[0]).count(f"×{one.times_faster.middle:.1f}") == 2
-    with pytest.raises(UserError, match="1 --native and 2 --rounded; all systems need one, or none"):
-        run(end_to_end, tmp_path, "--baselines", "a", "b", "--rounded", "c", "d", "--native", "e")
 
 
 def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
@@ -368,9 +431,10 @@ def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     assert best()[0].environment == {cpu.ISA: "AVX512"}
 
 
-def test_a_system_without_its_baseline(tmp_path):
-    with pytest.raises(UserError, match="2 --baselines and 1 --rounded; a system needs both"):
-        run(end_to_end, tmp_path, "--baselines", "a", "b", "--rounded", "c")
+@pytest.mark.parametrize("names", [["int8"], ["opennmt-tf"], ["opennmt-tf", "int8", "opennmt-tf"]])
+def test_a_system_needs_its_baseline_and_another_engine(tmp_path, names):
+    with pytest.raises(UserError, match="--models: tiny needs one folder of OpenNMT-tf and some of other engines"):
+        run(end_to_end, tmp_path, "--models", *(folders()[name] for name in names))
 
 
 # Figure 2

@@ -229,7 +229,7 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
     assert study.native_source("deep") == study.converted("deep", "float32")
 
 
-def test_maps_are_fitted_to_a_student_that_ctranslate2_has():
+def test_maps_are_fitted_to_a_student_that_is_exported():
     assert plan().map_system == next(iter(OFFLINE["students"]))
 
     def recurrent(study):
@@ -238,9 +238,9 @@ def test_maps_are_fitted_to_a_student_that_ctranslate2_has():
 
     study = plan(change=recurrent)
     assert study.map_system is None and study.search_problem == (
-        "search.system: None is no Transformer that is trained and timed in this study"
+        "search.system: None is none of the systems of this study that are trained here and exported"
     )
-    assert study.transformers == ["teacher"]
+    assert study.transformers == study.exported == ["teacher"]
 
 
 def test_maps_are_fitted_in_int8_where_the_study_has_it():
@@ -254,13 +254,18 @@ def test_maps_are_fitted_in_int8_where_the_study_has_it():
 
 def test_speed_is_of_the_named_systems_or_of_all():
     everything = plan(change=lambda study: study["speed"].update(systems=[], untrained=[]))
-    assert everything.speed_systems == everything.transformers and everything.speed_systems[-1] == "teacher"
+    assert (
+        everything.speed_systems == everything.exported == everything.transformers
+        and everything.speed_systems[-1] == "teacher"
+    )
     named = plan(change=lambda study: study["speed"].update(systems=["tiny"], untrained=["wngt2020-base"]))
     assert named.speed_systems == ["tiny", "wngt2020-base-untrained"] and named.speed_problem is None
     alone = plan(change=lambda study: study["speed"].update(systems=[], untrained=["wngt2020-base"]))
     assert alone.speed_systems == ["wngt2020-base-untrained"]
     foreign = plan(change=lambda study: study["speed"].update(systems=[], untrained=["bergamot-ssru-tiny"]))
-    assert foreign.speed_systems == [] and foreign.speed_problem is None
+    engine = "native" in foreign.engines
+    assert foreign.speed_systems == ["bergamot-ssru-tiny-untrained"] * engine
+    assert foreign.speed_problem is None
     assert {path.split("/")[-2] for path in foreign.architecture_models} == {"bergamot-ssru-tiny-untrained"}
     assert "opennmt-tf" in foreign.architecture_models[0] and "int8" not in {
         path.split("/")[-1] for path in foreign.architecture_models
@@ -271,7 +276,9 @@ def test_a_target_that_cannot_be_made_says_why():
     types = plan(change=lambda study: study["decoding"].update(compute_types=["int16"]))
     assert types.speed_problem == "decoding.compute_types: speed needs float32 and int8, too"
     assert plan(change=lambda study: study["search"].update(system="tiny")).search_problem is None
-    assert "big is no Transformer" in plan(change=lambda study: study["search"].update(system="big")).search_problem
+    assert (
+        "big is none of the systems" in plan(change=lambda study: study["search"].update(system="big")).search_problem
+    )
     assert plan(change=lambda study: study["vocabulary_map"].update(grid={})).maps_problem is None
     no_grid = plan(change=lambda study: study["vocabulary_map"].update(grid=None))
     assert no_grid.maps_problem == "the study offline tries no maps: give it a vocabulary_map.grid"
@@ -279,14 +286,19 @@ def test_a_target_that_cannot_be_made_says_why():
 
 def test_what_the_native_engine_is_measured_with():
     study, without = plan(), plan(change=lambda study: study["decoding"].update(engines=[]))
-    assert without.native("tiny") == without.search_native("int8") == []
+    assert without.native("tiny") == without.search_models("int8")[1:] == []
     if "native" not in study.engines:
         pytest.skip("the native engine is not installed here")
     assert study.native("tiny", "deep") == [study.model(system, "native-int8") for system in ("tiny", "deep")]
-    assert study.search_native("float32") == [study.model(study.searched, "native-float32")]
+    both = [study.model(study.searched, name) for name in ("float32", "native-float32")]
+    assert study.search_models("float32") == both
     recurrent = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
-    assert recurrent.native("deep", "tiny") == [] and recurrent.native("deep") == study.native("deep")
-    assert plan(change=lambda study: study["search"].update(system="big")).search_native("int8") == []
+    assert (
+        recurrent.native("tiny") == []
+        and recurrent.native("deep", "tiny") == recurrent.native("deep")
+        and recurrent.native("deep") == study.native("deep")
+    )
+    assert plan(change=lambda study: study["search"].update(system="big")).search_models("int8") == []
 
 
 # Files

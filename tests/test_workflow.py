@@ -32,7 +32,7 @@ def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
     assert "models/tiny/int8" in plan.stdout and "search-components.svg" in plan.stdout
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: big}}\n")
     run = snakemake("-n", "search", "--configfile", study, cwd=tmp_path)
-    assert run.returncode != 0 and "search.system: big is no Transformer" in run.stdout + run.stderr
+    assert run.returncode != 0 and "search.system: big is none of the systems" in run.stdout + run.stderr
 
 
 def options(text):
@@ -111,13 +111,41 @@ def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
 def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
     run = snakemake("-n", "-p", "speed", "--configfile", ROOT / "configs/offline.yaml", cwd=tmp_path)
     assert planned(run)["ladder"] == planned(run)["scaling"] == 1
-    (call,) = re.findall(r"experiments.end_to_end .*--rounded (.*?) --test-sets", run.stdout)
+    (call,) = re.findall(r"experiments.end_to_end (.*?) --test-sets", run.stdout)
     for format in ("int8", "float32"):
         assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "deep-original", "tiny", "teacher"]
     study = tmp_path / "x.yaml"
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\nstudy: x\ndecoding: {{compute_types: [float32]}}\n")
     run = snakemake("-n", "speed", "--configfile", study, cwd=tmp_path)
     assert run.returncode != 0 and "decoding.compute_types: speed needs int8, too" in run.stdout + run.stderr
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+def test_a_recurrent_student_takes_part_in_speed_search_and_maps(tmp_path):
+    """CTranslate2 runs none of the students: the native engine's folders stand in for its own."""
+    study = tmp_path / "x.yaml"
+    shape = "{cell: gru, encoder_layers: 2, decoder_layers: 1, units: 32, embedding_units: 16}"
+    study.write_text(f"""extends: {ROOT}/configs/offline.yaml
+study: x
+students: {{deep: {{shape: {shape}}}, tiny: {{shape: {shape}}}}}
+speed: {{systems: [tiny], untrained: [wnmt2018-rnn-tiny]}}
+search: {{system: tiny}}
+vocabulary_map: {{grid: {{}}}}
+""")
+    ladder = "results/x/report/ladder.wnmt2018-rnn-tiny-untrained.md"
+    run = snakemake("-n", "-p", "speed", "search", "maps", ladder, "--configfile", study, cwd=tmp_path)
+    jobs, calls = planned(run), dict(re.findall(r"python -m ((?:experiments|export)[\w.]*) (.*)", run.stdout))
+    assert (jobs["ladder"], jobs["scaling"], jobs["switches"], jobs["search_grid"], jobs["map_timing"]) == (
+        2,
+        2,
+        2,
+        1,
+        1,
+    )
+    for name in ("ladder", "scaling", "end_to_end", "beam_batch", "components", "ngram_timing", "map_timing"):
+        assert re.search(r"models/[\w-]+/native-int8", calls[f"experiments.{name}"]), name
+        assert not re.search(r"models/[\w-]+/int8", calls[f"experiments.{name}"]), name
+    assert "/native/native-int8" in calls["export.model_outputs"]
 
 
 def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):

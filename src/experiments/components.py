@@ -18,7 +18,8 @@ same number of pieces, whatever the model says, so that every variant takes the 
 The first two are readings, the others differences of readings, run by run. All are CPU seconds of one thread, which
 other work on the machine disturbs less than wall time.
 
-The native engine needs none of this, as it has a clock of its own (experiments.components_native).
+The native engine needs none of this, as it has a clock of its own (experiments.components_native). A system that
+CTranslate2 does not run has its rows only.
 """
 
 import argparse
@@ -35,6 +36,7 @@ import ctranslate2
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
+from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.pipeline import ONE_CORE
@@ -194,8 +196,9 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of one system, in some types")
-    parser.add_argument("--native", type=Path, nargs="*", default=[], help="of the native engine, in the same types")
+    parser.add_argument(
+        "--models", type=Path, nargs="+", required=True, help="of one system, in CTranslate2, the native engine or both"
+    )
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()
@@ -207,10 +210,12 @@ def main() -> None:
     shared = in_process.shared_fields(conditions)
     sentences = in_process.pieces(args.models[0], conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
-    rows = measured(args.models, args.beam_sizes, conditions)
-    if args.native:
+    inferred = [model for model in args.models if engines.of(model) is CTranslate2]
+    clocked = [model for model in args.models if model not in inferred]
+    rows = measured(inferred, args.beam_sizes, conditions) if inferred else []
+    if clocked:
         batches = in_process.in_batches(sentences, ONE_CORE)
-        rows += components_native.rows(args.native, args.beam_sizes, batches, conditions)
+        rows += components_native.rows(clocked, args.beam_sizes, batches, conditions)
     write_json(args.output, {**shared, "rows": rows})
 
 

@@ -8,6 +8,9 @@ The engine reads the CPU's clock around each of its steps and adds up twelve com
     generator   candidates (gathering the output layer's rows), output layer
     search      search
 
+In a recurrent model the products of cells and the gates between them are those of encoder and decoder, and there is no
+self-attention; memory holds the keys of its one attention.
+
 The projections of queries and outputs around encoder-decoder attention are products of the decoder here, while the
 other two engines count them as attention. Nothing is left over for *other*.
 """

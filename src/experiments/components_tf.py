@@ -3,7 +3,8 @@
 The profiler records when each operation began and ended, with its place in the model. On one core with one thread the
 operations follow one another, so their times add up; the rest of the whole is TensorFlow between the operations
 (other). Attention is that between decoder and encoder, the last of each decoder layer; the generator is the output
-layer with its softmax; search is everything else inside the loop over the pieces.
+layer with its softmax; search is everything else inside the loop over the pieces. In a recurrent model attention is
+Luong's or the additive one, without the layer that joins its context to the state, and the encoder has the bridge.
 """
 
 import argparse
@@ -27,9 +28,12 @@ from measure.in_process import Conditions
 from measure.run import pin
 from measure.usage import watch
 
-ENCODER, DECODER = "self_attention_encoder", "self_attention_decoder"
-ATTENTION = re.compile(rf"({DECODER}_layer(?:_\d+)?)/\w+/multi_head_attention(?:_(\d+))?/")
-OUTPUT = re.compile(rf"while/(?:{DECODER}/dense\w*/|LogSoftmax)")
+ENCODER = re.compile(r"/(?:(?:self_attention|rnn|conditional)_encoder|dense_bridge)\w*/")
+DECODER = re.compile(r"/\w+_decoder(?:_\d+)?/")
+ATTENTION = re.compile(r"(self_attention_decoder_layer(?:_\d+)?)/\w+/multi_head_attention(?:_(\d+))?/")
+RECURRENT = re.compile(r"/(?:LuongAttention|additive_attention)(?:_\d+)?/")
+OUTPUT = re.compile(r"while/(\w+_decoder(?:_\d+)?)/dense(?:_(\d+))?/")
+SOFTMAX = "while/LogSoftmax"
 EMBEDDINGS = "embedder"
 
 OPERATION = re.compile(r"\w:\w")
@@ -37,22 +41,28 @@ OPERATION = re.compile(r"\w:\w")
 Operation = tuple[str, float]  # its place in the model and its name; milliseconds
 
 
-def between(names: Iterable[str]) -> dict[str, int]:
-    """The number of the last attention of each decoder layer, the one to the encoder, by the name of the layer."""
-    last: dict[str, int] = {}
-    for match in filter(None, map(ATTENTION.search, names)):
-        last[match[1]] = max(last.get(match[1], 0), int(match[2] or 0))
-    return last
+def last(names: Iterable[str]) -> dict[str, int]:
+    """The number of the last attention of each decoder layer, the one to the encoder, by the name of the layer, and of
+    the last dense layer of the decoder itself, the output layer."""
+    found: dict[str, int] = {}
+    for name in names:
+        if match := OUTPUT.search(name) or ATTENTION.search(name):
+            found[match[1]] = max(found.get(match[1], 0), int(match[2] or 0))
+    return found
 
 
-def component(name: str, attention: dict[str, int]) -> str:
-    """The component that an operation belongs to; attention: the result of ``between``."""
+def component(name: str, numbers: dict[str, int]) -> str:
+    """The component that an operation belongs to; numbers: the result of ``last``."""
     looping = "/while/" in name
-    if OUTPUT.search(name):
+    if ENCODER.search(name):  # a recurrent one has a loop of its own
+        return "encoder"
+    if SOFTMAX in name or ((match := OUTPUT.search(name)) and int(match[2] or 0) == numbers[match[1]]):
         return "generator"
     if match := ATTENTION.search(name):
-        return "attention" if int(match[2] or 0) == attention[match[1]] else "decoder"
-    if ENCODER in name or DECODER in name or EMBEDDINGS in name:
+        return "attention" if int(match[2] or 0) == numbers[match[1]] else "decoder"
+    if RECURRENT.search(name):
+        return "attention"
+    if DECODER.search(name) or EMBEDDINGS in name:
         return "decoder" if looping else "encoder"
     return "search" if looping else "other"
 
@@ -81,17 +91,17 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
         with tf.profiler.experimental.Profile(folder), watch([core]) as usage:
             component_rows.decode(engine, batches)
         recorded = operations(Path(folder))
-    attention = between(name for name, _ in recorded)
+    numbers = last(name for name, _ in recorded)
     total: Counter[str] = Counter()
     for name, milliseconds in recorded:
-        total[component(name, attention)] += milliseconds / 1000
+        total[component(name, numbers)] += milliseconds / 1000
     total["other"] += usage.seconds - sum(total.values())
     return Profile(**vars(usage), shares={name: total[name] / usage.seconds for name in COMPONENTS})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of OpenNMT-tf, a Transformer")
+    parser.add_argument("--model", type=Path, required=True, help="model folder of OpenNMT-tf")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()

@@ -6,7 +6,8 @@ of CTranslate2). Memory must agree: the resident set that decoding adds, beam by
 compared with the size of copies. Where copies alone would need more than all that was added, there are none; with few
 beams the peak is the encoder's, and says nothing. The map leaves FEW candidates, so that scores need no room.
 
-CTranslate2 cannot tell what copies would cost in time, as it has none. The native engine decodes in both ways, on the
+CTranslate2 cannot tell what copies would cost in time, as it has none, and has no model whose decoder is recurrent or
+averages. The native engine has all of them and decodes in both ways, on the
 same batches, with and without copies that move behind their beams: the whole cost, in CPU seconds and memory. NumPy
 shows it for one layer, with the same products on the same numbers (experiments.shared_attention), after a check that
 the results are equal.
@@ -31,12 +32,15 @@ import numpy as np
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
+from decode import engines
 from decode.engines import Batch
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
 from experiments import model_variants
 from experiments.components import few_candidates, write_few
-from experiments.forced_length import ForcedLength
+from experiments.forced_length import ForcedLength, converted
 from experiments.shared_attention import copied, copies, reordered, shared
-from formats import ctranslate2_model, loading
+from formats import ctranslate2_model, loading, safetensors
 from formats.decoding import compute_type
 from formats.native_model import Vocabulary
 from formats.spread import Spread
@@ -85,7 +89,7 @@ def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> 
 
 
 def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_size: int, core: int) -> Decoding:
-    """As ``decoded`` in the native engine. vmap: a map of few candidates; copied: a copy of the cache for each beam."""
+    """As ``decoded`` in the native engine. vmap: its map; copied: a copy of the cache for each beam."""
     pin([core])
     engine = ForcedLength(Path(folder), Path(vmap))
     return added(lambda batch: engine.decode(batch, STEPS, beam_size, copied_cache=copied), batch, core)
@@ -133,7 +137,8 @@ def engine(
 def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditions) -> list[dict[str, Any]]:
     """A row for each beam, with one copy of the cache and with one for every beam."""
     with tempfile.TemporaryDirectory() as scratch:
-        write_few(Vocabulary.read(model).target, vmap := Path(scratch) / "vmap.txt")
+        write_few(Vocabulary.read(model).target, text := Path(scratch) / "vmap.txt")
+        vmap = converted(text, model, Path(scratch) / Native.map_file)
         ways = {
             (beam, copied): lambda _, beam=beam, copied=copied: in_new_process(
                 decoded_natively, str(model), str(vmap), copied, batch, beam, conditions.core
@@ -142,7 +147,7 @@ def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditi
         }
         decodings = interleave.timed(ways, conditions, "native engine")
     return [
-        {"beam_size": beam}
+        {"beam_size": beam, "length": len(batch[0]), "sentences": len(batch)}
         | both(decodings[beam, False], "shared")
         | both(decodings[beam, True], "copied")
         | in_process.ratio("times_shared", decodings[beam, True], decodings[beam, False])
@@ -213,10 +218,18 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
     return rows
 
 
+def decoder(model: Path) -> tuple[int, int]:
+    """The number of decoder layers, and their units, of a folder of CTranslate2 or the native engine."""
+    if engines.of(model) is CTranslate2:
+        return model_variants.decoder_layers(ctranslate2_model.read(model))
+    in_process.of_engine(model, Native)
+    metadata = safetensors.metadata(model / Native.weights)
+    return int(metadata.get("decoder_layers", 1)), int(metadata["units"])  # one where the units are transitions
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2, a Transformer")
-    parser.add_argument("--native", type=Path, nargs="?", help="of the native engine")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="of CTranslate2 and the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--pieces", type=positive, default=PIECES, help="of each source of the engine's batch")
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces, of the products in NumPy")
@@ -225,13 +238,17 @@ def main() -> None:
     conditions = pick(Conditions, args)
 
     pin([args.core])
-    result = in_process.shared_fields(conditions) | {"model": in_process.of_ctranslate2(args.model)}
-    layers, units = model_variants.decoder_layers(ctranslate2_model.read(args.model))
+    first = args.models[0]
+    layers, units = decoder(first)
+    result = in_process.shared_fields(conditions) | {"model": engines.describe(first)}
     result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
-    result |= {"engine_version": ctranslate2.__version__}
-    result |= {"engine": engine(args.model, args.beam_sizes, args.pieces, layers, units, conditions)}
-    batch = batch_of(in_process.pieces(args.model, conditions), SENTENCES, args.pieces)
-    result |= {"native": native(args.native, args.beam_sizes, batch, conditions) if args.native else []}
+    result |= {"engine_version": ctranslate2.__version__, "engine": [], "native": []}
+    batch = batch_of(in_process.pieces(first, conditions), SENTENCES, args.pieces)
+    for model in args.models:
+        if engines.of(model) is CTranslate2:
+            result |= {"engine": engine(model, args.beam_sizes, args.pieces, layers, units, conditions)}
+        else:
+            result |= {"native": native(model, args.beam_sizes, batch, conditions)}
     result |= {"reckoning": reckoning(args.beam_sizes, args.lengths, units, conditions)}
     write_json(args.output, result)
 

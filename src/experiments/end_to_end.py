@@ -2,12 +2,13 @@
 
 Each system is measured on one core and on all of them: in OpenNMT-tf, with sorted batches and as many threads as cores;
 in CTranslate2, greedy, in 8 bits with the vocabulary map and its best settings; and so in the native engine, with the
-map of each sentence. The settings are those that ``python -m measure.tune`` found for this machine, else the paper's
-batches and the widest instructions, which the others take by themselves. Engines are compared on the same cores only:
-batches differ between one core and all (experiments.scaling compares workers).
+map of each sentence; without CTranslate2 where that does not run the system. The settings are those that
+``python -m measure.tune`` found for this machine, else the paper's batches and the widest instructions, which the
+others take by themselves. Engines are compared on the same cores only: batches differ between one core and all
+(experiments.scaling compares workers).
 
-The BLEU that a trained system loses is the difference to the best of its searches in float32: OpenNMT-tf's, and
-CTranslate2's, greedy and with a beam of 4, which are decoded on one core.
+The BLEU that a trained system loses is the difference to the best of its searches in float32: OpenNMT-tf's, and those
+of another engine, greedy and with a beam of 4, which are decoded on one core.
 """
 
 import argparse
@@ -17,10 +18,10 @@ from typing import Any
 from common import machine
 from common.command_line import pick
 from common.errors import UserError, command
-from decode import tuned
+from decode import engines, tuned
 from decode.pipeline import MANY_CORES, ONE_CORE
 from formats import measurement
-from formats.selection import BEAM, of_test_set
+from formats.selection import BASELINE, BEAM, of_test_set
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 
@@ -50,24 +51,39 @@ def searches(exact: Path, label: str) -> list[Configuration]:
     return [Configuration(exact, beam, **common, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
 
 
+def by_system(models: list[Path]) -> dict[str, list[Path]]:
+    """The folders of each system by its name, OpenNMT-tf's first.
+
+    Raises UserError for a system that OpenNMT-tf or every other engine has no folder of.
+    """
+    found: dict[str, list[Path]] = {}
+    for model in models:
+        found.setdefault(engines.describe(model)["system"], []).append(model)
+    for name, folders in found.items():
+        folders.sort(key=lambda folder: engines.describe(folder)["engine"] != BASELINE)
+        others = [folder for folder in folders if engines.describe(folder)["engine"] != BASELINE]
+        if len(folders) != len(others) + 1 or not others:
+            raise UserError(f"--models: {name} needs one folder of OpenNMT-tf and some of other engines, to compare it")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--baselines", type=Path, nargs="+", required=True, help="model folders of OpenNMT-tf")
-    parser.add_argument("--rounded", type=Path, nargs="+", required=True, help="of CTranslate2 in 8 bits, same order")
-    parser.add_argument("--native", type=Path, nargs="*", default=[], help="of the native engine in 8 bits, same order")
-    parser.add_argument("--exact", type=Path, nargs="*", default=[], help="of CTranslate2 in float32, if trained")
+    parser.add_argument(
+        "--models",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folders of all systems: of OpenNMT-tf, and of CTranslate2 and the native engine in 8 bits with maps",
+    )
+    parser.add_argument("--exact", type=Path, nargs="*", default=[], help="in float32, one of each trained system")
     protocol.speed_options(parser)
     args = parser.parse_args()
 
-    if len(args.baselines) != len(args.rounded):
-        raise UserError(f"{len(args.baselines)} --baselines and {len(args.rounded)} --rounded; a system needs both")
-    if args.native and len(args.native) != len(args.rounded):
-        raise UserError(f"{len(args.native)} --native and {len(args.rounded)} --rounded; all systems need one, or none")
     todo = []
-    for baseline, *rounded in zip(args.baselines, args.rounded, *([args.native] if args.native else []), strict=True):
-        name, text = rounded[0].parent.name, protocol.text(rounded[0], args.sentences)
-        todo += configurations(baseline, *rounded, label=name, **text)
-    todo += [search for exact in args.exact for search in searches(exact, exact.parent.name)]
+    for name, (baseline, *rounded) in by_system(args.models).items():
+        todo += configurations(baseline, *rounded, label=name, **protocol.text(baseline, args.sentences))
+    todo += [search for exact in args.exact for search in searches(exact, engines.describe(exact)["system"])]
     measurement.write(args.output, of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0]))
 
 

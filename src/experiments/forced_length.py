@@ -10,24 +10,30 @@ from formats.native_model import Vocabulary
 from measure import in_process
 
 
+def converted(text: Path, folder: Path, path: Path) -> Path:
+    """Write a map in CTranslate2's format as the engine's own, for the model in a folder. Returns the path."""
+    vocabulary = Vocabulary.read(folder)
+    native_map.convert(text, vocabulary.source_numbers, vocabulary.target_numbers, path)
+    return path
+
+
 class ForcedLength:
     """A worker of the native engine on one thread. Raises UserError for a folder of another engine.
 
-    candidates: a vocabulary map in CTranslate2's format that restricts the pieces; the engine's own is written beside.
+    candidates: a vocabulary map of the engine that restricts the pieces of each sentence.
     """
 
     def __init__(self, folder: Path, candidates: Path | None = None):
         in_process.of_engine(folder, Native)
         import nmt_frontier_engine as engine  # inside: it is not installed everywhere
 
-        self._vocabulary, path = Vocabulary.read(folder), None
-        if candidates:
-            path = candidates.with_name(native_map.NAME)
-            native_map.convert(candidates, self._vocabulary.source_numbers, self._vocabulary.target_numbers, path)
-        self._worker = engine.Worker(engine.Model(folder / Native.weights, path))
+        self._vocabulary = Vocabulary.read(folder)
+        self._worker = engine.Worker(engine.Model(folder / Native.weights, candidates))
         self._options, self._mapped = engine.Options, "sentence" if candidates else "all"
 
-    def decode(self, batch: Batch, pieces: int, beam_size: int, **options: Any) -> None:
+    def decode(self, batch: Batch, pieces: int, beam_size: int, **options: Any) -> Batch:
         """Translate a batch into as many pieces each; options: others of nmt_frontier_engine.Options."""
         told = {"shortest": pieces, "longest": pieces, "beam_size": beam_size, "candidates": self._mapped, **options}
-        self._worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options(**told))
+        sources = [self._vocabulary.numbers(sentence) for sentence in batch]
+        found = self._worker.translate(sources, self._options(**told))
+        return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]

@@ -8,10 +8,16 @@ sizes. A worker on every core, with the best of the sizes, stands apart, for eac
 all search greedily. The baseline is unsorted too, so the next step isolates the engine; experiments.end_to_end gives it
 sorted batches.
 
+Where CTranslate2 does not run the system, our engine takes its place: in float32, 16 bits, 8 bits, with the map of the
+batch, with that of each sentence, in sorted batches, with overlapping stages, and with the best of the sizes. Up to
+the map this is table 3 of WNMT 2018 (OpenNMT), where "Tiny", of gated recurrent units, goes from float32 to 16 bits and
+to the map.
+
 Every engine uses the widest instructions of the CPU: CTranslate2 is told to, the others take them by themselves. Where
 its own choice would be narrower, one rung is held to that choice.
 
-CTranslate2 in float32 with a beam of 4 is no rung, but the reference for the BLEU that a trained model's rungs lose.
+The first engine in float32 with a beam of 4 is no rung, but the reference for the BLEU that a trained model's rungs
+lose.
 """
 
 import argparse
@@ -22,12 +28,23 @@ from typing import Any
 
 from common import machine
 from common.command_line import pick
-from common.errors import command
+from common.errors import UserError, command
 from decode import engines, tuned
 from decode.pipeline import ONE_CORE
 from formats import measurement, selection
 from formats.comparison import fastest
-from formats.experiments import BEAM, GREEDY, HELD, MAP_PER_SENTENCE, NATIVE, OVERLAPPING, SEARCH
+from formats.experiments import (
+    BEAM,
+    EXACT,
+    GREEDY,
+    HELD,
+    MAP_PER_SENTENCE,
+    NATIVE,
+    OVERLAPPING,
+    OWN_SEARCH,
+    PEER,
+    SEARCH,
+)
 from formats.measurement import UNTRAINED, Measurement
 from formats.selection import of_test_set
 from measure import protocol
@@ -36,20 +53,24 @@ from measure.configuration import Conditions, Configuration
 BATCHES = (256, 512, 1024, 2048)  # tokens; the best is a rung
 
 
+def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
+    """The rungs of OpenNMT-tf, with none of the switches. shared: fields of all configurations."""
+    shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
+    greedy = Configuration(baseline, baseline=True, **shared)
+    return {BEAM: replace(greedy, beam_size=selection.BEAM), GREEDY: greedy}
+
+
 def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
     """The configuration of each rung below our engine by its name, from the lowest to the highest.
 
     Model folders: ``baseline`` of OpenNMT-tf, ``exact`` and ``rounded`` of CTranslate2 in float32 and in 8 bits.
     shared: fields of all configurations.
     """
-    cores, isa = machine.cores(), tuned.isa(rounded)
-    shared |= {"cores": cores[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
-    toolkit = Configuration(baseline, baseline=True, **shared)
-    plain = replace(toolkit, model=exact, baseline=False, packed=not machine.packs(), isa=isa)
-    ladder = {BEAM: replace(toolkit, beam_size=selection.BEAM), GREEDY: toolkit}
+    isa, ladder = tuned.isa(rounded), toolkit(baseline, **shared)
+    plain = replace(ladder[GREEDY], model=exact, baseline=False, packed=not machine.packs(), isa=isa)
     if isa not in (None, HELD):
-        ladder[f"CTranslate2 held to {HELD}"] = replace(plain, isa=HELD)
-    ladder["CTranslate2"] = plain
+        ladder[f"{PEER} held to {HELD}"] = replace(plain, isa=HELD)
+    ladder[PEER] = plain
     ladder["8 bits"] = replace(plain, model=rounded)
     last = ladder["sorted batches"] = replace(ladder["8 bits"], sorting=True)
     if machine.packs():
@@ -63,6 +84,20 @@ def native_rungs(model: Path, last: Configuration) -> dict[str, Configuration]:
     """Those of our engine, decoded like CTranslate2's ``last`` rung. model: a folder in 8 bits, with a map."""
     same = replace(last, model=model, isa=None, map_per_sentence=False)
     return {NATIVE: same, MAP_PER_SENTENCE: replace(same, map_per_sentence=True)}
+
+
+def own_rungs(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[str, Configuration]:
+    """As ``rungs``, with our engine in the place of CTranslate2. by_type: its folders, float32 and int8 at least."""
+    ladder = toolkit(baseline, **shared)
+    ladder[EXACT] = replace(ladder[GREEDY], model=by_type["float32"], baseline=False, map_per_sentence=False)
+    if "int16" in by_type:
+        ladder["16 bits"] = replace(ladder[EXACT], model=by_type["int16"])
+    ladder["8 bits"] = replace(ladder[EXACT], model=by_type["int8"])
+    last = ladder["vocabulary map"] = replace(ladder["8 bits"], vocabulary_map=True)
+    last = ladder[MAP_PER_SENTENCE] = replace(last, map_per_sentence=True)
+    last = ladder["sorted batches"] = replace(last, sorting=True)
+    ladder[OVERLAPPING] = replace(last, overlap=True)
+    return ladder
 
 
 def on_one_core(last: Configuration) -> dict[int, Configuration]:
@@ -80,11 +115,40 @@ def on_all_cores(last: Configuration) -> dict[int, Configuration]:
     return {size: replace(workers, batch_tokens=size, label=f"all-cores.{size}-tokens") for size in BATCHES}
 
 
-def reference(exact: Path, last: Configuration) -> dict[str, Configuration]:
+def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configuration]:
     """The search from whose BLEU the losses of a trained model's rungs are measured, decoded like the last rung."""
     if engines.describe(exact).get("role") == UNTRAINED:
         return {}
-    return {SEARCH: replace(last, model=exact, beam_size=selection.BEAM, vocabulary_map=False)}
+    return {name: replace(last, model=exact, beam_size=selection.BEAM, vocabulary_map=False)}
+
+
+def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
+    """The folders of CTranslate2 and of our engine by type, both engines at least as empty.
+
+    Raises UserError where those in float32 and in 8 bits of the first of them are missing.
+    """
+    found: dict[str, dict[str, Path]] = {selection.PEER: {}, selection.OWN: {}}
+    for model in models:
+        description = engines.describe(model)
+        if description["engine"] not in found:
+            raise UserError(f"{model}: is for {engines.of(model).label}; give it as --baseline")
+        found[description["engine"]][description["quantization"]] = model
+    first = found[selection.PEER] or found[selection.OWN]
+    if missing := {"float32", "int8"} - set(first):
+        raise UserError(f"--models: none in {' and '.join(sorted(missing))}; a ladder needs both of its first engine")
+    return found
+
+
+def all_rungs(baseline: Path, models: list[Path], sentences: int | None) -> tuple[list[dict[str, Configuration]], dict]:
+    """The rungs of each engine, from the lowest to the highest, and the search that BLEU is lost against."""
+    peer, own = by_engine(models).values()
+    if not peer:
+        ladder = own_rungs(baseline, own, **protocol.text(own["int8"], sentences))
+        return [ladder], reference(OWN_SEARCH, own["float32"], ladder[OVERLAPPING])
+    ladder = rungs(baseline, peer["float32"], peer["int8"], **protocol.text(peer["int8"], sentences))
+    last = ladder[OVERLAPPING]
+    ladders = [ladder, *([native_rungs(own["int8"], last)] if "int8" in own else [])]
+    return ladders, reference(SEARCH, peer["float32"], last)
 
 
 def best(by_tokens: dict[int, Measurement]) -> Measurement:
@@ -99,18 +163,20 @@ def best(by_tokens: dict[int, Measurement]) -> Measurement:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baseline", type=Path, required=True, help="model folder of OpenNMT-tf")
-    parser.add_argument("--exact", type=Path, required=True, help="of CTranslate2 in float32")
-    parser.add_argument("--rounded", type=Path, required=True, help="of CTranslate2 in 8 bits, with a vocabulary map")
-    parser.add_argument("--native", type=Path, nargs="?", help="of the native engine in 8 bits, with a map")
+    parser.add_argument(
+        "--models",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="of CTranslate2 in float32 and 8 bits, of the native engine in 8 bits, with maps; of a system that"
+        " CTranslate2 does not run, of the native engine in float32, 8 bits and, if there, 16 bits",
+    )
     protocol.speed_options(parser)
     args = parser.parse_args()
 
-    ladders = [rungs(args.baseline, args.exact, args.rounded, **protocol.text(args.rounded, args.sentences))]
-    last = ladders[0][OVERLAPPING]
-    ladders += [native_rungs(args.native, last)] if args.native else []
+    ladders, apart = all_rungs(args.baseline, args.models, args.sentences)
     tops = [[*ladder.values()][-1] for ladder in ladders]
     sizes, everywhere = [*map(on_one_core, tops)], [*filter(None, map(on_all_cores, tops))]
-    apart = reference(args.exact, last)
 
     todo = list(dict.fromkeys(itertools.chain(*(part.values() for part in (*ladders, *sizes, *everywhere, apart)))))
     timed = of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0])

@@ -1,9 +1,10 @@
 """The cost and the gain of vocabulary maps: one model decoded with many maps, in batches of several sizes.
 
-All run on one core, greedily, and take turns; only decoding is timed, without loading and tokenization. In its first
-run each way reads the number of candidates of some batches back from the engine. It must be that of the map, which
-shows that the map is really used. ``--steps`` decodes a fixed number of pieces per sentence, whatever the model says,
-and adds a map that lets nothing through: the time that is then left is spent outside the output layer.
+All run on one core, greedily, and take turns; only decoding is timed, without loading and tokenization. CTranslate2 has
+the candidates of a whole batch together: in its first run each way reads their number back for some batches, which must
+be that of the map. The native engine has those of each sentence: its translation may hold nothing else. Both show that
+the map is really used. ``--steps`` decodes a fixed number of pieces per sentence, whatever the model says, and adds a
+map that lets nothing through: the time that is then left is spent outside the output layer.
 """
 
 import argparse
@@ -13,7 +14,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ctranslate2
 import numpy as np
 
 from common import machine
@@ -21,14 +21,17 @@ from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from decode import engines
-from decode.engines import Batch
+from decode.engines import Batch, Search
 from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
 from decode.pipeline import batches
 from decode.tokenizer import Tokenizer
 from experiments import model_variants
+from experiments.forced_length import ForcedLength, converted
 from formats import records
 from formats.decoding import compute_type, longest_output
 from formats.loading import translator
+from formats.native_model import Vocabulary
 from formats.spread import Spread
 from formats.test_sets import sources
 from formats.vocabulary_map import VocabularyMap
@@ -58,22 +61,87 @@ class Way(NamedTuple):
 
 
 def with_map(folder: Path, path: Path | None) -> AbstractContextManager[Path]:
-    """A temporary model folder with this map in place of its own; without a map if None."""
+    """A temporary model folder of CTranslate2 with this map in place of its own; without a map if None."""
     return model_variants.linked(folder, {CTranslate2.map_file: path})
+
+
+class InCTranslate2:
+    """CTranslate2 with the map of a way. steps: pieces of each translation, as many as the model says if None."""
+
+    def __init__(self, model: Path, way: Way, steps: int | None, longest: int):
+        kind = compute_type(engines.describe(model)["quantization"])
+        with with_map(model, way.map) as folder:
+            self._translator = translator(folder, compute_type=kind, intra_threads=1)
+        lengths = {"max_decoding_length": steps or longest, "min_decoding_length": steps or 0}
+        self._options = {"beam_size": 1, "max_input_length": 0, "use_vmap": way.map is not None, **lengths}
+
+    def decode(self, batch: Batch) -> Batch:
+        return [result.hypotheses[0] for result in self._translator.translate_batch(batch, **self._options)]
+
+    def candidates(self, cut: list[Batch], way: Way, vocabulary_map: VocabularyMap | None) -> float:
+        """Their mean number in a batch. Raises UserError where that of a batch is not that of the map."""
+        one_step = {"max_decoding_length": 1, "min_decoding_length": 0, "return_logits_vocab": True}
+        options = self._options | one_step
+        results = (self._translator.translate_batch(batch, **options)[0] for batch in cut[:COUNTED])
+        in_engine = [np.array(result.logits[0][0]).size for result in results]
+        if vocabulary_map is None:
+            return float(np.mean(in_engine))
+        in_map = [len(vocabulary_map.candidates(batch)) for batch in cut]
+        for number, (theirs, ours) in enumerate(zip(in_engine, in_map, strict=False), 1):
+            if theirs != ours:
+                raise UserError(
+                    f"{way.map}: CTranslate2 has {theirs:,} candidates in batch {number}, the map {ours:,}; it does not"
+                    " use this map as it is written, make it again"
+                )
+        return float(np.mean(in_map))
+
+
+class InNative:
+    """As InCTranslate2, in the native engine."""
+
+    def __init__(self, model: Path, way: Way, steps: int | None, longest: int):
+        self._entries = len(Vocabulary.read(model).target)
+        with tempfile.TemporaryDirectory() as folder:
+            path = converted(way.map, model, Path(folder) / Native.map_file) if way.map else None
+            self._engine = ForcedLength(model, path)
+        self._longest, self._shortest = steps or longest, steps or 0
+
+    def decode(self, batch: Batch) -> Batch:
+        return self._engine.decode(batch, self._longest, beam_size=1, shortest=self._shortest)
+
+    def candidates(self, cut: list[Batch], way: Way, vocabulary_map: VocabularyMap | None) -> float:
+        """Their mean number for a sentence. Raises UserError where a translation holds anything else."""
+        if vocabulary_map is None:
+            return float(self._entries)
+        allowed = [vocabulary_map.candidates([sentence]) for batch in cut for sentence in batch]
+        said = [output for batch in cut[:COUNTED] for output in self.decode(batch)]
+        for number, (pieces, output) in enumerate(zip(allowed, said, strict=False), 1):
+            if foreign := {*output} - pieces:
+                raise UserError(
+                    f"{way.map}: the native engine says {min(foreign)!r} in sentence {number}, which the map does not"
+                    " allow; it does not use this map as it is written, make it again"
+                )
+        return float(np.mean([*map(len, allowed)]))
+
+
+ENGINES = {CTranslate2.name: InCTranslate2, Native.name: InNative}
 
 
 class Timing:
     """Decodes a test set in one way after the other.
 
-    sources: its sentences in pieces. candidates: mean number of pieces that the output layer scores in a batch.
-    outputs: the translations. steps: pieces decoded for each sentence, as many as the model says if None.
+    sources: its sentences in pieces. candidates: mean number of pieces that the output layer scores in a batch, in the
+    native engine for a sentence. outputs: the translations. steps: pieces decoded for each sentence, as many as the
+    model says if None.
     """
 
     def __init__(self, model: Path, sources: list[str], core: int, steps: int | None):
         self.description = engines.describe(model)
-        if self.description["engine"] != "ctranslate2":
-            raise UserError(f"{model}: is for {self.description['engine']}; vocabulary maps are CTranslate2's")
-        translator(model)  # names a damaged file in this folder, not in the folder of links
+        if (name := self.description["engine"]) not in ENGINES:
+            raise UserError(f"{model}: is for {engines.ENGINES[name].label}, which uses no such vocabulary map")
+        engines.load(
+            model, Search(), checksums=False
+        )  # names a damaged file in this folder, not in the folder of links
         self.tokenizer = Tokenizer(model)
         self.sources = [self.tokenizer.encode(source) for source in sources]
         self._model, self._core, self._steps = model, core, steps
@@ -85,38 +153,14 @@ class Timing:
     def run(self, way: Way, number: int) -> Usage:
         """Decode the test set once. Raises UserError where the engine does not use the map as we read it."""
         cut = in_process.in_batches(self.sources, way.batch_tokens)
-        with with_map(self._model, way.map) as folder:
-            kind = compute_type(self.description["quantization"])
-            model = translator(folder, compute_type=kind, intra_threads=1)
-            options = self._options(way)
-            model.translate_batch(cut[0], **options)  # warm-up
-            if number == 1:
-                self.candidates[way] = self._count(model, way, cut)
-            with watch([self._core]) as usage:
-                decoded = [[result.hypotheses[0] for result in model.translate_batch(b, **options)] for b in cut]
+        engine = ENGINES[self.description["engine"]](self._model, way, self._steps, longest_output(self.description))
+        engine.decode(cut[0])  # warm-up
+        if number == 1:
+            self.candidates[way] = engine.candidates(cut, way, self._load(way.map) if way.map else None)
+        with watch([self._core]) as usage:
+            decoded = [engine.decode(batch) for batch in cut]
         self._keep(way, decoded)
         return usage
-
-    def _options(self, way: Way) -> dict[str, Any]:
-        most = self._steps or longest_output(self.description)
-        lengths = {"max_decoding_length": most, "min_decoding_length": self._steps or 0}
-        return {"beam_size": 1, "max_input_length": 0, "use_vmap": way.map is not None, **lengths}
-
-    def _count(self, model: ctranslate2.Translator, way: Way, cut: list[Batch]) -> float:
-        """Mean candidates of a batch; those of the first batches are compared with the engine's."""
-        options = self._options(way) | {"max_decoding_length": 1, "min_decoding_length": 0, "return_logits_vocab": True}
-        in_engine = [np.array(model.translate_batch(batch, **options)[0].logits[0][0]).size for batch in cut[:COUNTED]]
-        if way.map is None:
-            return float(np.mean(in_engine))
-        vocabulary_map = self._load(way.map)
-        in_map = [len(vocabulary_map.candidates(batch)) for batch in cut]
-        for number, (theirs, ours) in enumerate(zip(in_engine, in_map, strict=False), 1):
-            if theirs != ours:
-                raise UserError(
-                    f"{way.map}: CTranslate2 has {theirs:,} candidates in batch {number}, the map {ours:,}; it does not"
-                    " use this map as it is written, make it again"
-                )
-        return float(np.mean(in_map))
 
     def _keep(self, way: Way, decoded: list[Batch]) -> None:
         """Put the translations in the order of the test set. Raises UserError where they differ from an earlier run."""
@@ -201,7 +245,7 @@ def measured(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--model", type=Path, required=True, help="model folder of CTranslate2; its own map is not used"
+        "--model", type=Path, required=True, help="of CTranslate2 or the native engine; its own map is not used"
     )
     parser.add_argument("--maps", type=Path, nargs="+", required=True, help="each is named after its file")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")

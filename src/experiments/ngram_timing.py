@@ -116,6 +116,9 @@ def in_native(model: Path) -> Decode:
     return lambda batch, case: engine.decode(batch, case.length, case.beam_size, **NATIVE[case.way])
 
 
+ENGINES = {CTranslate2.name: (in_ctranslate2, CTRANSLATE2), Native.name: (in_native, NATIVE)}  # and their ways
+
+
 def engine(
     label: str, decode: Decode, ways: Iterable[str], batch: Batch, sizes: Sizes, conditions: Conditions
 ) -> list[dict[str, Any]]:
@@ -137,8 +140,7 @@ def engine(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2")
-    parser.add_argument("--native", type=Path, nargs="?", help="of the native engine")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="of CTranslate2 and the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces of a hypothesis")
     in_process.options(parser)
@@ -147,13 +149,18 @@ def main() -> None:
 
     pin([args.core])
     result = in_process.shared_fields(conditions) | {"n": N, "sentences": SENTENCES}
-    result |= {"model": in_process.of_ctranslate2(args.model), "engine_version": engines.version("ctranslate2")}
+    described = {model: engines.describe(model) for model in args.models}
+    for model, description in described.items():
+        if description["engine"] not in ENGINES:
+            raise UserError(f"{model}: {engines.of(model).label} blocks no n-grams; leave it out")
+    result |= {"model": described[args.models[0]], "engine_version": engines.version("ctranslate2")}
     result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions)}
-    batch = in_process.pieces(args.model, conditions)[:SENTENCES]
+    batch = in_process.pieces(args.models[0], conditions)[:SENTENCES]
     sizes = [*itertools.product(args.beam_sizes, args.lengths)]
-    rows = engine(CTranslate2.label, in_ctranslate2(args.model), CTRANSLATE2, batch, sizes, conditions)
-    if args.native:
-        rows += engine(Native.label, in_native(args.native), NATIVE, batch, sizes, conditions)
+    rows = []
+    for model, description in described.items():
+        loaded, ways = ENGINES[description["engine"]]
+        rows += engine(engines.of(model).label, loaded(model), ways, batch, sizes, conditions)
     result |= {"engine": rows}
     write_json(args.output, result)
 

@@ -5,53 +5,67 @@ Writes records ``source pieces<TAB>output pieces<TAB>reference pieces``.
 
 import argparse
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from common.errors import command
+from common.errors import UserError, command
 from common.progress import progress
+from decode.engines import ENGINES, Batch, Engine, Search
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
-from formats.loading import pieces, translator
+from formats.loading import pieces
 
-BATCH_TOKENS = 2048
+BATCH = 64  # sentences, of about the same length
+
+
+def loaded(weights: Path, quantization: str, threads: int, longest: int) -> Engine:
+    """The engine that these weights are for, which are no model folder yet. Raises UserError where there is none."""
+    description = {"quantization": quantization, "max_decoding_length": longest}
+    for engine in ENGINES.values():
+        if (weights / engine.weights).exists():
+            return engine(weights, description, Search(workers=threads))
+    raise UserError(f"{weights}: no weights of an engine in it; convert the model again")
 
 
 def outputs(
-    corpus: Path, weights: Path, model: Path, threads: int, longest: int = MAXIMUM_OUTPUT
+    corpus: Path, weights: Path, quantization: str, model: Path, threads: int, longest: int = MAXIMUM_OUTPUT
 ) -> Iterator[records.Record]:
-    """Decode a corpus of pairs with the CTranslate2 model in ``weights`` and yield the records.
+    """Decode a corpus of pairs with the weights of an engine in a type and yield the records.
 
     model: the SentencePiece model; longest: pieces at which an output is cut off. The corpus is held in memory: it is
-    a test or dev set.
+    a test or dev set. Raises UserError as ``loaded``.
     """
     processor = pieces(model)
     sources, references = (
         processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
     )
-    results = translator(weights, inter_threads=threads, intra_threads=1).translate_iterable(
-        iter(sources),
-        max_batch_size=BATCH_TOKENS,
-        batch_type="tokens",
-        beam_size=1,
-        max_input_length=0,
-        min_decoding_length=0,
-        max_decoding_length=longest,
-    )
-    for source, result, reference in zip(sources, results, references, strict=True):
-        yield " ".join(source), " ".join(result.hypotheses[0]), " ".join(reference)
+    engine = loaded(weights, quantization, threads, longest)
+    places = sorted((place for place, source in enumerate(sources) if source), key=lambda place: len(sources[place]))
+    cut = [places[start : start + BATCH] for start in range(0, len(places), BATCH)]
+    found: Batch = [[] for _ in sources]
+    with ThreadPoolExecutor(threads) as pool:
+        decoded = pool.map(engine.translate, ([sources[place] for place in part] for part in cut))
+        for part, batch in zip(cut, decoded, strict=True):
+            for place, output in zip(part, batch, strict=True):
+                found[place] = output
+    for source, output, reference in zip(sources, found, references, strict=True):
+        yield " ".join(source), " ".join(output), " ".join(reference)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, required=True, help="records of pairs")
-    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert")
+    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert or export.native")
+    parser.add_argument("--quantization", required=True, help="the type of the weights")
     parser.add_argument("--sentencepiece", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--max-decoding-length", type=int, default=MAXIMUM_OUTPUT, help="pieces (default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="records to write")
     args = parser.parse_args()
 
-    decoded = outputs(args.corpus, args.weights, args.sentencepiece, args.threads, args.max_decoding_length)
+    decoded = outputs(
+        args.corpus, args.weights, args.quantization, args.sentencepiece, args.threads, args.max_decoding_length
+    )
     records.write(args.output, progress(decoded, "decoding", unit="sentence"))
 
 

@@ -1,6 +1,7 @@
 """Pack a model folder into one archive to hand on, with a model card and checksums of every file.
 
-The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens the unpacked folder. Equal model
+The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens the unpacked folder of its models,
+``decode.translate`` that of the native engine. Equal model
 folders, measurements and corpora give equal archives.
 """
 
@@ -19,7 +20,9 @@ from tabulate import tabulate
 
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_text
+from decode.engines import ENGINES
 from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
 from export.model_folder import ROLES, checked
 from formats import measurement, model_folder
 from formats.best_model import RULE, best, verdict
@@ -40,14 +43,7 @@ CARD = """---
 {role_sentence} It has the shape {shape}, {parameters:,} parameters, and weights in {quantization} for {engine}.
 
     tar xf {name}.tar.gz
-    pip install ctranslate2=={version} sentencepiece
-    python - <<'END'
-    import ctranslate2, sentencepiece
-    pieces = sentencepiece.SentencePieceProcessor(model_file="{name}/sentencepiece.model")
-    translator = ctranslate2.Translator("{name}")
-    source = pieces.encode("A sentence.", out_type=str)
-    print(pieces.decode(translator.translate_batch([source], use_vmap={vocabulary_map})[0].hypotheses[0]))
-    END
+{use}
 
 `sha256sum --check {sums}` finds a damaged file.
 
@@ -68,6 +64,21 @@ BLEU: {signature}. Words a second are those of the source, with tokenization and
 """
 
 
+USE = {  # how an engine's folder translates a sentence
+    CTranslate2.name: """    pip install ctranslate2=={version} sentencepiece
+    python - <<'END'
+    import ctranslate2, sentencepiece
+    pieces = sentencepiece.SentencePieceProcessor(model_file="{name}/sentencepiece.model")
+    translator = ctranslate2.Translator("{name}")
+    source = pieces.encode("A sentence.", out_type=str)
+    print(pieces.decode(translator.translate_batch([source], use_vmap={vocabulary_map})[0].hypotheses[0]))
+    END""",
+    Native.name: """    echo "A sentence." | python -m decode.translate --model {name}
+
+The command is nmt-frontier's, after its `make install` (version {version} of the engine decoded here).""",
+}
+
+
 def measured(measurements: list[Measurement], description: dict[str, Any]) -> list[Measurement]:
     """The records of this model. Raises UserError if there is none."""
     values = {
@@ -81,7 +92,7 @@ def measured(measurements: list[Measurement], description: dict[str, Any]) -> li
 
 
 def taught(measurements: list[Measurement], teachers: list[str]) -> list[Measurement]:
-    """The records of these teachers in float32 without a map, at their widest beam."""
+    """The records of these teachers in CTranslate2 in float32 without a map, at their widest beam."""
     exact = matching(measurements, engine=CTranslate2.name, compute_type="float32", vocabulary_map=False)
     records = [record for record in exact if record.system in teachers]
     return matching(records, beam_size=max((record.beam_size for record in records), default=0))
@@ -124,7 +135,6 @@ def card(
         "front": yaml.safe_dump(front, sort_keys=False, allow_unicode=True),
         "role_sentence": ROLES[description["role"]],
         "name": folder.name,
-        "version": first.engine_version,
         "sums": SUMS,
         "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
         "best": best_sentence(measurements, own),
@@ -134,7 +144,9 @@ def card(
         "terms": licences,
         "files": _table([{"file": path.name, "bytes": f"{path.stat().st_size:,}"} for path in _files(folder)]),
     }
-    return CARD.format(**description, **values)
+    use = USE[description["engine"]].format(**description, name=folder.name, version=first.engine_version)
+    label = ENGINES[description["engine"]].label
+    return CARD.format(**description | {"engine": label}, **values, use=use)
 
 
 def _table(rows: list[dict[str, str]]) -> str:
@@ -171,10 +183,10 @@ def _files(folder: Path) -> list[Path]:
 def package(
     model: Path, measurements: list[Measurement], corpora: list[dict[str, Any]], teachers: list[str], output: Path
 ) -> None:
-    """Write the archive. Raises UserError for a model that is damaged, was not measured, or is not CTranslate2's."""
+    """Write the archive. Raises UserError for a model that is damaged, was not measured, or that OpenNMT-tf decodes."""
     if not output.name.endswith(SUFFIX):
         raise UserError(f"{output}: the archive's name has to end in {SUFFIX}")
-    description = checked(model)
+    description = checked(model, USE)
     licences = terms(corpora, teachers)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as temporary:

@@ -2,9 +2,12 @@
 
 # experiments.ladder: rungs that tables and pictures treat differently
 BEAM, GREEDY = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"
-SEARCH = "CTranslate2, float32, beam 4"  # not a rung: the search that the rungs lose BLEU against
+PEER = "CTranslate2"  # the rung of that engine; without it the ladder is that of a system that it does not run
+EXACT = "native engine, float32"  # our engine's first rung in such a ladder, which WNMT 2018 calls 1
+SEARCH = "CTranslate2, float32, beam 4"  # no rung, nor is the next one: the search that the rungs lose BLEU against
+OWN_SEARCH = "native engine, float32, beam 4"
 HELD = "AVX2"  # the instructions that CTranslate2 chooses by itself where the CPU has wider ones
-OVERLAPPING = "overlapping stages"  # CTranslate2's last rung before the best of some sizes of batches
+OVERLAPPING = "overlapping stages"  # the last rung of an engine before the best of some sizes of batches
 NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # our engine's rungs; the first is over OVERLAPPING
 
 # experiments.switches

@@ -9,6 +9,8 @@ import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
+ATTENTION = "additive_attention"  # the scope of its operations, by which a profile knows them
+
 
 class GatedUnit(tf.keras.layers.Layer):
     """A gated recurrent unit with the reset behind the product (Cho et al. 2014).
@@ -112,7 +114,8 @@ class ConditionalDecoder(opennmt.decoders.Decoder):
         return True
 
     def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: tf.Tensor | None = None) -> tf.Tensor:
-        self._memory_keys = self.keys(self.memory)  # once a sentence
+        with tf.name_scope(ATTENTION):
+            self._memory_keys = self.keys(self.memory)  # once a sentence
         return self.start(initial_state)
 
     def step(
@@ -123,8 +126,9 @@ class ConditionalDecoder(opennmt.decoders.Decoder):
         inputs = dropout(inputs, self._dropout, training=training)
         first, second, *others = self.units
         state = first(state, first.inputs(inputs))
-        scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
-        context, attention = attended(scores, memory, memory_sequence_length)
+        with tf.name_scope(ATTENTION):
+            scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
+            context, attention = attended(scores, memory, memory_sequence_length)
         state = second(state, second.inputs(context))
         for unit in others:
             state = unit(state)

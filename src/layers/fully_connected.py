@@ -10,7 +10,7 @@ import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
-from layers.conditional_gru import ConditionalEncoder, GatedUnit, attended
+from layers.conditional_gru import ATTENTION, ConditionalEncoder, GatedUnit, attended
 
 
 class FullyConnected(tf.keras.layers.Layer):
@@ -45,7 +45,8 @@ class FullyConnectedDecoder(opennmt.decoders.Decoder):
         return True
 
     def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: tf.Tensor | None = None) -> tf.Tensor:
-        self._memory_keys = self.keys(self.memory)  # once a sentence
+        with tf.name_scope(ATTENTION):
+            self._memory_keys = self.keys(self.memory)  # once a sentence
         return self.start(initial_state)
 
     def step(
@@ -54,8 +55,9 @@ class FullyConnectedDecoder(opennmt.decoders.Decoder):
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:  # fmt: skip
         """inputs: [batch, embedding]; state: [batch, units]. Returns outputs [batch, layer units], state, attention."""
         inputs = dropout(inputs, self._dropout, training=training)
-        scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
-        context, attention = attended(scores, memory, memory_sequence_length)
+        with tf.name_scope(ATTENTION):
+            scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
+            context, attention = attended(scores, memory, memory_sequence_length)
         state = self.unit(state, self.unit.inputs(inputs) + self.contexts(context))
         outputs = state
         for layer in self.top:

@@ -16,14 +16,14 @@ highest, on one core of {cpu}: {sentences:,} sentences of {test_set}, batches of
 of WNMT 2018, where the generator was the largest part.
 
 * **profiler**: measured. TensorFlow's own profiler noted every operation of OpenNMT-tf by its place in the model; \
-*other* is TensorFlow between the operations. The profiler's own cost is in the last column.
-* **differences**: the wheel of CTranslate2 {version} is built without its profiler. *Encoder* is measured, running \
-alone in the engine. The rest is inferred from what decoding costs less without a part: *attention* without the \
-layers between decoder and encoder, *generator* with {few} candidates in place of the vocabulary (output layer, \
-softmax, choice of the best pieces), *search* from beams against as many greedy rows (what reordering and \
-bookkeeping cost more, zero for greedy search by definition), *decoder* is what is left. Every sentence has the same \
-number of pieces ({steps}). A difference may be below zero where it is smaller than the spread; the picture leaves \
-it out, and its other parts fill the bar."""
+*other* is TensorFlow between the operations. The profiler's own cost is in the last column."""
+DIFFERENCES = """* **differences**: the wheel of CTranslate2 {version} is built without its profiler. *Encoder* is \
+measured, running alone in the engine. The rest is inferred from what decoding costs less without a part: \
+*attention* without the layers between decoder and encoder, *generator* with {few} candidates in place of the \
+vocabulary (output layer, softmax, choice of the best pieces), *search* from beams against as many greedy rows (what \
+reordering and bookkeeping cost more, zero for greedy search by definition), *decoder* is what is left. Every \
+sentence has the same number of pieces ({steps}). A difference may be below zero where it is smaller than the \
+spread; the picture leaves it out, and its other parts fill the bar."""
 CLOCK = """* **clock**: measured. The native engine reads the CPU's clock around each of its steps. *Attention* is \
 that between decoder and encoder with its keys and values, but without the projections of its queries and outputs, \
 which are *decoder*; *generator* includes gathering the rows of the candidates. With a map, each sentence has its own \
@@ -52,10 +52,11 @@ def name(row: dict[str, Any]) -> str:
 
 def table(result: dict[str, Any]) -> str:
     rows, noise = result["rows"], result["noise"]
-    inferred = next(row for row in rows if row["how"] == "differences")
-    version, steps = inferred["engine_version"], inferred["steps"]
-    note = NOTE.format(**result, repeats=repeats([result["runs"]]), version=version, few=FEW, steps=steps)
-    note += f"\n{CLOCK}" * any(row["how"] == "clock" for row in rows)
+    notes = [NOTE.format(**result, repeats=repeats([result["runs"]]))]
+    if inferred := next((row for row in rows if row["how"] == "differences"), None):
+        notes.append(DIFFERENCES.format(version=inferred["engine_version"], few=FEW, steps=inferred["steps"]))
+    notes += [CLOCK] * any(row["how"] == "clock" for row in rows)
+    note = "\n".join(notes)
     cells = [row_cells(row, noise) for row in rows]
     return markdown.document("Components", note, markdown.table(cells), search.marks(rows, noise))
 

@@ -17,12 +17,13 @@ ENGINE = """**CTranslate2 {engine_version} keeps one copy a sentence.** {system}
 loaded model, in a process for each run. The last column is what copies for all beams would take on top, in {layers} \
 decoder layers of {units} units: where that is more than all that was added, there are none. Of fewer beams the peak \
 is that of the encoder, and says nothing."""
-NATIVE = """**The native engine decodes in both ways**: the same batch, with one copy a sentence, and with a copy for \
+NATIVE = """**The native engine decodes in both ways**: {batch}, with one copy a sentence, and with a copy for \
 every beam, which is moved behind its beam at every step, as engines did that FastSeq improved. × is CPU time with \
 copies over one copy, run by run."""
 RECKONING = """What copies cost, in NumPy: attention of one layer of {units} units, {heads} heads, {batch} \
 sentences. *Copied* multiplies every beam with its own copy, *reordered* also moves the copies behind their beams. \
 Equal results are checked; milliseconds of a step, and times the shared copy."""
+BATCH = "{system} ({shape}, {quantization}), {sentences} sources of {length} pieces, few candidates"
 MEGA = 1e-6
 
 
@@ -33,14 +34,31 @@ def table(result: dict[str, Any]) -> str:
     noise = result["noise"]
     parts = [
         NOTE.format(**result, repeats=repeats([result["runs"]])),
-        ENGINE.format(**{**result["model"], **result, **result["engine"][0]}),
-        markdown.table([measured(row, noise) for row in result["engine"]]),
-        *([NATIVE, markdown.table([both_ways(row, noise) for row in result["native"]])] if result["native"] else []),
+        *(engine_parts(result) if result["engine"] else []),
+        *(
+            [
+                NATIVE.format(batch=native_batch(result)),
+                markdown.table([both_ways(row, noise) for row in result["native"]]),
+            ]
+            if result["native"]
+            else []
+        ),
         RECKONING.format(**result),
         markdown.table(reckoned(result["reckoning"], noise)),
     ]
     timed = [row for name in ("engine", "native", "reckoning") for row in result[name]]
     return markdown.document("Encoder cache", *parts, search.marks(timed, noise))
+
+
+def engine_parts(result: dict[str, Any]) -> list[str]:
+    """What CTranslate2 adds to its memory, where it runs the system."""
+    note = ENGINE.format(**{**result["model"], **result, **result["engine"][0]})
+    return [note, markdown.table([measured(row, result["noise"]) for row in result["engine"]])]
+
+
+def native_batch(result: dict[str, Any]) -> str:
+    """What the native engine decodes, in words."""
+    return "the same batch" if result["engine"] else BATCH.format(**{**result["model"], **result["native"][0]})
 
 
 def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
@@ -87,20 +105,21 @@ def draw(result: dict[str, Any]) -> Figure:
     """Left: memory of the engines against that of copies. Right: times the shared copy, in NumPy and our engine."""
     picture = Figure(figsize=(9.6, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2)
-    memory(left, result["engine"])
+    rows = [*result["engine"], *result["native"]]
+    if result["engine"]:
+        memory(left, result["engine"])
+    left.set_ylabel("MB")
     slower(right, result["reckoning"])
     if result["native"]:
         both_copies(left, right, result["native"])
     for axes in (left, right):
-        beams = [row["beam_size"] for row in result["engine"]]
+        beams = sorted({row["beam_size"] for row in rows})
         axes.set_xscale("log", base=2)
         axes.set_xticks(beams, [str(beam) for beam in beams])
         axes.set_xlabel("beam")
         axes.legend()
-    first = result["engine"][0]
-    search.footnote(
-        picture, search.Conditions.read(result), f"{first['sentences']} sources of {first['length']} pieces"
-    )
+    text = f"{rows[0]['sentences']} sources of {rows[0]['length']} pieces"
+    search.footnote(picture, search.Conditions.read(result), text)
     return picture
 
 
@@ -111,7 +130,6 @@ def memory(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.plot(beams, measured, color=blue, marker="o", label="all that CTranslate2 adds (measured)")
     copies = [row["copies_bytes"] * MEGA for row in rows]
     axes.plot(beams, copies, color="#777777", linestyle="--", label="copies of the cache alone would (reckoned)")
-    axes.set_ylabel("MB")
 
 
 def slower(axes: Axes, rows: list[dict[str, Any]]) -> None:

@@ -1,5 +1,6 @@
 """OpenNMT-tf against the optimised configuration (experiments.end_to_end), beside the paper: a table and a picture."""
 
+import itertools
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -22,13 +23,17 @@ PAPER = {  # table 6 of WNGT 2020, by shape: seconds for newstest2019 on one cor
     "6:3 d256 ff1024 h8 shared": (238.7, 10.1),
     "4:3 d256 ff1024 h8 shared": (238.0, 8.8),
 }
-NOTE = """
-OpenNMT-tf with beam 4 against CTranslate2 in 8 bits with the vocabulary map, greedy, on the same cores{native}.
-Seconds for the whole test set from text to text, loading of the engine and the model included, the median with the
-fastest and the slowest run; not included is a warm-up of a few sentences, in which TensorFlow builds its graph. ×:
-times faster, run by run. "paper": on one core, in table 6 of WNGT 2020. "told": the instructions that CTranslate2 is
-told to use; the others always choose the widest themselves. "candidates": pieces that the output layer scores with the
-map, the mean of the batches. {conditions}
+MEASURED = """Seconds for the whole test set from text to text, loading of the engine and the model included, the
+median with the fastest and the slowest run; not included is a warm-up of a few sentences, in which TensorFlow builds
+its graph. ×: times faster, run by run."""
+NOTE = f"""
+OpenNMT-tf with beam 4 against CTranslate2 in 8 bits with the vocabulary map, greedy, on the same cores{{native}}. Cells
+are empty where an engine does not run a system. {MEASURED} "paper": on one core, in table 6 of WNGT 2020. "told": the
+instructions that CTranslate2 is told to use; the others always choose the widest themselves. "candidates": pieces that
+the output layer scores with the map, the mean of the batches. {{conditions}}
+"""
+OWN_NOTE = f"""
+OpenNMT-tf with beam 4, on the same cores{{native}}. CTranslate2 runs none of these systems. {MEASURED} {{conditions}}
 """
 NATIVE_NOTE = """; and against the native engine in 8 bits with the map of each sentence, greedy ("native"), whose
 candidates are the mean of the sentences"""
@@ -43,10 +48,10 @@ COLUMN = 1.02  # where BLEU stands, in widths of the axes
 
 
 class Ways(NamedTuple):
-    """One system on the same cores in all ways."""
+    """One system on the same cores in all ways: in OpenNMT-tf, and in those of the other engines that run it."""
 
     baseline: Measurement
-    optimized: Measurement
+    optimized: Measurement | None
     native: Measurement | None = None
 
     @property
@@ -65,7 +70,7 @@ def ways(records: list[Measurement]) -> list[Ways]:
     for record in records:
         if record.engine == BASELINE or record.vocabulary_map:  # else a search that BLEU is lost against
             found.setdefault((record.system, len(record.cores)), {})[record.engine] = record
-    return [Ways(by[BASELINE], by[PEER], by.get(OWN)) for by in found.values()]
+    return [Ways(by[BASELINE], by.get(PEER), by.get(OWN)) for by in found.values()]
 
 
 # The table
@@ -73,44 +78,61 @@ def ways(records: list[Measurement]) -> list[Ways]:
 
 def table(records: list[Measurement]) -> str:
     systems = ways(records)
-    rows = [row(system, records) for system in systems]
-    if all(system.native for system in systems):
-        rows = [cells | native(system, records) for cells, system in zip(rows, systems, strict=True)]
-    note = NOTE.format(native=NATIVE_NOTE * bool(systems[0].native), conditions=speed.conditions(records))
+    parts = [[part(system, records) for system in systems] for part in (toolkit, optimised, native)]
+    names = [list(next(filter(None, cells), {})) for cells in parts]  # none where no system has the engine
+    rows = [
+        {name: cells.get(name, "") for cells, of_part in zip(row, names, strict=True) for name in of_part}
+        for row in zip(*parts, strict=True)
+    ]
+    peer, own = (any(getattr(system, field) for system in systems) for field in ("optimized", "native"))
+    note = (NOTE if peer else OWN_NOTE).format(native=NATIVE_NOTE * own, conditions=speed.conditions(records))
     return "\n".join([f"# {TITLE}\n", markdown.table(rows, left=("system", "shape")), note])
 
 
-def row(system: Ways, records: list[Measurement]) -> dict[str, str]:
-    baseline, optimized, _ = system
-    paper = PAPER.get(optimized.shape) if len(optimized.cores) == 1 else None
+def toolkit(system: Ways, records: list[Measurement]) -> dict[str, str]:
+    """The cells of a system in OpenNMT-tf."""
+    baseline = system.baseline
     return {
-        "system": optimized.system,
-        "shape": optimized.shape,
-        "parameters": f"{optimized.parameters:,}",
-        "cores": f"{len(optimized.cores)}",
+        "system": baseline.system,
+        "shape": baseline.shape,
+        "parameters": f"{baseline.parameters:,}",
+        "cores": f"{len(baseline.cores)}",
         "OpenNMT-tf, s": seconds(baseline, records),
-        "optimised, s": seconds(optimized, records),
-        "×": f"{system.times_faster:.1f}{mark(baseline, optimized)}",
-        "paper": speed.paper(optimized, f"{paper[0] / paper[1]:.1f}" if paper else ""),
         "BLEU OpenNMT-tf": speed.bleu(baseline),
         "loss OpenNMT-tf": speed.loss(baseline, records),
-        "BLEU optimised": speed.bleu(optimized),
-        "loss optimised": speed.loss(optimized, records),
-        "told": optimized.forced_isa or "",
-        "batch, tokens": f"{baseline.batch_tokens:,} → {optimized.batch_tokens:,}",
-        "candidates": speed.candidates(optimized),
-        "memory, MB": f"{baseline.peak_rss_bytes / 1e6:,.0f} → {optimized.peak_rss_bytes / 1e6:,.0f}",
-        "on disk, MB": f"{baseline.model_bytes / 1e6:,.1f} → {optimized.model_bytes / 1e6:,.1f}",
+    }
+
+
+def optimised(system: Ways, records: list[Measurement]) -> dict[str, str]:
+    """The cells of CTranslate2, where it runs the system."""
+    baseline, record, _ = system
+    if record is None:
+        return {}
+    paper = PAPER.get(record.shape) if len(record.cores) == 1 else None
+    return {
+        "optimised, s": seconds(record, records),
+        "×": f"{system.times_faster:.1f}{mark(baseline, record)}",
+        "paper": speed.paper(record, f"{paper[0] / paper[1]:.1f}" if paper else ""),
+        "BLEU optimised": speed.bleu(record),
+        "loss optimised": speed.loss(record, records),
+        "told": record.forced_isa or "",
+        "batch, tokens": f"{baseline.batch_tokens:,} → {record.batch_tokens:,}",
+        "candidates": speed.candidates(record),
+        "memory, MB": f"{baseline.peak_rss_bytes / 1e6:,.0f} → {record.peak_rss_bytes / 1e6:,.0f}",
+        "on disk, MB": f"{baseline.model_bytes / 1e6:,.1f} → {record.model_bytes / 1e6:,.1f}",
     }
 
 
 def native(system: Ways, records: list[Measurement]) -> dict[str, str]:
-    """The cells of the native engine."""
-    baseline, optimized, own = system
+    """The cells of the native engine, where it runs the system."""
+    baseline, peer, own = system
+    if own is None:
+        return {}
+    over = f"{times_faster(own, peer, 'total_seconds'):.2f}{mark(peer, own)}" if peer else ""
     return {
         "native, s": seconds(own, records),
         "native ×": f"{times_faster(own, baseline, 'total_seconds'):.1f}{mark(baseline, own)}",
-        "native × CTranslate2": f"{times_faster(own, optimized, 'total_seconds'):.2f}{mark(optimized, own)}",
+        "native × CTranslate2": over,
         "BLEU native": speed.bleu(own),
         "loss native": speed.loss(own, records),
         "native's candidates": speed.candidates(own),
@@ -145,8 +167,8 @@ def draw(records: list[Measurement]) -> Figure:
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
-    shown = max(len(system.measured) for system in systems)
-    speed.heading(picture, TITLE, dict([*COLORS.items()][:shown]))
+    shown = [any(records_of_way) for records_of_way in zip(*systems, strict=True)]
+    speed.heading(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)))
     if any(record.bleu is not None for record in records):
         style = {"va": "center", "fontsize": 8, "weight": "bold"}
         axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
@@ -158,7 +180,9 @@ def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> 
     """From the seconds of the baseline to the optimised ones; on the right BLEU and its loss."""
     ends = [record.total_seconds for record in system.measured]
     axes.plot([max(ends), min(ends)], [place, place], color="#cccccc", linewidth=3, zorder=1)
-    for record, color in zip(system.measured, COLORS.values(), strict=False):
+    for record, color in zip(system, COLORS.values(), strict=True):
+        if record is None:
+            continue
         spread = record.spread("total_seconds")
         axes.errorbar(spread.middle, place, xerr=figure.whiskers(spread), fmt="o", color=color, elinewidth=1)
     for record, side in ((max(system.measured, key=total), "left"), (min(system.measured, key=total), "right")):
@@ -189,5 +213,5 @@ def annotate(axes: Axes, text: str, at: tuple[float, float], points: tuple[int, 
 
 
 def name(system: Ways) -> str:
-    cores = len(system.optimized.cores)
-    return f"{system.optimized.system}, {cores} core{'s' if cores > 1 else ''}"
+    cores = len(system.baseline.cores)
+    return f"{system.baseline.system}, {cores} core{'s' if cores > 1 else ''}"

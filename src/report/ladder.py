@@ -6,7 +6,7 @@ from matplotlib.ticker import MaxNLocator
 
 from formats import measurement
 from formats.comparison import times_faster
-from formats.experiments import BEAM, GREEDY, HELD, NATIVE, OVERLAPPING, SEARCH
+from formats.experiments import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH
 from formats.measurement import Measurement
 from formats.selection import BASELINE, OWN
 from formats.wording import engine_label, mark, once, sizes
@@ -22,16 +22,25 @@ PAPER = {  # table 5 of WNGT 2020: target tokens/s and BLEU of Base on one core 
     "packed matrices": (1167.4, 25.84),
     "vocabulary map": (1687.1, 25.42),
 }
+TINY = {  # table 3 of WNMT 2018: source seconds of newstest2014 on one core, and BLEU of "Tiny", by its rungs
+    EXACT: (506.67, 23.24),
+    "16 bits": (286.89, 23.24),
+    "vocabulary map": (105.80, 23.18),
+}
+TINY_SHAPE = "GRU 2:1 d512 e256"
 NOTE = """
 A row has the switches of all rows above it but for what it names; all but the first search greedily. Target tokens
 over the time from text to text, the median with the slowest and the fastest run. ×: times faster, run by run, the
-median with the lowest and the highest. "paper": × greedy in table 5 of WNGT 2020, and its BLEU, where Base was decoded
-on a test set that is not public: compare what a row loses, not BLEU itself. The {chosen} chosen after
+median with the lowest and the highest. {paper}The {chosen} chosen after
 measuring, by the median: {tried} target tokens/s with batches of so many tokens.
 "candidates": pieces that the output layer scores, where it is not the whole vocabulary: the mean of the batches, and
 with a map of each sentence that of the sentences. "told": the instructions that CTranslate2 is told to use, or that
 the native engine says it uses; without, an engine chooses them itself. {native}{held}{conditions}
 """
+PAPER_NOTE = """"paper": × greedy in table 5 of WNGT 2020, and its BLEU, where Base was decoded on a test set that is
+not public: compare what a row loses, not BLEU itself. """
+TINY_NOTE = """"paper": × its first row in table 3 of WNMT 2018, where Tiny was decoded in float32, then in 16 bits,
+then so with a map, whose row is here in 8 bits; and its BLEU. """
 NATIVE_NOTE = """"{name}" decodes the same weights, in our own engine, with the settings of
 "{below}", and × the row above is over that row. """
 HELD_NOTE = "CTranslate2 would take {held} by itself: the row that is held to it is denied what OpenNMT-tf has. "
@@ -54,7 +63,16 @@ GAP = 0.5  # in bars, between one core and all cores
 
 def without_reference(records: list[Measurement]) -> list[Measurement]:
     """The rungs on one core and those on all cores, without the search that BLEU is lost against."""
-    return [record for record in records if record.rung != SEARCH]
+    return [record for record in records if record.rung not in (SEARCH, OWN_SEARCH)]
+
+
+def papers(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float, float] | None:
+    """How many times faster than its first row a paper's row is that stands beside this one, and its BLEU."""
+    if PEER in rungs and record.rung in PAPER:
+        return PAPER[record.rung][0] / PAPER[GREEDY][0], PAPER[record.rung][1]
+    if PEER not in rungs and record.shape == TINY_SHAPE and record.rung in TINY:
+        return TINY[EXACT][0] / TINY[record.rung][0], TINY[record.rung][1]
+    return None
 
 
 # The table
@@ -68,7 +86,9 @@ def table(records: list[Measurement]) -> str:
     rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
     title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
     best = [record for record in ladder if record.tried]
+    beside = (PAPER_NOTE if PEER in rungs else TINY_NOTE) * any(papers(record, rungs) for record in ladder)
     note = NOTE.format(
+        paper=beside,
         chosen="last row was" if len(best) == 1 else "last row of each engine was",
         tried=tried(best),
         native=NATIVE_NOTE.format(name=NATIVE, below=OVERLAPPING) if NATIVE in rungs else "",
@@ -88,17 +108,17 @@ def tried(best: list[Measurement]) -> str:
 
 def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measurement]) -> dict[str, str]:
     """The cells of a rung; ``above`` is the rung before it."""
-    name = record.rung
+    paper = papers(record, rungs)
     return {
-        "": name,
+        "": record.rung,
         "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, [*rungs.values()])}",
         "× the row above": times(record, above, 2) if above else "",
         "× beam 4": times(record, rungs[BEAM], 1),
         "× greedy": times(record, rungs[GREEDY], 1),
-        "paper": speed.paper(record, f"{PAPER[name][0] / PAPER[GREEDY][0]:.2f}" if name in PAPER else ""),
+        "paper": speed.paper(record, f"{paper[0]:.2f}" if paper else ""),
         "BLEU": speed.bleu(record),
         "loss": speed.loss(record, list(rungs.values())),
-        "paper's BLEU": speed.paper(record, f"{PAPER[name][1]:.2f}" if name in PAPER else ""),
+        "paper's BLEU": speed.paper(record, f"{paper[1]:.2f}" if paper else ""),
         "told": record.forced_isa or "",
         "candidates": speed.candidates(record),
         "CPU s": f"{record.cpu_seconds:.1f}",

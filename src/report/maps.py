@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from common.errors import UserError
 from common.files import read_json
+from formats import selection
 from formats.spread import Spread
 from formats.wording import repeats
 from report import figure, markdown, search
@@ -21,7 +22,11 @@ lowest and the highest. BLEU is the difference to the whole vocabulary, a star w
 significant (p < 0.05). The bold map is used by the study: of those that allow at least {coverage} % of the model's
 own pieces of the dev set, the one with the fewest candidates there{none}.
 
-BLEU of the whole vocabulary: {bleu:.2f} ({signature})."""
+{own}BLEU of the whole vocabulary: {bleu:.2f} ({signature})."""
+OWN = """The native engine decoded: in its batches, too, each sentence has candidates of its own, so "candidates" of a
+batch are those of a sentence.
+
+"""
 COLORS = {1: "#e69f00", 2: "#0072b2", 3: "#009e73"}  # by the longest n-gram
 MARKERS = "os^vDPX"  # by the minimum frequency
 
@@ -71,6 +76,7 @@ def table(maps: Maps) -> str:
         signature=whole["bleu_signature"],
         coverage=dev["coverage"],
         none=fallback,
+        own=OWN if timing["model"]["engine"] == selection.OWN else "",
     )
     cells = [row_cells(row, row["map"] == maps.picked, timing["noise"]) for row in rows]
     marks = search.marks([timed for row in rows for timed in row["timed"].values()], timing["noise"])

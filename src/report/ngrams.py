@@ -17,12 +17,14 @@ ALONE = f"""Milliseconds of a step, by the pieces that every hypothesis has: *sc
 Python, *sliding* compares all places at once in NumPy, *compiled* is a loop of numba. All ban the same pieces \
 (checked). The hypotheses are no translations: their pieces are drawn at random, of {DIFFERENT} so that trigrams come \
 again, from a vocabulary of {VOCABULARY:,}."""
-ENGINE = """CTranslate2 {engine_version} with `no_repeat_ngram_size` and without, {system} ({shape}, \
-{quantization}), every translation as long as it says{native}. The extra milliseconds of a step are all that blocking \
-costs the engine: its scan in C++, and the scores it writes. Where they are smaller than the spread of the runs they \
-may be zero or less; the picture, which is logarithmic, leaves those out."""
-NATIVE = """; and the native engine with the same weights, which looks for n-grams with vectors, or one place after \
-the other"""
+ENGINE = """{engines}, {system} ({shape}, {quantization}), every translation as long as it says. The extra \
+milliseconds of a step are all that blocking costs an engine: its scan in C++, and the scores it writes. Where they \
+are smaller than the spread of the runs they may be zero or less; the picture, which is logarithmic, leaves those \
+out."""
+ENGINES = {
+    "CTranslate2": "CTranslate2 {engine_version} with `no_repeat_ngram_size` and without",
+    "native": "the native engine, which looks for n-grams with vectors, or one place after the other",
+}
 LINES = {"on": "-", "with vectors": "--", "place by place": ":"}  # of the engines, whose lines are black
 RANDOM = "The algorithms work on random hypotheses. Extra milliseconds of zero or less are not drawn."
 
@@ -36,14 +38,17 @@ def table(result: dict[str, Any]) -> str:
         NOTE.format(**result, repeats=repeats([result["runs"]])),
         ALONE,
         markdown.table(alone(result["algorithms"], noise)),
-        ENGINE.format(
-            **result["model"],
-            engine_version=result["engine_version"],
-            native=NATIVE * (len(by_way(result["engine"])) > 1),
-        ),
+        ENGINE.format(**result["model"], engines=engines(result)),
         markdown.table([in_engine(row, noise) for row in result["engine"]]),
     ]
     return markdown.document("N-gram blocking", *parts, search.marks([*result["algorithms"], *result["engine"]], noise))
+
+
+def engines(result: dict[str, Any]) -> str:
+    """The engines that decoded, in words."""
+    labels = dict.fromkeys(row["engine_label"] for row in result["engine"])
+    text = "; and ".join(ENGINES[label].format(**result) for label in labels)
+    return text[0].upper() + text[1:]
 
 
 def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:

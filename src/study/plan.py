@@ -1,5 +1,6 @@
 """The plan of a study: what follows from its configuration alone, without looking at the disk."""
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from corpora.sources.source import languages
@@ -289,9 +290,24 @@ class Study(Paths):
         return engines.folders(self.systems[system].shape, self.types, self.engines)
 
     def native(self, *systems: str, type: str = "int8") -> list[str]:
-        """The folders of systems for the native engine; none where one of the systems has none."""
-        name = Native.folder(type)
-        return [self.model(system, name) for system in systems] if all(name in self.formats(s) for s in systems) else []
+        """The folders of those of the systems that the native engine decodes."""
+        return self._of_engine(Native, systems, type)
+
+    def ctranslate2(self, *systems: str, type: str = "int8") -> list[str]:
+        """The folders of those of the systems that CTranslate2 decodes."""
+        return self._of_engine(CTranslate2, systems, type)
+
+    def optimised(self, *systems: str, type: str = "int8") -> list[str]:
+        """The folders of systems for all engines but OpenNMT-tf, CTranslate2's first."""
+        return [*self.ctranslate2(*systems, type=type), *self.native(*systems, type=type)]
+
+    def exact(self, *systems: str) -> list[str]:
+        """One folder in float32 for each system that has one beside OpenNMT-tf's, CTranslate2's where it has one."""
+        return [folder for system in systems for folder in self.optimised(system, type="float32")[:1]]
+
+    def _of_engine(self, engine: type[engines.Engine], systems: Iterable[str], quantization: str) -> list[str]:
+        name = engine.folder(quantization)
+        return [self.model(system, name) for system in systems if name in self.formats(system)]
 
     @cached_property
     def engines(self) -> list[str]:
@@ -326,13 +342,33 @@ class Study(Paths):
     @cached_property
     def transformers(self) -> list[str]:
         """The measured systems that CTranslate2 has, students first."""
-        return sorted(filter(self.runs_in_ctranslate2, self.measured), key=lambda name: name in self.teachers)
+        return list(filter(self.runs_in_ctranslate2, self.exported))
+
+    @cached_property
+    def exported(self) -> list[str]:
+        """The measured systems that another engine than OpenNMT-tf decodes, students first."""
+        return sorted(filter(self.is_exported, self.measured), key=lambda name: name in self.teachers)
+
+    def is_exported(self, system: str) -> bool:
+        """Whether another engine than OpenNMT-tf decodes a system here."""
+        return self.formats(system) != [BASELINE]
 
     # Maps, search and speed
 
     @property
     def map_system(self) -> str | None:
         """The student that the vocabulary map is fitted to."""
+        return next((name for name in self.exported if name in self.students), None)
+
+    @property
+    def map_weights(self) -> str:
+        """What that student is decoded with before there is a map: CTranslate2's weights, or the native engine's."""
+        converted = self.converted if self.runs_in_ctranslate2(self.map_system) else self.converted_native
+        return converted(self.map_system, self.map_type)
+
+    @property
+    def quantized(self) -> str | None:
+        """The student whose rounded weights are looked at layer by layer, in CTranslate2's files."""
         return next((name for name in self.transformers if name in self.students), None)
 
     @property
@@ -345,19 +381,25 @@ class Study(Paths):
         """The system whose search is measured."""
         return self.config["search"]["system"] or self.map_system
 
-    def search_native(self, type: str) -> list[str]:
-        """The folder of that system for the native engine in a type, if it has one."""
-        return [] if self.search_problem else self.native(self.searched, type=type)
+    def search_models(self, type: str) -> list[str]:
+        """The folders of that system in a type, one for each engine but OpenNMT-tf, CTranslate2's first."""
+        return [] if self.search_problem else self.optimised(self.searched, type=type)
 
     @property
     def speed_trained(self) -> list[str]:
         """The trained systems of the speed tables: those that the study names, or all if it names none at all."""
-        return self.config["speed"]["systems"] or ([] if self.untrained else self.transformers)
+        return self.config["speed"]["systems"] or ([] if self.untrained else self.exported)
 
     @property
     def speed_systems(self) -> list[str]:
-        """All systems of the tables with CTranslate2, trained ones first."""
-        return [*self.speed_trained, *filter(self.runs_in_ctranslate2, self.untrained)]
+        """All systems of the speed tables, trained ones first: those that another engine than OpenNMT-tf decodes."""
+        return [*filter(self.is_exported, (*self.speed_trained, *self.untrained))]
+
+    def ladder_models(self, system: str) -> list[str]:
+        """The folders that a system is compared with OpenNMT-tf in: without CTranslate2, native ones of all types."""
+        if peer := self.ctranslate2(system):
+            return [*self.ctranslate2(system, type="float32"), *peer, *self.native(system)]
+        return [folder for type in Native.types for folder in self.native(system, type=type)]
 
     @property
     def fully_connected(self) -> list[str]:
@@ -377,7 +419,7 @@ class Study(Paths):
     def speed_problem(self) -> str | None:
         """Why the speed tables cannot be made, if so."""
         if not self.speed_systems and not self.untrained:
-            return f"speed: no Transformer is trained in {self.name}, and speed.untrained names none"
+            return f"speed: OpenNMT-tf alone decodes what is trained in {self.name}, and speed.untrained names nothing"
         if lacking := {"float32", "int8"} - set(self.types):
             return f"decoding.compute_types: speed needs {' and '.join(sorted(lacking))}, too"
         return None
@@ -385,9 +427,9 @@ class Study(Paths):
     @property
     def search_problem(self) -> str | None:
         """Why search cannot be measured, if so."""
-        if self.searched in self.transformers:
+        if self.searched in self.trained and self.is_exported(self.searched):
             return None
-        return f"search.system: {self.searched} is no Transformer that is trained and timed in this study"
+        return f"search.system: {self.searched} is none of the systems of this study that are trained here and exported"
 
     @property
     def maps_problem(self) -> str | None:

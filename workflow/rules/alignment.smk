@@ -125,7 +125,7 @@ rule model_outputs:
     """Translations by the student the map is fitted to, with the whole vocabulary, by which the map is chosen."""
     input:
         corpus=study.clean("{corpus}"),
-        weights=study.converted(study.map_system, study.map_type),
+        weights=study.map_weights if study.map_system else [],
         sentencepiece=rules.vocabulary.output.model,
     output:
         pieces=f"{study.folder}/alignment/outputs/{{corpus}}.tsv.zst",
@@ -140,9 +140,10 @@ rule model_outputs:
         mem_mb=grows(2000),
         runtime=grows(60),
     params:
+        type=study.map_type,
         longest=config["decoding"]["max_decoding_length"],
     shell:
-        "python -m export.model_outputs --corpus {input.corpus} --weights {input.weights}"
+        "python -m export.model_outputs --corpus {input.corpus} --weights {input.weights} --quantization {params.type}"
         " --sentencepiece {input.sentencepiece} --threads {threads} --max-decoding-length {params.longest}"
         " --output {output.pieces} 2> {log}"
 

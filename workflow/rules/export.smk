@@ -124,7 +124,7 @@ rule model_folder_baseline:
 rule package:
     """One archive to share: `snakemake --cores all results/STUDY/packages/SYSTEM-TYPE.tar.gz`."""
     input:
-        model=rules.model_folder.output.model,
+        model=study.model("{system}", "{type}"),
         measurements=f"{study.folder}/measurements.json",
     output:
         archive=f"{study.folder}/packages/{{system}}-{{type}}.tar.gz",
@@ -132,6 +132,8 @@ rule package:
         f"{study.folder}/logs/package_{{system}}_{{type}}.log",
     benchmark:
         f"{study.folder}/benchmarks/package_{{system}}_{{type}}.tsv"
+    wildcard_constraints:
+        type=one_of(study.submitted_types),
     conda:
         "../../environment.yml"
     threads: 1

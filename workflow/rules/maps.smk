@@ -25,7 +25,7 @@ rule map_grid:
 
 rule map_timing:
     input:
-        model=study.model(study.map_system, study.map_type),
+        model=study.optimised(study.map_system, type=study.map_type)[:1] if study.map_system else [],
         maps=rules.map_grid.output.maps,
         test_set=ancient(study.clean(study.timed_corpus)),
     output:

@@ -37,7 +37,7 @@ rule measurements:
 rule int8_elsewhere:
     """What int8 loses on CPUs that compute it in another way than this one."""
     input:
-        model=study.model(study.map_system, "int8"),
+        model=study.model(study.quantized, "int8"),
         test_set=study.clean(study.timed_corpus),
     output:
         json=f"{study.folder}/decoding/int8_elsewhere.json",
@@ -59,10 +59,10 @@ rule int8_elsewhere:
 
 
 rule quantization:
-    """What rounding does to the weights of the student that the vocabulary map is fitted to, layer by layer."""
+    """What rounding does to the weights of the first student that CTranslate2 has, layer by layer."""
     input:
-        exact=study.converted(study.map_system, "float32"),
-        rounded=[study.converted(study.map_system, type) for type in ROUNDED],
+        exact=study.converted(study.quantized, "float32"),
+        rounded=[study.converted(study.quantized, type) for type in ROUNDED],
         elsewhere=rules.int8_elsewhere.output.json if "int8" in study.types else [],
     output:
         json=f"{study.report}/quantization.json",
@@ -77,7 +77,7 @@ rule quantization:
         mem_mb=grows(4000),
         runtime=grows(10),
     params:
-        system=study.map_system,
+        system=study.quantized,
         elsewhere=lambda w, input: (f"--elsewhere {input.elsewhere}" if input.elsewhere else ""),
     shell:
         "python -m export.quantization --exact {input.exact} --rounded {input.rounded} --system {params.system}"

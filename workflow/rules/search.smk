@@ -3,9 +3,9 @@
 
 from report.registry import SUBJECTS
 
-SEARCH_MODEL = study.model(study.searched, study.map_type)
-# The same weights for the native engine, where the study has it: students decode with it, CTranslate2 is its peer.
-SEARCH_NATIVE = study.search_native(study.map_type)
+# The same weights in CTranslate2 and in the native engine, in those of the two that run the system.
+SEARCH_MODELS = study.search_models(study.map_type)
+SEARCH_TYPES = list(dict.fromkeys([study.types[0], study.map_type]))
 SEARCH_TEST = study.clean(study.timed_corpus)
 SEARCH = f"{study.folder}/search"
 SEARCH_PARAMETERS = {
@@ -18,8 +18,8 @@ SEARCH_PARAMETERS = {
 rule search_grid:
     """BLEU and CPU time over beam and batch."""
     input:
-        model=[*SEARCH_NATIVE, SEARCH_MODEL][0],
-        exact=([study.model(study.searched, "float32")] if "float32" in study.types else []),
+        model=SEARCH_MODELS[-1:],  # the native engine's if there is one: students decode with it
+        exact=study.search_models("float32")[:1],
         test_set=ancient(SEARCH_TEST),
     output:
         records=f"{SEARCH}/grid.json",
@@ -50,12 +50,9 @@ rule search_grid:
 
 
 rule search_components:
-    """Where the time of CTranslate2 goes, by what a model costs less without a part of it; the native engine's clock."""
+    """Where the time of CTranslate2 goes, by what a model costs less without a part; the native engine's own clock."""
     input:
-        models=[study.model(study.searched, type) for type in dict.fromkeys([study.types[0], study.map_type])],
-        native=[
-            model for type in dict.fromkeys([study.types[0], study.map_type]) for model in study.search_native(type)
-        ],
+        models=[model for type in SEARCH_TYPES for model in study.search_models(type)],
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/components.json",
@@ -74,7 +71,7 @@ rule search_components:
         sentences=config["search"]["sentences"],
     shell:
         f"{ALONE}"
-        " python -m experiments.components --models {input.models} --native {input.native} --test-set {input.test_set}"
+        " python -m experiments.components --models {input.models} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(shown {log})"
 
@@ -109,7 +106,7 @@ rule search_components_baseline:
 rule search_pipeline:
     """The synchronous and the asynchronous pipeline against the bare engine."""
     input:
-        models=[SEARCH_MODEL, *SEARCH_NATIVE],
+        models=SEARCH_MODELS,
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/pipeline.json",
@@ -134,8 +131,7 @@ rule search_pipeline:
 rule search_ngrams:
     """N-gram blocking: the engine's own, and three algorithms."""
     input:
-        model=SEARCH_MODEL,
-        native=SEARCH_NATIVE,
+        models=SEARCH_MODELS,
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/ngrams.json",
@@ -154,7 +150,7 @@ rule search_ngrams:
         sentences=config["search"]["sentences"],
     shell:
         f"{ALONE}"
-        " python -m experiments.ngram_timing --model {input.model} --native {input.native} --test-set {input.test_set}"
+        " python -m experiments.ngram_timing --models {input.models} --test-set {input.test_set}"
         " --sentences {params.sentences} --runs {params.runs} --core {params.core} --noise {params.noise}"
         " --output {output.rows} 2> >(shown {log})"
 
@@ -162,8 +158,7 @@ rule search_ngrams:
 rule search_cache:
     """The encoder's cache, one copy a sentence or one a beam."""
     input:
-        model=SEARCH_MODEL,
-        native=SEARCH_NATIVE,
+        models=SEARCH_MODELS,
         test_set=ancient(SEARCH_TEST),
     output:
         rows=f"{SEARCH}/cache.json",
@@ -181,7 +176,7 @@ rule search_cache:
         **SEARCH_PARAMETERS,
     shell:
         f"{ALONE}"
-        " python -m experiments.encoder_cache --model {input.model} --native {input.native}"
+        " python -m experiments.encoder_cache --models {input.models}"
         " --test-set {input.test_set} --runs {params.runs} --core {params.core} --noise {params.noise} --output {output.rows} 2> >(shown {log})"
 
 

@@ -1,24 +1,24 @@
 # The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling); and
 # an ablation of the native engine (switches). The models are those of the study, with BLEU, and untrained ones of the
-# papers' sizes, for their speed only. Untrained ones of every architecture, those that CTranslate2 lacks included, are
-# in a table of their own (architectures). Recurrent systems with fully connected layers on top have a ladder of their own,
+# papers' sizes, for their speed only. Where CTranslate2 does not run a system, the native engine stands in. Untrained
+# ones of every architecture are in one table, too (architectures). Recurrent systems with fully connected layers on top have a ladder of their own,
 # that of Devlin 2017 (identities).
 
 # All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained system and of the
 # first untrained one; others can be asked for by name. The native engine is in all of them where the study has it.
 SPEED_FIRST = [*study.speed_trained[:1], *[name for name in study.speed_systems if name in study.untrained][:1]]
-SPEED_KINDS = ["ladder", "scaling", *(["switches"] if study.native(*study.speed_systems) else [])]
+SPEED_KINDS = {"ladder": study.optimised, "scaling": study.optimised, "switches": study.native}
 SPEED_OF_ALL = [
     *(["end_to_end"] if study.speed_systems else []),
     *(["architectures"] if study.untrained else []),
 ]
 SPEED_NAMES = [
-    *expand("{kind}.{system}", kind=SPEED_KINDS, system=study.speed_systems),
+    *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in study.speed_systems if models(system)],
     *expand("identities.{system}", system=study.fully_connected),
     *SPEED_OF_ALL,
 ]
 SPEED_TABLES = [
-    *expand("{kind}.{system}", kind=SPEED_KINDS, system=SPEED_FIRST),
+    *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in SPEED_FIRST if models(system)],
     *expand("identities.{system}", system=study.fully_connected[:1]),
     *SPEED_OF_ALL,
 ]
@@ -67,9 +67,7 @@ rule ladder:
     """What each optimisation is worth, one switch after the other."""
     input:
         baseline=study.model("{system}", "opennmt-tf"),
-        exact=study.model("{system}", "float32"),
-        rounded=study.model("{system}", "int8"),
-        native=lambda w: study.native(w.system),
+        models=lambda w: study.ladder_models(w.system),
         test_set=ancient(study.clean(study.timed_corpus)),
     output:
         records=f"{study.folder}/speed/ladder.{{system}}.json",
@@ -88,18 +86,19 @@ rule ladder:
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         f"{ALONE}"
-        " python -m experiments.ladder --baseline {input.baseline} --exact {input.exact} --rounded {input.rounded}"
-        " --native {input.native} {params.options} --translations {params.translations} --output {output.records}"
+        " python -m experiments.ladder --baseline {input.baseline} --models {input.models}"
+        " {params.options} --translations {params.translations} --output {output.records}"
         " 2> >(shown {log})"
 
 
 rule end_to_end:
     """The toolkit against all optimisations together, the runs of all systems in turn."""
     input:
-        baselines=expand(study.model("{system}", "opennmt-tf"), system=study.speed_systems),
-        rounded=expand(study.model("{system}", "int8"), system=study.speed_systems),
-        native=study.native(*study.speed_systems),
-        exact=expand(study.model("{system}", "float32"), system=study.speed_trained),
+        models=[
+            *expand(study.model("{system}", "opennmt-tf"), system=study.speed_systems),
+            *study.optimised(*study.speed_systems),
+        ],
+        exact=study.exact(*study.speed_trained),
         test_set=ancient(study.clean(study.timed_corpus)),
     output:
         records=f"{study.folder}/speed/end_to_end.json",
@@ -118,9 +117,8 @@ rule end_to_end:
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         f"{ALONE}"
-        " python -m experiments.end_to_end --baselines {input.baselines} --rounded {input.rounded}"
-        " --native {input.native} --exact {input.exact} {params.options} --translations {params.translations}"
-        " --output {output.records} 2> >(shown {log})"
+        " python -m experiments.end_to_end --models {input.models} --exact {input.exact} {params.options}"
+        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
 rule architectures:
@@ -152,7 +150,7 @@ rule architectures:
 rule scaling:
     """Workers over the file against threads inside the batch."""
     input:
-        models=lambda w: [study.model(w.system, "int8"), *study.native(w.system)],
+        models=lambda w: study.optimised(w.system),
         test_set=ancient(study.clean(study.timed_corpus)),
     output:
         records=f"{study.folder}/speed/scaling.{{system}}.json",

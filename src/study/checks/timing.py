@@ -2,18 +2,26 @@
 
 from collections.abc import Iterator
 
-from formats.shape import registry, self_attention
+from decode import engines
+from decode.engines.ctranslate2 import CTranslate2
+from formats.shape import registry
 from study.schema import Config, suggestion
 from study.systems import systems, untrained
 
-FOREIGN = "is none that CTranslate2 runs; these tables compare it with the others"
+FOREIGN = "is decoded by OpenNMT-tf alone; these tables compare it with other engines"
 
 
 def problems(config: Config) -> Iterator[str]:
     yield from _speed_problems(config)
     students = config["students"].values()
-    if config["vocabulary_map"]["grid"] is not None and not any(self_attention(entry["shape"]) for entry in students):
-        yield "vocabulary_map.grid: the map is fitted to a student, and CTranslate2 runs none of these"
+    if config["vocabulary_map"]["grid"] is not None and not any(_optimised(config, s["shape"]) for s in students):
+        yield "vocabulary_map.grid: the map is fitted to a student, and OpenNMT-tf alone decodes these; it has no map"
+
+
+def _optimised(config: Config, shape: Config) -> bool:
+    """Whether another engine of the study than OpenNMT-tf decodes this shape."""
+    names = (CTranslate2.name, *config["decoding"]["engines"])
+    return any(engines.ENGINES[name].runs(shape) for name in names)
 
 
 def _speed_problems(config: Config) -> Iterator[str]:
@@ -21,7 +29,7 @@ def _speed_problems(config: Config) -> Iterator[str]:
     for number, name in enumerate(config["speed"]["systems"]):
         if name not in trained:
             yield f"speed.systems.{number}: {name!r} is not one of the systems {', '.join(trained)}"
-        elif not self_attention(trained[name].shape):
+        elif not _optimised(config, trained[name].shape):
             yield f"speed.systems.{number}: {name} {FOREIGN}"
     for number, system in enumerate(untrained(config)):
         if system.shape is None:
