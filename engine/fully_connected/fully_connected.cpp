@@ -98,8 +98,7 @@ Inputs FullyConnected::step(const Step* steps, int count) {
   multiply_blocks(model_.decoder.states, states_.data(), states, gates, products, other);
   pieces_.clear();
   for (int r = 0; r < count; ++r) pieces_.push_back(steps[r].piece);
-  enter(model_.decoder.inputs, model_.decoder_products, model_.target_embeddings, model_.shape.target_factor,
-        pieces_.data(), count, entering_, entered_, products, other);
+  enter(*model_.decoder_products, pieces_.data(), count, entering_, entered_, products, other);
   float* const next = next_.get(count * units);
   {
     Timed timed(clock, other);

@@ -58,10 +58,13 @@ void simple_recurrence(const float* gates, float* cell, int units, float* row) {
   }
 }
 
-void lstm(const float* gates, float* cell, int units, float* output) {
+void lstm(const float* inputs, const float* states, int units, float* cell, float* output) {
+  const auto gate = [&](int number, int i) NMT_LAMBDA {
+    return load(inputs + number * units + i) + load(states + number * units + i);
+  };
   for (int i = 0; i < units; i += kLanes) {
-    const Floats entering = sigmoid(load(gates + i)), kept = sigmoid(load(gates + units + i));
-    const Floats fresh = tangent(load(gates + 2 * units + i)), shown = sigmoid(load(gates + 3 * units + i));
+    const Floats entering = sigmoid(gate(0, i)), kept = sigmoid(gate(1, i));
+    const Floats fresh = tangent(gate(2, i)), shown = sigmoid(gate(3, i));
     const Floats next = fma(kept, load(cell + i), entering * fresh);
     store(cell + i, next);
     store(output + i, shown * tangent(next));

@@ -29,8 +29,8 @@ struct Step {
   int position;  // of the new piece, from 0
 };
 
-// What a recurrent network does less often than its formulas say (Devlin 2017); others have nothing of it. Without one of
-// them it computes the same, so that its worth can be measured.
+// What a network does less often than its formulas say (Devlin 2017): the first in all recurrent ones, the others in those
+// with fully connected layers. Without one of them it computes the same, so that its worth can be measured.
 struct Identities {
   bool piece_products = true;   // of the commonest pieces with the matrices of first layers: looked up
   bool source_products = true;  // for the attention, and of what it sums: once a sentence

@@ -38,9 +38,9 @@ class Options:
     sentence of the batch). attention_layer: of the decoder, whose attention is returned; attention_head: -1 averages.
     The last six measure what their opposites are worth: keep_finished decodes finished sentences until the batch
     ends, plain_scan looks for blocked n-grams place by place, copied_cache gives every beam its own copy of the
-    encoder's keys and values. In recurrent models with fully connected layers, computed_pieces looks up no product of
-    an embedding, repeated_sources computes those of the source at each step, repeated_states those of a state for each
-    hypothesis that has it.
+    encoder's keys and values. In recurrent models computed_pieces looks up no product of an embedding; in those with
+    fully connected layers repeated_sources computes products of the source at each step, repeated_states those of a
+    state for each hypothesis that has it.
     """
 
     beam_size: int = 1

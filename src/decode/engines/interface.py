@@ -43,7 +43,8 @@ class Search:
     blocked_ngram: int = 0  # no n-gram of this size twice; 0 allows all
     parallel_scan: bool = True  # look for these n-grams with vectors; False: one place after the other
     packed: bool = True  # weights laid out for matrix products once; False: for every product
-    # Of recurrent models with fully connected layers (Devlin 2017); others translate the same, whatever they are told.
+    # Of recurrent models (Devlin 2017), the last two of those with fully connected layers; others translate the same,
+    # whatever they are told.
     piece_products: bool = True  # products of the commonest pieces with a first layer looked up; False: computed
     source_products: bool = True  # what attention multiplies the source with, once a sentence; False: at each step
     equal_states: bool = True  # products of a state once for all hypotheses that have it; False: for each
