@@ -95,6 +95,7 @@ static inline size_t page_bytes(const Heads& heads) {
 
 struct Kernels {
   const char* name;
+  const Kernels* by_library;  // the same with sigmoid and tanh of the C library; there null
 
   // rows x inputs times the weights, plus bias; columns: outputs to compute, from panel first.
   void (*product)(const Linear&, const Inputs&, int rows, int first_panel, int last_panel, const Outputs&);

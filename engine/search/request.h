@@ -32,6 +32,7 @@ struct Options {
   bool computed_pieces = false;   // products of pieces' embeddings are computed each time
   bool repeated_sources = false;  // products of the source are computed at each step
   bool repeated_states = false;   // products of a state are computed for each hypothesis that has it
+  bool library_functions = false;  // sigmoid and tanh are the C library's; in all models that have them
 };
 
 struct Batch {

@@ -36,6 +36,7 @@ SWITCHED_OFF = {
     "piece_products": "compute the products of every piece with a recurrent first layer",
     "source_products": "compute the attention's products of the source at each step, with layers on top",
     "equal_states": "compute the products of a state for each hypothesis that has it, with layers on top",
+    "polynomials": "compute sigmoid and tanh by the C library",
 }
 
 
