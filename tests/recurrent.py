@@ -21,10 +21,11 @@ def model(cell: str = "lstm", directions: int = 2, encoder_layers: int = 2, deco
     generator, gates, states = np.random.default_rng(1), GATES[cell], 2 if cell == "lstm" else 1
     bridge = encoder_layers != decoder_layers
     sizes = {"attention.keys": (UNITS, UNITS), "attention.hidden": (UNITS, 2 * UNITS)}
+    sizes["decoder.feedback"] = gates * UNITS, UNITS
     if bridge:
         sizes["bridge"] = (states * decoder_layers * UNITS, states * encoder_layers * UNITS)
     stacks = [(f"encoder.{name}", EMBEDDING, UNITS // directions, encoder_layers) for name in ("forward", "backward")]
-    for name, inputs, units, layers in [*stacks[:directions], ("decoder", EMBEDDING + UNITS, UNITS, decoder_layers)]:
+    for name, inputs, units, layers in [*stacks[:directions], ("decoder", EMBEDDING, UNITS, decoder_layers)]:
         for layer in range(layers):
             sizes[f"{name}.{layer}.inputs"] = gates * units, units if layer else inputs
             sizes[f"{name}.{layer}.states"] = gates * units, units

@@ -81,7 +81,7 @@ def check(root, package, folder):
                 outputs(one, [*batch, [121]])
         outputs(worker(kind, root=root), [[5] * 1000], longest=3)
     models = recurrent.model(), recurrent.model("gru", 1, decoder_layers=2), fully_connected.model()
-    computed = dict.fromkeys(("computed_pieces", "repeated_sources", "repeated_states"), True)
+    computed = dict.fromkeys(("computed_pieces", "repeated_sources", "repeated_states", "library_functions"), True)
     for kind in KINDS:
         for number, model in enumerate(models):
             path = folder / f"recurrent-{kind}-{number}"

@@ -218,14 +218,48 @@ def test_without_identities_more_rows_are_multiplied(made):
     assert usual["decoder.contexts"] == usual["attention.keys"]
 
 
-def test_rare_pieces_are_in_no_table(tmp_path):
-    """The table has 8,000 pieces."""
-    model, pieces = built(CONNECTED, words=8100)
+ENTERED = [name for name, values in SHAPES.items() if values.keys() & {"cell", "decoder_transitions"}]
+
+
+@pytest.mark.parametrize("made", ENTERED, indirect=True)
+def test_products_of_pieces_change_no_bit(made):
+    """Neither when they are kept nor when they are looked up again."""
+    _, folder = made
+    for kind in native_model.TYPES:
+        plain = outputs(worker(folder, kind), BATCH[:60], beam_size=3, longest=LONGEST, computed_pieces=True)
+        looking_up = worker(folder, kind)
+        assert [outputs(looking_up, BATCH[:60], beam_size=3, longest=LONGEST) for _ in range(2)] == [plain, plain]
+
+
+CURVED = [name for name in SHAPES if name not in ("self-attention", "averaging, plain", "averaging, ungated")]
+
+
+@pytest.mark.parametrize("made", CURVED, indirect=True)
+def test_polynomials_say_what_the_c_library_says(made):
+    _, folder = made
+    options = {"beam_size": 4, "longest": LONGEST}
+    usual, plain = (
+        [best[0] for best in outputs(worker(folder), BATCH[:60], **options, library_functions=told)]
+        for told in (False, True)
+    )
+    assert plain != usual  # in some last bits
+    same = [(ours, theirs) for (said, ours), (other, theirs) in zip(usual, plain, strict=True) if said == other]
+    assert len(same) >= 0.95 * len(usual)
+    np.testing.assert_allclose(*zip(*same, strict=True), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("values", [CONNECTED, SHAPES["lstm, both directions"]])
+def test_the_table_of_products_has_an_end(values, tmp_path):
+    """Of 8,100 pieces 8,000 are kept, those that were met first."""
+    model, pieces = built(values, words=8100, **weights(values))
     read_opennmt_tf.of_model(model, pieces, tmp_path).write("float32", tmp_path / "float32")
     batch = [[7990 + (7 * number + place) % 100 for place in range(1 + number % 9)] for number in range(40)]
     expected = [said for said, _ in translations(model, batch, 1, LONGEST)]
-    found = [outputs(worker(tmp_path), batch, longest=LONGEST, computed_pieces=plain) for plain in (False, True)]
-    assert found[0] == found[1] and [sentence[0][0] for sentence in found[0]] == expected
+    full = worker(tmp_path)
+    outputs(full, [[*range(start, start + 80)] for start in range(1, 8000, 80)], longest=1)
+    found = outputs(full, batch, longest=LONGEST)
+    assert found == outputs(worker(tmp_path), batch, longest=LONGEST, computed_pieces=True)
+    assert [sentence[0][0] for sentence in found] == expected
 
 
 def test_attention_over_the_source_is_that_of_opennmt_tf(made):

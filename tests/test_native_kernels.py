@@ -216,8 +216,8 @@ def test_cells_are_those_of_keras():
         _, expected = layer(*tensorflow.nest.map_structure(lambda row: tensorflow.constant(row[None]), (x, states)))
         kernel, recurrent, bias = layer.get_weights()
         if len(states) == 2:
-            gates = x @ kernel + output @ recurrent + bias
-            found = kernels.lstm(gates.reshape(4, units), output, cell)
+            inputs, products = x @ kernel + bias, output @ recurrent
+            found = kernels.lstm(inputs.reshape(4, units), products.reshape(4, units), output, cell)
         else:
             inputs, products = x @ kernel + bias[0], output @ recurrent + bias[1]
             found = [kernels.gru(inputs.reshape(3, units), products.reshape(3, units), output)]
@@ -255,7 +255,7 @@ def computed(root):
         integers[f"activations in {kind}"] = digest(array for pair in quantised for array in pair)
     matrix, rows = (np.random.default_rng(1).normal(size=(80, 64)).astype(np.float32) for _ in range(2))
     gates = np.random.default_rng(1).normal(0, 3, (4, 64))
-    rounded["cells"] = digest([*kernels.lstm(gates, gates[0], gates[1]), kernels.gru(gates[:3], gates[1:], gates[0])])
+    rounded["cells"] = digest([*kernels.lstm(gates, gates, *gates[:2]), kernels.gru(gates[:3], gates[1:], gates[0])])
     rounded["products of float32"] = digest([product("float32", float_tensors(matrix), rows, np.ones(80, np.float32))])
     translations = {}
     for kind in KINDS:

@@ -541,7 +541,7 @@ def layered(tmp_path):
 
 def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
     found = identities.rungs(identities.by_type(layered))
-    expected = ["model", "piece_products", "source_products", "equal_states", "model", "batch_sentences"]
+    expected = ["model", "piece_products", "source_products", "polynomials", "equal_states", "model", "batch_sentences"]
     assert differences(found.values()) == [{name} for name in expected]
     assert {rung.beam_size for rung in found.values()} == {4} and all(rung.vocabulary_map for rung in found.values())
     for folder in layered:
@@ -551,17 +551,17 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
 
 def test_identities(two_cores, made_up, layered, tmp_path):
     run(identities, tmp_path, "--models", *layered)
-    assert len(made_up) == 2 * 7
+    assert len(made_up) == 2 * 8
     found = identities_report.read(tmp_path / "scored.json")
     last = tmp_path / found[-1].record.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
     found = identities_report.read(tmp_path / "scored.json")
-    assert [rung.same for rung in found] == [*[1.0] * 6, pytest.approx(5 / 6)]
+    assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6)]
     rows = rows_of(identities_report.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
     (axes,) = identities_report.draw(found).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [rung.record.rung for rung in found]
-    assert [bar.get_width() for bar in axes.patches] == [1.0] * 7
+    assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 
 
 def test_identities_need_layers_on_top_in_every_type(layered):

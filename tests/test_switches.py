@@ -143,6 +143,7 @@ def knows(switch):
     words = {
         "shared_cache": "copied_cache", "parallel_scan": "plain_scan", "piece_products": "computed_pieces",
         "source_products": "repeated_sources", "equal_states": "repeated_states",
+        "polynomials": "library_functions",
     }  # fmt: skip
     if words.get(switch, "n_best") not in vars(engine.Options()):
         pytest.skip(f"the engine that is installed does not know {switch}: make install")

@@ -180,6 +180,7 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
     options.computed_pieces = wanted->computed_pieces;
     options.repeated_sources = wanted->repeated_sources;
     options.repeated_states = wanted->repeated_states;
+    options.library_functions = wanted->library_functions;
     nmt_worker& w = *worker;
     const Heeded heeded{w.stop};
     const Results found = shared_out(w, read(*batch), options.candidates, [&](Search& search, const Batch& share) {

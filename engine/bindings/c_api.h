@@ -16,7 +16,7 @@ struct nmt_options {
   int32_t wu, shortest, longest, blocked_ngram;
   int32_t candidates;  // 0 all, 1 of the sentence, 2 of the batch
   int32_t scores, attention_layer, attention_head, keep_finished, plain_scan, copied_cache;
-  int32_t computed_pieces, repeated_sources, repeated_states;
+  int32_t computed_pieces, repeated_sources, repeated_states, library_functions;
 };
 
 struct nmt_batch {

@@ -12,64 +12,7 @@ constexpr int kGroup = 64;  // sentences that the encoder reads together
 
 // What a hypothesis keeps is its state, on one page.
 Attending::Attending(const AttendingModel& model, const Heads& heads)
-    : Network(model, (size_t)model.units * sizeof(float), page_bytes(heads)),
-      heads_(heads),
-      model_(model),
-      nothing_((size_t)model.embedding_units) {}
-
-void Attending::embed(const Rows& embeddings, int piece, float factor, float* to) {
-  const size_t bytes = embeddings.row_bytes(type_, model_.embedding_units);
-  kernels_.embed(type_, embeddings.rows + (size_t)piece * bytes, embeddings.scale ? embeddings.scale[piece] : 1.f,
-                 factor, nothing_.data(), model_.embedding_units, to);
-}
-
-void Attending::multiply_blocks(const Linear& weights, const float* rows, int count, float* to, Component products,
-                                Component other, Into into) {
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
-    const Inputs inputs = quantised(rows + (size_t)start * weights.inputs, block, weights.inputs, weights.inputs,
-                                    nullptr, weights.input_scale, other);
-    float* const maxima = into == Into::relu ? maxima_.get((size_t)block * kPanel) : nullptr;
-    multiply(weights, inputs, block, {to + (size_t)start * weights.outputs, weights.outputs, into, maxima}, products);
-  }
-}
-
-void Attending::multiply_pieces(const Linear& weights, const Rows& embeddings, float factor, const int32_t* pieces,
-                                int count, float* to, Component products, Component other) {
-  float* const embedded = embedded_.get((size_t)kBlock * weights.inputs);
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
-    {
-      Timed timed(clock, Component::embeddings);
-      for (int r = 0; r < block; ++r)
-        embed(embeddings, pieces[start + r], factor, embedded + (size_t)r * weights.inputs);
-    }
-    multiply_blocks(weights, embedded, block, to + (size_t)start * weights.outputs, products, other);
-  }
-}
-
-void Attending::enter(const Linear& weights, const PieceProducts& table, const Rows& embeddings, float factor,
-                      const int32_t* pieces, int count, Buffer<float>& computed, std::vector<const float*>& to,
-                      Component products, Component other) {
-  const size_t wide = (size_t)weights.outputs;
-  // Calibration is to see the inputs of every piece that is read.
-  const bool looked_up = identities.piece_products && !product.calibration.on;
-  const int common = looked_up ? std::min(model_.common_pieces, embeddings.entries) : 0;
-  const float* const known = common ? table.rows(common * wide, [&](float* rows) {
-    common_.resize((size_t)common);
-    std::iota(common_.begin(), common_.end(), 0);
-    multiply_pieces(weights, embeddings, factor, common_.data(), common, rows, products, other);
-  }) : nullptr;
-  rare_.clear();
-  std::copy_if(pieces, pieces + count, std::back_inserter(rare_), [&](int32_t piece) { return piece >= common; });
-  const float* row = computed.get(rare_.size() * wide);
-  multiply_pieces(weights, embeddings, factor, rare_.data(), (int)rare_.size(), computed.data(), products, other);
-  to.resize((size_t)count);
-  for (int r = 0; r < count; ++r) {
-    to[r] = pieces[r] < common ? known + pieces[r] * wide : row;
-    if (pieces[r] >= common) row += wide;
-  }
-}
+    : StatefulNetwork(model, (size_t)model.units * sizeof(float), page_bytes(heads)), heads_(heads), model_(model) {}
 
 void Attending::advance(const GatedUnit& cell, const float* const* inputs, int count, float* states,
                         Component products, Component other) {
@@ -111,9 +54,8 @@ void Attending::encode_group(const std::vector<std::vector<int32_t>>& sentences,
   float* const contexts = contexts_.get((size_t)rows * 2 * model_.units);
   for (const bool reversed : {false, true}) {
     const Transitions& cells = reversed ? model_.backward : model_.forward;
-    enter(cells[0].inputs, reversed ? model_.backward_products : model_.forward_products, model_.source_embeddings,
-          model_.shape.source_factor, pieces_.data(), rows, mixed_, entered_, Component::encoder_products,
-          Component::encoder_rows);
+    enter(reversed ? *model_.backward_products : *model_.forward_products, pieces_.data(), rows, mixed_, entered_,
+          Component::encoder_products, Component::encoder_rows);
     run(cells, reversed, count, contexts + (reversed ? model_.units : 0));
   }
   remember_source(group, count, contexts);

@@ -4,24 +4,18 @@
 #include <vector>
 
 #include "conditional/attending_model.h"
-#include "model/network.h"
+#include "model/stateful_network.h"
 
 namespace nmt {
 
-class Attending : public Network {
+class Attending : public StatefulNetwork {
  public:
   void encode(const std::vector<std::vector<int32_t>>& sentences) override;
-  bool takes_rows() const override { return false; }
 
  protected:
   // heads: those with the widest values that the network remembers.
   Attending(const AttendingModel& model, const Heads& heads);
 
-  // The products of pieces with the matrix that they enter, [outputs] each: of the table's pieces looked up, of the
-  // others in `computed`.
-  void enter(const Linear& weights, const PieceProducts& table, const Rows& embeddings, float factor,
-             const int32_t* pieces, int count, Buffer<float>& computed, std::vector<const float*>& to,
-             Component products, Component other);
   // One step of a cell for rows of states. inputs: of each row, [3][units], or null in a transition.
   void advance(const GatedUnit& cell, const float* const* inputs, int count, float* states, Component products,
                Component other);
@@ -31,30 +25,22 @@ class Attending : public Network {
   virtual const float* values(const float* contexts, int rows);
   // The contexts of states_, one for each step.
   void attend(const Step* steps, int count, float* contexts);
-  void multiply_blocks(const Linear& weights, const float* rows, int count, float* to, Component products,
-                       Component other, Into into = Into::store);
-  void embed(const Rows& embeddings, int piece, float factor, float* to);
 
   Heads heads_;
-  Buffer<float> embedded_, mixed_, gates_, states_, contexts_, starts_;
+  Buffer<float> mixed_, gates_, states_, contexts_, starts_;
 
  private:
   void encode_group(const std::vector<std::vector<int32_t>>& sentences, const int* group, int count);
   void run(const Transitions& cells, bool reversed, int count, float* contexts);
-  void multiply_pieces(const Linear& weights, const Rows& embeddings, float factor, const int32_t* pieces, int count,
-                       float* to, Component products, Component other);
   void begin(const int* group, int count, const float* contexts);
 
   const AttendingModel& model_;
   std::vector<int> order_;             // sentences of the batch, longest first
   std::vector<int> offsets_;           // first row of each sentence of a group
   std::vector<int32_t> pieces_;        // of a group
-  std::vector<int32_t> rare_;          // those that are in no table
-  std::vector<int32_t> common_;        // those that are
   std::vector<const float*> entered_;  // their products
   std::vector<const float*> inputs_;   // of one step
-  std::vector<float> nothing_;         // in place of positions, which there are none of
-  Buffer<float> means_, sum_, maxima_;
+  Buffer<float> means_, sum_;
 };
 
 }  // namespace nmt

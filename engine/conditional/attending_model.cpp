@@ -27,6 +27,12 @@ void AttendingModel::read_attention(int attention_units) {
   start = linear("start", units, 2 * units);
 }
 
+void AttendingModel::read_pieces() {
+  Model::read_pieces();
+  forward_products = std::make_unique<PieceProducts>(forward[0].inputs, source_embeddings, shape.source_factor);
+  backward_products = std::make_unique<PieceProducts>(backward[0].inputs, source_embeddings, shape.source_factor);
+}
+
 Transitions AttendingModel::transitions(const std::string& name, int count, const std::vector<int>& entering) {
   Transitions cells((size_t)count);
   for (size_t c = 0; c < cells.size(); ++c) {

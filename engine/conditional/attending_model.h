@@ -32,9 +32,8 @@ struct AdditiveAttention {
 class AttendingModel : public Model {
  public:
   int units = 0, embedding_units = 0;
-  int common_pieces = 0;          // the first ones, whose products with first layers are looked up
   Transitions forward, backward;  // of the encoder
-  PieceProducts forward_products, backward_products;
+  std::unique_ptr<PieceProducts> forward_products, backward_products;
   AdditiveAttention attention;
   Linear start;                   // the decoder's first state, of the mean of the encoder's contexts, before tanh
 
@@ -43,6 +42,8 @@ class AttendingModel : public Model {
   explicit AttendingModel(std::unique_ptr<SafeTensors> file);
   void read_encoder(int transitions);
   void read_attention(int attention_units);
+  // Reads embeddings and output layer, which is the last to do.
+  void read_pieces();
   // entering: how many inputs the first cells have; the others are transitions.
   Transitions transitions(const std::string& name, int count, const std::vector<int>& entering);
   std::vector<Linear*> linears() override;

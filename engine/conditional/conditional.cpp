@@ -16,29 +16,33 @@ Conditional::Conditional(const ConditionalModel& model)
 Inputs Conditional::step(const Step* steps, int count) {
   const size_t units = (size_t)model_.units, embedding_units = (size_t)model_.embedding_units;
   const size_t wide = embedding_units + 3 * units;  // piece, state and context of a row
-  float* const embedded = embedded_.get(count * embedding_units);
+  float* const embedded = last_.get(count * embedding_units);
   float* const states = states_.get(count * units);
   float* const contexts = contexts_.get(count * 2 * units);
   float* const mixed = mixed_.get(count * 3 * units);
-  inputs_.resize((size_t)count);
+  pieces_.resize((size_t)count);
   {
     Timed timed(clock, Component::embeddings);
     for (int r = 0; r < count; ++r) {
       const Step& step = steps[r];
-      const float factor = step.position == 0 && model_.shape.start_from_zero ? 0 : model_.shape.target_factor;
-      embed(model_.target_embeddings, step.piece, factor, embedded + r * embedding_units);
+      const bool zero = step.position == 0 && model_.shape.start_from_zero;
+      embed(model_.target_embeddings, model_.embedding_units, step.piece, zero ? 0 : model_.shape.target_factor,
+            embedded + r * embedding_units);
+      pieces_[r] = zero ? kNothing : step.piece;
       const float* const before = step.position ? (const float*)step.state->past.own(pages_, 0)
                                                 : starts_.data() + step.state->sentence * units;
       std::copy(before, before + units, states + r * units);
-      inputs_[r] = mixed + r * 3 * units;
     }
   }
   const auto products = Component::decoder_products, other = Component::decoder_rows;
   for (const GatedUnit& cell : model_.decoder) {
-    const bool first = &cell == &model_.decoder[0], second = &cell == &model_.decoder[1];
-    if (second) attend(steps, count, contexts);
-    if (first || second)
-      multiply_blocks(cell.inputs, first ? embedded : contexts, count, mixed, products, other);
+    if (&cell == &model_.decoder[0])
+      enter(*model_.decoder_products, pieces_.data(), count, mixed_, inputs_, products, other);
+    if (&cell == &model_.decoder[1]) {
+      attend(steps, count, contexts);
+      multiply_blocks(cell.inputs, contexts, count, mixed, products, other);
+      for (int r = 0; r < count; ++r) inputs_[r] = mixed + r * 3 * units;
+    }
     advance(cell, cell.constant ? nullptr : inputs_.data(), count, states, products, other);
   }
   float* const parts = parts_.get(count * wide);

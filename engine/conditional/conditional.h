@@ -14,8 +14,9 @@ class Conditional : public Attending {
 
  private:
   const ConditionalModel& model_;
-  std::vector<const float*> inputs_;  // of the rows of a step
-  Buffer<float> parts_, hidden_;
+  std::vector<int32_t> pieces_;       // of the rows of a step
+  std::vector<const float*> inputs_;  // of the rows in a cell
+  Buffer<float> last_, parts_, hidden_;  // last_: embeddings of the pieces
 };
 
 }  // namespace nmt

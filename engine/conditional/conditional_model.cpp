@@ -11,6 +11,7 @@ ConditionalModel::ConditionalModel(std::unique_ptr<SafeTensors> file) : Attendin
   read_attention(2 * units);
   hidden = linear("hidden", embedding_units, embedding_units + 3 * units);
   read_pieces();
+  decoder_products = std::make_unique<PieceProducts>(decoder[0].inputs, target_embeddings, shape.target_factor);
 }
 
 std::unique_ptr<Network> ConditionalModel::network() const { return std::make_unique<Conditional>(*this); }

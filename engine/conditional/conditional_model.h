@@ -13,6 +13,7 @@ class ConditionalModel : public AttendingModel {
   std::unique_ptr<Network> network() const override;
 
   Transitions decoder;  // the piece enters the first cell, the attention's context the second
+  std::unique_ptr<PieceProducts> decoder_products;
   Linear hidden;        // inputs of the output layer, of piece, state and context, before tanh
 
  private:

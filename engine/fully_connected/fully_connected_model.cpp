@@ -3,15 +3,8 @@
 #include "fully_connected/fully_connected.h"
 
 namespace nmt {
-namespace {
 
-constexpr int kCommonPieces = 8000;  // of whom Devlin 2017 keeps products: 95 % of what is said, and more
-
-}  // namespace
-
-// Vocabularies begin with the commonest pieces, as SentencePiece and OpenNMT-tf write them.
 FullyConnectedModel::FullyConnectedModel(std::unique_ptr<SafeTensors> file) : AttendingModel(std::move(file)) {
-  common_pieces = kCommonPieces;
   if (shape.start_from_zero) file_->fail("its decoder starts from zero, which this architecture has no product for");
   const int layer_units = Model::units("fully_connected_units", kMostUnits / 4);
   shape.output_units = layer_units;
@@ -27,6 +20,7 @@ FullyConnectedModel::FullyConnectedModel(std::unique_ptr<SafeTensors> file) : At
     if (inputs != layer_units) layers[l].projection = linear(name + ".projection", layer_units, inputs);
   }
   read_pieces();
+  decoder_products = std::make_unique<PieceProducts>(decoder.inputs, target_embeddings, shape.target_factor);
 }
 
 std::unique_ptr<Network> FullyConnectedModel::network() const { return std::make_unique<FullyConnected>(*this); }

@@ -18,7 +18,7 @@ class FullyConnectedModel : public AttendingModel {
   std::unique_ptr<Network> network() const override;
 
   GatedUnit decoder;  // the piece enters it
-  PieceProducts decoder_products;
+  std::unique_ptr<PieceProducts> decoder_products;
   Linear contexts;    // what the attention's context adds to the piece's product
   std::vector<ConnectedLayer> layers;
 

@@ -53,6 +53,7 @@ struct Multiplicative {
 };
 
 // The same, of the tanh of sums, weighted channel by channel.
+template <class Functions>
 struct Additive {
   const float* combination;
   template <int kQueries, class Element>
@@ -62,7 +63,7 @@ struct Additive {
     for (int c = 0; c < channels; ++c) {
       const Floats key = load(keys + c * kPagePositions), weight = all(combination[c]);
       unrolled<kQueries>([&](auto q) NMT_LAMBDA {
-        total[q] = fma(weight, tangent(key + all(queries[q * stride + c])), total[q]);
+        total[q] = fma(weight, Functions::tangent(key + all(queries[q * stride + c])), total[q]);
       });
     }
     unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = total[q]; });
@@ -175,9 +176,10 @@ void attend(const Heads& heads, const float* queries, int count, int stride, con
               scratch);
 }
 
+template <class Functions>
 void attend_additive(const Heads& heads, const float* combination, const float* queries, int count, int stride,
                      const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
-  attended_of(heads, Additive{combination}, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+  attended_of(heads, Additive<Functions>{combination}, queries, count, stride, cache, contexts, context_stride, weights, scratch);
 }
 
 }  // namespace

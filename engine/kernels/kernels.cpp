@@ -11,10 +11,20 @@
 #define NMT_TEXT(name) NMT_TEXT_(name)
 
 namespace nmt {
+namespace {
+
+template <class Functions>
+constexpr Kernels made(const Kernels* by_library) {
+  return {NMT_TEXT(NMT_SET), by_library, product, normalise, quantise, interleave, embed, remember, attend,
+          attend_additive<Functions>, average, swish<Functions>, tangents<Functions>, add_gated<Functions>,
+          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats};
+}
+constexpr Kernels by_library = made<Library>(nullptr);
+
+}  // namespace
+
 namespace NMT_SET {
 extern const Kernels table;
-const Kernels table = {NMT_TEXT(NMT_SET), product, normalise, quantise, interleave, embed, remember, attend, attend_additive,
-                       average, swish, tangents, add_gated, simple_recurrence, lstm, gru,
-                       pick, best, log_sum, top, repeats};
+const Kernels table = made<Polynomials>(&by_library);
 }  // namespace NMT_SET
 }  // namespace nmt

@@ -95,6 +95,7 @@ static inline size_t page_bytes(const Heads& heads) {
 
 struct Kernels {
   const char* name;
+  const Kernels* by_library;  // the same with sigmoid and tanh of the C library; there null
 
   // rows x inputs times the weights, plus bias; columns: outputs to compute, from panel first.
   void (*product)(const Linear&, const Inputs&, int rows, int first_panel, int last_panel, const Outputs&);
@@ -132,10 +133,11 @@ struct Kernels {
                     int units, float* row);
   // gates: [2][units], of the share f that is kept, and what is new: cell = f cell + (1 - f) new; row += relu(cell).
   void (*simple_recurrence)(const float* gates, float* cell, int units, float* row);
-  // gates: [4][units], of what enters, what is kept, what is new and what is shown (Hochreiter and Schmidhuber 1997).
-  void (*lstm)(const float* gates, float* cell, int units, float* output);
-  // inputs, states: products of the input and of the state, [3][units]: of what is kept, of the reset, and what is new:
-  // tanh(input + reset * state) (Cho et al. 2014, with the reset behind the product).
+  // inputs, states: products of the input and of the state. Of an LSTM, [4][units]: of what enters, what is kept, what is
+  // new and what is shown (Hochreiter and Schmidhuber 1997).
+  void (*lstm)(const float* inputs, const float* states, int units, float* cell, float* output);
+  // Of a GRU, [3][units]: of what is kept, of the reset, and what is new: tanh(input + reset * state) (Cho et al. 2014,
+  // with the reset behind the product).
   void (*gru)(const float* inputs, const float* states, int units, float* state);
 
   // The scores of some columns, in `to`, padded with kNever to a multiple of 16.

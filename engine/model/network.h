@@ -29,12 +29,14 @@ struct Step {
   int position;  // of the new piece, from 0
 };
 
-// What a recurrent network does less often than its formulas say (Devlin 2017); others have nothing of it. Without one of
-// them it computes the same, so that its worth can be measured.
+// What a network does less often than its formulas say (Devlin 2017): the first in all recurrent ones, the others in those
+// with fully connected layers; and polynomials, where he has tables. Without one of them it computes the same, but for
+// rounding, so that its worth can be measured.
 struct Identities {
   bool piece_products = true;   // of the commonest pieces with the matrices of first layers: looked up
   bool source_products = true;  // for the attention, and of what it sums: once a sentence
   bool equal_states = true;     // hypotheses that differ in their last piece alone: their state's products once
+  bool polynomials = true;      // for sigmoid and tanh, in all networks, in place of the C library
 };
 
 class Network {
@@ -53,6 +55,8 @@ class Network {
   virtual bool takes_rows() const = 0;
   // Keep the attention of a layer of the decoder, averaged over heads or of one head (-1: averaged); -1: of none.
   void watch(int layer, int head) { watched_layer_ = layer, watched_head_ = head; }
+  // From the next `encode` on.
+  void use(const Identities& which);
   // The attention of a row of the last step: one weight for each source position.
   const float* attention(int row) const { return watched_.data() + (size_t)row * watched_stride_; }
   int source_length(int sentence) const { return lengths_[sentence]; }
@@ -70,7 +74,6 @@ class Network {
   // After an error: let go of everything that is kept, also of hypotheses that nobody has any more.
   virtual void forget();
 
-  Identities identities;  // from the next `encode` on
   // The products of this decoder, for the output layer as well.
   SharedProduct product;
   Clock clock;
@@ -92,7 +95,8 @@ class Network {
   void keep_attention(const float* weights, int heads, int row, int length);
   float* scratch(int length);
 
-  const Kernels& kernels_;
+  Identities identities_;
+  Kernels kernels_;
   const Type type_;
   Pages pages_, memory_pages_;
   std::vector<PageTable> memory_;  // of each sentence of the batch

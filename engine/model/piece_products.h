@@ -1,24 +1,53 @@
-// Products of the embeddings of the commonest pieces with the matrix of a first layer (Devlin et al. 2014; Devlin 2017).
+// Products of pieces' embeddings with the matrix of a first layer, which are the same each time a piece occurs (Devlin et
+// al. 2014; Devlin 2017).
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "model/buffer.h"
+#include "model/model.h"
 
 namespace nmt {
 
+// Of the pieces that all workers of a model meet first: the commonest ones are among them, wherever they stand in the
+// vocabulary, and rows that nothing was written into take no memory.
 class PieceProducts {
  public:
-  // [pieces][outputs]. fill: makes them, when a worker first needs them; for all workers of the model.
-  template <class Fill>
-  const float* rows(size_t floats, const Fill& fill) const {
-    std::call_once(filled_, [&] { fill(rows_.get(floats)); });
-    return rows_.data();
+  PieceProducts(const Linear& weights, const Rows& embeddings, float factor)
+      : weights(weights), embeddings(embeddings), factor(factor), places_(new std::atomic<int>[embeddings.entries]()) {}
+
+  // [outputs], or null.
+  const float* find(int piece) const {
+    const int place = places_[piece].load(std::memory_order_acquire);
+    return place ? rows_.data() + (size_t)(place - 1) * weights.outputs : nullptr;
   }
 
+  // Keeps a copy, if there is room.
+  void keep(int piece, const float* product) const {
+    if (full_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard<std::mutex> alone(writing_);
+    if (kept_ == kMost || places_[piece].load(std::memory_order_relaxed)) return;
+    if (!kept_) rows_.get((size_t)std::min(kMost, embeddings.entries) * weights.outputs);
+    std::copy_n(product, weights.outputs, rows_.data() + (size_t)kept_ * weights.outputs);
+    places_[piece].store(++kept_, std::memory_order_release);
+    full_.store(kept_ == kMost, std::memory_order_relaxed);
+  }
+
+  const Linear& weights;
+  const Rows& embeddings;
+  const float factor;  // of embeddings
+
  private:
-  mutable std::once_flag filled_;
+  static constexpr int kMost = 8000;  // as many as Devlin 2017 keeps: 95 % of what is said, and more
+
+  const std::unique_ptr<std::atomic<int>[]> places_;  // of each piece, from 1; 0: it has none
+  mutable std::mutex writing_;
+  mutable std::atomic<bool> full_{false};
   mutable Buffer<float> rows_;
+  mutable int kept_ = 0;
 };
 
 }  // namespace nmt

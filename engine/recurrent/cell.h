@@ -23,14 +23,10 @@ inline int gate_count(CellKind kind) { return kind == CellKind::lstm ? 4 : 3; }
 // Vectors that a cell keeps: its output, and an LSTM another one behind it.
 inline int state_count(CellKind kind) { return kind == CellKind::lstm ? 2 : 1; }
 
-// Where the product of the states goes. An LSTM adds it to that of the inputs; a GRU resets a part of it first.
-inline bool adds_states(const Cell& cell) { return cell.kind == CellKind::lstm; }
-
-// The next state of a row. inputs: its product of the inputs, to which that of the state was added where `adds_states`;
-// states: its product of the state otherwise.
+// The next state of a row. inputs, states: its products of the inputs and of the state.
 inline void update(const Kernels& kernels, const Cell& cell, const float* inputs, const float* states, float* state) {
   if (cell.kind == CellKind::lstm)
-    kernels.lstm(inputs, state + cell.units(), cell.units(), state);
+    kernels.lstm(inputs, states, cell.units(), state + cell.units(), state);
   else
     kernels.gru(inputs, states, cell.units(), state);
 }

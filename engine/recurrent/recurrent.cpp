@@ -17,45 +17,32 @@ size_t past_bytes(const RecurrentModel& model) {
 }  // namespace
 
 Recurrent::Recurrent(const RecurrentModel& model)
-    : Network(model, past_bytes(model), page_bytes(heads(model))),
-      model_(model),
-      heads_(heads(model)),
-      no_position_((size_t)model.shape.source_units) {}
-
-void Recurrent::look_up(const Rows& embeddings, int piece, float factor, float* to) {
-  const int units = model_.shape.source_units;
-  kernels_.embed(type_, embeddings.rows + (size_t)piece * embeddings.row_bytes(type_, units),
-                 embeddings.scale ? embeddings.scale[piece] : 1.f, factor, no_position_.data(), units, to);
-}
+    : StatefulNetwork(model, past_bytes(model), page_bytes(heads(model))), model_(model), heads_(heads(model)) {}
 
 // Cells
 
-// The products of the inputs of a cell for all gates, [count][gates].
-float* Recurrent::gates(const Cell& cell, const float* rows, int count, Component products, Component other) {
-  const int inputs = cell.inputs.inputs, width = cell.gates();
-  float* const to = gates_.get((size_t)count * width);
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
-    const Inputs ready = quantised(rows + (size_t)start * inputs, block, inputs, inputs, nullptr,
-                                   cell.inputs.input_scale, other);
-    multiply(cell.inputs, ready, block, {to + (size_t)start * width, width, Into::store, nullptr}, products);
-  }
-  return to;
+// The products of the inputs of a cell.
+void Recurrent::multiply_inputs(const Cell& cell, const float* rows, int count, Component products, Component other) {
+  float* const gates = gates_.get((size_t)count * cell.gates());
+  multiply_blocks(cell.inputs, rows, count, gates, products, other);
+  point_to_gates(count, cell.gates());
 }
 
-// One step of a cell: the next states of some rows. gates: the products of their inputs.
-void Recurrent::advance(const Cell& cell, float* gates, float* const* states, int count, Component products,
-                        Component other) {
+void Recurrent::point_to_gates(int count, int width) {
+  inputs_of_.resize((size_t)count);
+  for (int r = 0; r < count; ++r) inputs_of_[r] = gates_.data() + (size_t)r * width;
+}
+
+// One step of a cell: the next states of some rows. inputs: the products of their inputs.
+void Recurrent::advance(const Cell& cell, const float* const* inputs, float* const* states, int count,
+                        Component products, Component other) {
   const int units = cell.units(), width = cell.gates();
-  const bool adds = adds_states(cell);
   float* const outputs = gathered_.get((size_t)count * units);
   for (int r = 0; r < count; ++r) std::copy_n(states[r], units, outputs + (size_t)r * units);
-  const Inputs ready = quantised(outputs, count, units, units, nullptr, cell.states.input_scale, other);
-  float* const to = adds ? gates : products_.get((size_t)count * width);
-  multiply(cell.states, ready, count, {to, width, adds ? Into::add : Into::store, nullptr}, products);
+  float* const of_states = products_.get((size_t)count * width);
+  multiply_blocks(cell.states, outputs, count, of_states, products, other);
   Timed timed(clock, other);
-  for (int r = 0; r < count; ++r)
-    update(kernels_, cell, gates + (size_t)r * width, to + (size_t)r * width, states[r]);
+  for (int r = 0; r < count; ++r) update(kernels_, cell, inputs[r], of_states + (size_t)r * width, states[r]);
 }
 
 // The encoder. The rows of a step of all sentences stand together, those of the longest sentences first, so that the
@@ -98,19 +85,17 @@ int Recurrent::place(int rank, int step, size_t direction) const {
 }
 
 void Recurrent::encode_direction(const std::vector<std::vector<int32_t>>& sentences, size_t direction) {
-  const int count = starts_.back(), steps = (int)starts_.size() - 1;
-  const int embedding = model_.shape.source_units, units = model_.direction_units;
-  float* const rows = rows_.get((size_t)count * std::max(embedding, units));
-  {
-    Timed timed(clock, Component::embeddings);
-    for (int step = 0, row = 0; step < steps; ++step)
-      for (int rank = 0; rank < active(step); ++rank, ++row)
-        look_up(model_.source_embeddings, sentences[order_[rank]][place(rank, step, direction)],
-                model_.shape.source_factor, rows + (size_t)row * embedding);
-  }
+  const int count = starts_.back(), steps = (int)starts_.size() - 1, units = model_.direction_units;
+  const auto products = Component::encoder_products, other = Component::encoder_rows;
+  pieces_.clear();
+  for (int step = 0; step < steps; ++step)
+    for (int rank = 0; rank < active(step); ++rank)
+      pieces_.push_back(sentences[order_[rank]][place(rank, step, direction)]);
+  enter(*model_.encoder_products[direction], pieces_.data(), count, gates_, inputs_of_, products, other);
+  float* const rows = rows_.get((size_t)count * units);
   for (size_t l = 0; l < model_.encoder[direction].size(); ++l) {
-    const Cell& cell = model_.encoder[direction][l];
-    encode_layer(direction, l, gates(cell, rows, count, Component::encoder_products, Component::encoder_rows), rows);
+    if (l) multiply_inputs(model_.encoder[direction][l], rows, count, products, other);
+    encode_layer(direction, l, rows);
   }
   Timed timed(clock, Component::encoder_rows);
   for (int step = 0, row = 0; step < steps; ++step)
@@ -120,8 +105,8 @@ void Recurrent::encode_direction(const std::vector<std::vector<int32_t>>& senten
                       direction * units);
 }
 
-// The recurrent part of a layer. gates: of its inputs; outputs: [rows][units of a direction], and the last states.
-void Recurrent::encode_layer(size_t direction, size_t layer, float* gates, float* outputs) {
+// The recurrent part of a layer. outputs: [rows][units of a direction], and the last states.
+void Recurrent::encode_layer(size_t direction, size_t layer, float* outputs) {
   const Cell& cell = model_.encoder[direction][layer];
   const size_t units = (size_t)cell.units(), kept = state_count(cell.kind), count = order_.size();
   float* const states = states_.get(count * kept * units);
@@ -130,7 +115,7 @@ void Recurrent::encode_layer(size_t direction, size_t layer, float* gates, float
   for (size_t rank = 0; rank < count; ++rank) states_of_[rank] = states + rank * kept * units;
   for (int step = 0; step + 1 < (int)starts_.size(); ++step) {
     const size_t first = (size_t)starts_[step];
-    advance(cell, gates + first * cell.gates(), states_of_.data(), active(step), Component::encoder_products,
+    advance(cell, inputs_of_.data() + first, states_of_.data(), active(step), Component::encoder_products,
             Component::encoder_rows);
     for (int rank = 0; rank < active(step); ++rank)
       std::copy_n(states_of_[rank], units, outputs + (first + rank) * units);
@@ -178,30 +163,42 @@ void Recurrent::remember_source() {
 // The decoder
 
 Inputs Recurrent::step(const Step* steps, int count) {
-  const int embedding = model_.shape.target_units, units = model_.units, wide = embedding + units;
-  float* const rows = rows_.get((size_t)count * wide);
+  const auto products = Component::decoder_products, other = Component::decoder_rows;
+  const int units = model_.units;
   pages_of_.resize((size_t)count);
   states_of_.resize((size_t)count);
-  {
-    Timed timed(clock, Component::embeddings);
-    const Shape& shape = model_.shape;
-    for (int r = 0; r < count; ++r) {
-      const float factor = steps[r].position == 0 && shape.start_from_zero ? 0 : shape.target_factor;
-      float* const row = rows + (size_t)r * wide;
-      pages_of_[r] = state(steps[r]);
-      look_up(model_.target_embeddings, steps[r].piece, factor, row);
-      std::copy_n(pages_of_[r] + model_.decoder_state(), units, row + embedding);
-    }
-  }
+  for (int r = 0; r < count; ++r) pages_of_[r] = state(steps[r]);
+  enter_decoder(steps, count);
+  float* const rows = rows_.get((size_t)count * units);
   for (size_t l = 0; l < model_.decoder.size(); ++l) {
     const Cell& cell = model_.decoder[l];
-    float* const inputs = gates(cell, rows, count, Component::decoder_products, Component::decoder_rows);
+    if (l) multiply_inputs(cell, rows, count, products, other);
     for (int r = 0; r < count; ++r) states_of_[r] = pages_of_[r] + l * state_count(cell.kind) * units;
-    advance(cell, inputs, states_of_.data(), count, Component::decoder_products, Component::decoder_rows);
+    advance(cell, inputs_of_.data(), states_of_.data(), count, products, other);
     for (int r = 0; r < count; ++r) std::copy_n(states_of_[r], units, rows + (size_t)r * units);
   }
   source_attention(steps, count);
   return hidden(count);
+}
+
+// The products of the first cell's inputs: of the pieces, and of the last hidden states, which are added.
+void Recurrent::enter_decoder(const Step* steps, int count) {
+  const auto products = Component::decoder_products, other = Component::decoder_rows;
+  const size_t units = (size_t)model_.units, width = (size_t)model_.feedback.outputs;
+  float* const hidden = rows_.get(count * units);
+  pieces_.resize((size_t)count);
+  for (int r = 0; r < count; ++r) {
+    pieces_[r] = steps[r].position == 0 && model_.shape.start_from_zero ? kNothing : steps[r].piece;
+    std::copy_n(pages_of_[r] + model_.decoder_state(), units, hidden + r * units);
+  }
+  enter(*model_.decoder_products, pieces_.data(), count, products_, inputs_of_, products, other);
+  float* const gates = gates_.get(count * width);
+  {
+    Timed timed(clock, other);
+    for (int r = 0; r < count; ++r) std::copy_n(inputs_of_[r], width, gates + r * width);
+  }
+  multiply_blocks(model_.feedback, hidden, count, gates, products, other, Into::add);
+  point_to_gates(count, (int)width);
 }
 
 // What a hypothesis keeps, its own copy; what the encoder left for it before its first step.

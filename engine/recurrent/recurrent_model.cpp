@@ -22,7 +22,8 @@ RecurrentModel::RecurrentModel(std::unique_ptr<SafeTensors> file) : Model(std::m
       encoder[d].push_back(cell(direction + std::to_string(l), l ? direction_units : embedding, direction_units));
   }
   for (int l = 0; l < decoder_layers; ++l)
-    decoder.push_back(cell("decoder." + std::to_string(l), l ? units : embedding + units, units));
+    decoder.push_back(cell("decoder." + std::to_string(l), l ? units : embedding, units));
+  feedback = linear("decoder.feedback", gate_count(kind) * units, units);
   if (file_->flag("bridge") && encoder_state() > 4 * kMostUnits)
     file_->fail("it has too many layers for a bridge");  // whose sums would overflow
   if (file_->flag("bridge"))
@@ -36,6 +37,10 @@ RecurrentModel::RecurrentModel(std::unique_ptr<SafeTensors> file) : Model(std::m
   shape.attention_layers = shape.attention_heads = 1;
   position_count = kMostPieces;
   read_pieces();
+  for (const std::vector<Cell>& direction : encoder)
+    encoder_products.push_back(
+        std::make_unique<PieceProducts>(direction[0].inputs, source_embeddings, shape.source_factor));
+  decoder_products = std::make_unique<PieceProducts>(decoder[0].inputs, target_embeddings, shape.target_factor);
 }
 
 Cell RecurrentModel::cell(const std::string& name, int inputs, int units) {
@@ -46,7 +51,7 @@ Cell RecurrentModel::cell(const std::string& name, int inputs, int units) {
 std::unique_ptr<Network> RecurrentModel::network() const { return std::make_unique<Recurrent>(*this); }
 
 std::vector<Linear*> RecurrentModel::linears() {
-  std::vector<Linear*> found = {&keys, &hidden};
+  std::vector<Linear*> found = {&feedback, &keys, &hidden};
   if (bridge.outputs) found.push_back(&bridge);
   const auto add = [&](std::vector<Cell>& layers) {
     for (Cell& layer : layers) found.insert(found.end(), {&layer.inputs, &layer.states});

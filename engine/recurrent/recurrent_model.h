@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/piece_products.h"
 #include "recurrent/cell.h"
 
 namespace nmt {
@@ -23,7 +24,10 @@ class RecurrentModel : public Model {
   int units = 0;            // of the encoder's output and of the decoder
   int direction_units = 0;  // of a layer of the encoder in one direction
   std::vector<std::vector<Cell>> encoder;  // the layers of each direction, which meet above the last one only
-  std::vector<Cell> decoder;               // the first one's inputs are an embedding and the last hidden state
+  std::vector<Cell> decoder;               // a piece enters the first one
+  Linear feedback;                         // what the last hidden state adds to the piece's product
+  std::vector<std::unique_ptr<PieceProducts>> encoder_products;  // of each direction
+  std::unique_ptr<PieceProducts> decoder_products;
   Linear bridge;  // from the encoder's last states to the decoder's first; without outputs: they are the same
   Linear keys;    // of the encoder's output, which are the values
   Linear hidden;  // of the last layer's output and the context, before tanh

@@ -28,10 +28,11 @@ struct Options {
   int attention_head = -1;          // of that layer; -1: the average
   bool keep_finished = false;       // decode finished sentences until the batch ends: what removing them is worth
   bool copied_cache = false;        // every beam has its own copy of the encoder's keys and values: what sharing is worth
-  // Of recurrent models with fully connected layers, to see what their opposites are worth (Identities).
+  // To see what their opposites are worth in recurrent models (Identities).
   bool computed_pieces = false;   // products of pieces' embeddings are computed each time
   bool repeated_sources = false;  // products of the source are computed at each step
   bool repeated_states = false;   // products of a state are computed for each hypothesis that has it
+  bool library_functions = false;  // sigmoid and tanh are the C library's; in all models that have them
 };
 
 struct Batch {

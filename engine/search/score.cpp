@@ -42,7 +42,7 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
   std::vector<State> states((size_t)count);
   try {
     network_->watch(-1, -1);
-    network_->identities = {};
+    network_->use({});
     network_->encode(batch.sources);
     output_.prepare(batch, candidates, map_, network_->clock);
     for (int first = 0; first < count;) {

@@ -79,7 +79,8 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
 
 Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
   network_->watch(options.attention_layer, options.attention_head);
-  network_->identities = {!options.computed_pieces, !options.repeated_sources, !options.repeated_states};
+  network_->use({!options.computed_pieces, !options.repeated_sources, !options.repeated_states,
+                 !options.library_functions});
   network_->encode(batch.sources);
   output_.prepare(batch, options.candidates, map_, network_->clock);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);

@@ -33,9 +33,10 @@ SWITCHED_OFF = {
     "shared_cache": "copy the encoder's keys and values to every beam",
     "parallel_scan": "look for blocked n-grams one place after the other",
     "packed": "lay weights out for every matrix product anew",
-    "piece_products": "compute the products of every piece; with fully connected layers only, as the next two",
-    "source_products": "compute the attention's products of the source at each step",
-    "equal_states": "compute the products of a state for each hypothesis that has it",
+    "piece_products": "compute the products of every piece with a recurrent first layer",
+    "source_products": "compute the attention's products of the source at each step, with layers on top",
+    "equal_states": "compute the products of a state for each hypothesis that has it, with layers on top",
+    "polynomials": "compute sigmoid and tanh by the C library",
 }
 
 

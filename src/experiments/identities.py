@@ -1,10 +1,10 @@
 """Devlin 2017's ladder: what each way to compute less is worth in a recurrent model with fully connected layers.
 
 A rung keeps what the rungs below it have: everything computed in float32, products in 16 bits, those of the commonest
-pieces with the first layers looked up, those of the source once a sentence, those of a state of the beam once, and
-beyond the paper products in 8 bits, then the sentences of a batch together. Up to there each sentence is decoded by
-itself, with a beam, on one core, as in the paper; and from the start the output layer has the candidates of the
-vocabulary map where the folders have one.
+pieces with the first layers looked up, those of the source once a sentence, sigmoid and tanh by polynomials where the
+paper has tables, products of a state of the beam once, and beyond the paper products in 8 bits, then the sentences of a
+batch together. Up to there each sentence is decoded by itself, with a beam, on one core, as in the paper; and from the
+start the output layer has the candidates of the vocabulary map where the folders have one.
 
 All but the steps from type to type say the same, but for rounding.
 """
@@ -42,13 +42,15 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
         piece_products=False,
         source_products=False,
         equal_states=False,
+        polynomials=False,
         **common,
     )
     ladder = {"float32, everything computed": plain}
     ladder["16 bits"] = replace(plain, model=models["int16"])
     ladder["products of pieces looked up"] = replace(ladder["16 bits"], piece_products=True)
     ladder["products of the source once"] = replace(ladder["products of pieces looked up"], source_products=True)
-    ladder["equal states once"] = replace(ladder["products of the source once"], equal_states=True)
+    ladder["sigmoid and tanh by polynomials"] = replace(ladder["products of the source once"], polynomials=True)
+    ladder["equal states once"] = replace(ladder["sigmoid and tanh by polynomials"], equal_states=True)
     ladder["8 bits"] = replace(ladder["equal states once"], model=models["int8"])
     ladder["batches of sentences"] = replace(ladder["8 bits"], batch_sentences=None)
     return ladder

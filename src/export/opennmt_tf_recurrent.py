@@ -34,6 +34,9 @@ def layers(model: Any, origin: Path) -> Layers:
     for name, stack in zip(("encoder.forward", "encoder.backward"), directions, strict=False):
         products |= _products(name, stack)
     products |= _products("decoder", cells)
+    weights, bias = products["decoder.0.inputs"]  # of a piece, and of the last hidden state behind it
+    products["decoder.0.inputs"] = weights[:, :embedding], bias
+    products["decoder.feedback"] = weights[:, embedding:], np.zeros_like(bias)
     linear = getattr(decoder.bridge, "linear", None)
     if linear is not None:
         products["bridge"] = dense(linear)

@@ -99,6 +99,7 @@ class Measurement:
     equal_states: bool = noted(
         "whether the products of a state were computed once for all hypotheses", default=True, only=SPEED_TABLES
     )
+    polynomials: bool = noted("whether sigmoid and tanh were polynomials", default=True, only=SPEED_TABLES)
     isa: str | None = noted("widest instruction set of the CPU for matrix products")
     sentences: int | None = noted("sentences decoded", "sentences")
     batch_sentences: int | None = noted("sentences of a batch, where batches are not cut by tokens", "sentences")

@@ -50,6 +50,7 @@ class Configuration:
     piece_products: bool = True
     source_products: bool = True
     equal_states: bool = True
+    polynomials: bool = True
 
     @property
     def name(self) -> str:

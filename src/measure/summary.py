@@ -19,7 +19,7 @@ RATES = ("target_tokens_per_second", "source_words_per_second")
 
 SWITCHED_OFF = (
     "sorting", "overlap", "packed", "map_per_sentence", "remove_finished", "shared_cache", "parallel_scan",
-    "piece_products", "source_products", "equal_states",
+    "piece_products", "source_products", "equal_states", "polynomials",
 )  # fmt: skip
 
 Run = dict[str, Any]  # JSON of measure.run

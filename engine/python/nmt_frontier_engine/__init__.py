@@ -36,11 +36,11 @@ class Options:
     prefix. blocked_ngram: no n-gram of this size is said twice; 0 allows all. candidates: target pieces that the output
     layer computes: ``all``, ``sentence`` (those that the vocabulary map allows for a sentence) or ``batch`` (for any
     sentence of the batch). attention_layer: of the decoder, whose attention is returned; attention_head: -1 averages.
-    The last six measure what their opposites are worth: keep_finished decodes finished sentences until the batch
+    The last seven measure what their opposites are worth: keep_finished decodes finished sentences until the batch
     ends, plain_scan looks for blocked n-grams place by place, copied_cache gives every beam its own copy of the
-    encoder's keys and values. In recurrent models with fully connected layers, computed_pieces looks up no product of
-    an embedding, repeated_sources computes those of the source at each step, repeated_states those of a state for each
-    hypothesis that has it.
+    encoder's keys and values. In recurrent models computed_pieces looks up no product of an embedding; in those with
+    fully connected layers repeated_sources computes products of the source at each step, repeated_states those of a
+    state for each hypothesis that has it. library_functions computes sigmoid and tanh by the C library, in any model.
     """
 
     beam_size: int = 1
@@ -60,6 +60,7 @@ class Options:
     computed_pieces: bool = False
     repeated_sources: bool = False
     repeated_states: bool = False
+    library_functions: bool = False
 
 
 class InputScales(NamedTuple):
@@ -93,6 +94,7 @@ class _Options(ctypes.Structure):
         ("attention_layer", ctypes.c_int32), ("attention_head", ctypes.c_int32), ("keep_finished", ctypes.c_int32),
         ("plain_scan", ctypes.c_int32), ("copied_cache", ctypes.c_int32),
         ("computed_pieces", ctypes.c_int32), ("repeated_sources", ctypes.c_int32), ("repeated_states", ctypes.c_int32),
+        ("library_functions", ctypes.c_int32),
     ]  # fmt: skip
 
 

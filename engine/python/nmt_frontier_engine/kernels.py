@@ -54,12 +54,12 @@ def product(
     return to
 
 
-def lstm(gates: np.ndarray, output: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def lstm(inputs: np.ndarray, states: np.ndarray, output: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The next output and cell of an LSTM, float32 [units].
 
-    gates: [4, units], of what enters, is kept, is new, is shown.
+    inputs, states: products, [4, units], of what enters, is kept, is new, is shown.
     """
-    state = _cell(0, gates, gates, np.stack([output, cell]))
+    state = _cell(0, inputs, states, np.stack([output, cell]))
     return state[0], state[1]
 
 

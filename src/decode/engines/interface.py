@@ -22,7 +22,7 @@ Device = Literal["cpu", "cuda"]
 class Search:
     """How an engine searches. The caller cuts batches; an engine decodes each as it comes.
 
-    The last nine fields are switches (SWITCHES): most say what our engine does to be fast, so that it can be measured
+    The last ten fields are switches (SWITCHES): most say what our engine does to be fast, so that it can be measured
     without. An engine states which of them it can be told.
 
     All engines score a finished hypothesis by its log probability / length^``length_penalty``, where the length counts
@@ -43,15 +43,17 @@ class Search:
     blocked_ngram: int = 0  # no n-gram of this size twice; 0 allows all
     parallel_scan: bool = True  # look for these n-grams with vectors; False: one place after the other
     packed: bool = True  # weights laid out for matrix products once; False: for every product
-    # Of recurrent models with fully connected layers (Devlin 2017); others translate the same, whatever they are told.
+    # Of recurrent models (Devlin 2017), the last two of those with fully connected layers; others translate the same,
+    # whatever they are told.
     piece_products: bool = True  # products of the commonest pieces with a first layer looked up; False: computed
     source_products: bool = True  # what attention multiplies the source with, once a sentence; False: at each step
     equal_states: bool = True  # products of a state once for all hypotheses that have it; False: for each
+    polynomials: bool = True  # sigmoid and tanh by polynomials, in any model; False: by the C library
 
 
 SWITCHES = (  # of a Search
     "map_per_sentence", "remove_finished", "shared_cache", "blocked_ngram", "parallel_scan", "packed",
-    "piece_products", "source_products", "equal_states",
+    "piece_products", "source_products", "equal_states", "polynomials",
 )  # fmt: skip
 
 

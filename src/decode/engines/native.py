@@ -97,6 +97,7 @@ class Native(Engine):
             computed_pieces=not search.piece_products,
             repeated_sources=not search.source_products,
             repeated_states=not search.equal_states,
+            library_functions=not search.polynomials,
         )
 
     def translate(self, batch: Batch) -> Batch:
