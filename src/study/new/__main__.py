@@ -31,25 +31,27 @@ from study.schema import Config, definition, problems
 SEED = 1
 
 
-def new(arguments: argparse.Namespace, measured: Rates | None = None) -> Path:
+def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     """Write the configuration, and the held-out sets beside it; returns its path.
 
     measured: the rates of this machine, measured here if None. Raises UserError.
     """
-    pair = [arguments.source, arguments.target]
-    name = arguments.study or "-".join(pair)
-    path = arguments.output or Path("configs", f"{name}.yaml")
-    folder = path.with_suffix("")
+    pair = [options.source, options.target]
+    name = options.study or "-".join(pair)
+    path = options.output or Path("configs", f"{name}.yaml")
+    folder = path.with_name(f"{path.stem}.held-out")  # no name of the user's own
     _require_arguments(pair, name)
-    if path.exists() and not arguments.force:
-        raise UserError(f"{path}: is there already; choose another name (--study, --output), or replace it (--force)")
-    corpora, notes = files.corpora(arguments.data, pair)
+    if (present := [place for place in (path, folder) if place.exists()]) and not options.force:
+        raise UserError(
+            f"{present[0]}: is there already; take another name (--study, --output), or replace it (--force)"
+        )
+    corpora, notes = files.corpora(options.data, pair)
     corpora = _with_dev(corpora, notes)
-    looks = [look(corpus, pair, text.cleaning(pair), arguments.invalid, SEED) for corpus in corpora]
+    looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
     sets = held_out(looks, missing, pair)
-    cores = arguments.cores or len(os.sched_getaffinity(0))
-    draft = Draft(name, pair, looks, sets, folder, cores, arguments.hours, arguments.invalid)
+    cores = options.cores or len(os.sched_getaffinity(0))
+    draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
     plan, effective, measured = _planned(draft, measured)
     print("\n".join([*_data(draft), *notes, "", *_study(draft, plan, effective, measured), ""]))
     for of_role in sets:
@@ -61,7 +63,7 @@ def new(arguments: argparse.Namespace, measured: Rates | None = None) -> Path:
 
 def _require_arguments(pair: list[str], name: str) -> None:
     lines = [line for code in pair for line in problems(code, definition("language"))]
-    lines += [f"{name}: --source and --target are the same" for name in pair[:1] if pair[0] == pair[1]]
+    lines += [f"--source and --target are both {pair[0]}"] * (pair[0] == pair[1])
     if lines := [*lines, *problems(name, definition("name"))]:
         raise UserError("; ".join(lines))
 
@@ -151,7 +153,8 @@ def _hours(argument: str) -> float:
     return hours
 
 
-def main() -> None:
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """Those of the command line, or these words."""
     parser = argparse.ArgumentParser(
         prog="python -m study.new", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -169,7 +172,11 @@ def main() -> None:
         default="error",
         help="what becomes of lines that are not UTF-8 (default: %(default)s)",
     )
-    new(parser.parse_args())
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    new(arguments())
 
 
 if __name__ == "__main__":

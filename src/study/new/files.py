@@ -69,10 +69,9 @@ def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[s
     found = [_one_file(file, pair) for file in files if file.reader.one_file]
     found += _paired([file for file in files if not file.reader.one_file], pair, notes)
     if not any(corpus.role == "train" for corpus in found):
-        seen = ", ".join(f"{corpus.name} ({corpus.role})" for corpus in found) or "none"
-        raise UserError(
-            f"no training pairs in {pair[0]} and {pair[1]} among the files; found: {seen}" + "".join(_lines(notes))
-        )
+        alone = [f"; {corpus} is the {pair[0]} side only" for corpus in found if corpus.role == "monolingual"]
+        reasons = alone or [f"; {note}" for note in notes]
+        raise UserError(f"no training pairs in {pair[0]} and {pair[1]} among the files{''.join(reasons)}")
     order = ("train", "monolingual", "dev", "test")
     return _with_names(sorted(found, key=lambda corpus: (order.index(corpus.role), corpus.name))), notes
 
@@ -95,10 +94,6 @@ def language(texts: list[str]) -> tuple[str, float]:
     labels = Counter(identifier().labels(texts))
     label, count = labels.most_common(1)[0]
     return label, count / len(texts)
-
-
-def _lines(notes: Iterable[str]) -> Iterator[str]:
-    return (f"\n  {note}" for note in notes)
 
 
 # Names
@@ -139,7 +134,9 @@ def _understood(path: Path, name: str, pair: list[str], notes: list[str]) -> _Fi
         return None
     words = [word.lower() for word in parts[::2]]
     if not reader.one_file:
-        parts = _without([number for number, word in enumerate(words) if number == place or word in SIDE_WORDS], parts)
+        of_side = [number for number, word in enumerate(words) if number == place or word in SIDE_WORDS]
+        region = [len(words) - 1] if place == len(words) - 2 and REGION.fullmatch(parts[-1]) else []
+        parts = _without([*of_side, *region], parts)
     return _File(path, "".join(parts).strip("/._- "), side, _role(words), reader)
 
 

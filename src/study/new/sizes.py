@@ -48,7 +48,7 @@ def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int, sha
     return f"{{{layers}, {widths}{', share_embeddings: true' * shared}}}"
 
 
-# The largest first. Shapes, learning rates, steps and batches are those of the named configurations. In few steps models
+# The largest first. Shapes, rates, steps and batches are those of the named configurations. In few steps, models
 # without shared embeddings learn more (configs/demo.yaml).
 SIZES = (
     Size(
