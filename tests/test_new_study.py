@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from common.errors import UserError
-from corpora import grammar
+from corpora import archives, compression, grammar
 from corpora.availability import available
 from study import config
 from study.estimate import wall_seconds
 from study.new import files, sizes
+from study.new import look as look_module
 from study.new.__main__ import arguments, new
 from study.new.look import look
 from study.new.text import Draft, _yaml, cleaning, text
@@ -172,6 +173,34 @@ def test_nothing_is_replaced_unless_forced(tmp_path):
     assert (tmp_path / "configs/en-fr.yaml").read_text() == before
     proposed(tmp_path, texts, "--hours", "0.2", "--force")
     assert (tmp_path / "configs/en-fr.yaml").read_text() != before
+
+
+# What is seen
+
+
+def seen(folder, english, french):
+    written(folder, {"x.en": english, "x.fr": french})
+    return look(files.corpora([folder], PAIR)[0][0], PAIR, cleaning(PAIR), "error", 1)
+
+
+def test_repeats_are_counted_over_all_lines(tmp_path):
+    upper = [[line.upper() for line in side[:7]] for side in (ENGLISH, FRENCH)]
+    looked = seen(tmp_path, [*ENGLISH, *ENGLISH[:50], *upper[0]], [*FRENCH, *FRENCH[:50], *upper[1]])
+    assert (looked.lines, looked.repeats, looked.near_repeats) == (3057, 50, 7)
+    assert looked.words("source") == pytest.approx(sum(len(line.split()) for line in ENGLISH) / 3000, abs=2.5)
+    assert looked.share(0, "en") > 0.85 and looked.share(1, "fr") > 0.85
+
+
+def test_a_sample_is_drawn_from_everywhere_in_bounded_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(look_module, "SAMPLE", 200)
+    monkeypatch.setattr(compression, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(archives, "CHUNK_BYTES", 4096)
+    english = [*ENGLISH[:-1], "long " * 300]
+    looked = seen(tmp_path, english, [*FRENCH[:-1], "long " * 300])
+    places = [ENGLISH.index(source) for source, _ in looked.sample]
+    assert len(places) == len(set(places)) == 200
+    assert abs(sum(places) / 200 - 1500) < 4 * 3000 / math.sqrt(12 * 200)  # four standard deviations
+    assert (looked.occurrences == 1).all()
 
 
 # What is proposed

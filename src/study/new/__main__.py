@@ -26,6 +26,7 @@ from study.new.sizes import Plan
 from study.new.text import Draft, percent
 from study.plan import Study
 from study.rates import Rates, rates
+from study.resources import TOKENS
 from study.schema import Config, definition, problems
 
 SEED = 1
@@ -108,7 +109,7 @@ def _data(draft: Draft) -> list[str]:
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return [
         *table,
-        f"langid.py has looked at {IDENTIFIED} random lines of each corpus, everything else is of all lines.",
+        f"langid.py has looked at up to {IDENTIFIED} random lines of a corpus, everything else is of all lines.",
     ]
 
 
@@ -131,9 +132,11 @@ def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list
     passes = plan.passes(plan.teacher_steps, plan.pairs)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
     lines.append(f"sizes: {plan.size.like}; {plan.pieces:,} pieces")
-    lines.append(f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs")
+    lines.append(
+        f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs, if these have {TOKENS} pieces a side"
+    )
     if plan.full:
-        lines[-1] += f", as often as they are worth; {draft.hours:g} hours would allow more"
+        lines[-1] += f"; that is as much as they are worth, and {draft.hours:g} hours would allow more"
     return [*lines, estimate(effective, draft.cores, measured)]
 
 

@@ -12,6 +12,7 @@ from study.new.files import shown
 from study.new.held_out import HeldOut, identifies
 from study.new.look import Look
 from study.new.sizes import PASSES, Plan, rounded
+from study.resources import TOKENS
 
 CHARACTERS = {"Hani", "Hang", "Hira"}  # scripts of thousands of characters
 MOST_HELD_OUT = 3000  # lines of a dev or test set: every system translates them all, several times
@@ -186,7 +187,7 @@ teachers:
   teacher:
     shape: {size.teacher}
     training: &training
-      steps: {plan.teacher_steps} # {teacher:.1f} passes through the pairs: {limit}
+      steps: {plan.teacher_steps} # {teacher:.1f} passes through pairs of {TOKENS} pieces a side: {limit}
       batch_tokens: {size.batch_tokens}
       learning_rate: {size.teacher_rate}
 {_schedule(plan.teacher_steps, teacher)}
