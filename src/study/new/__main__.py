@@ -114,15 +114,14 @@ def _data(draft: Draft) -> list[str]:
 
 
 def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
-    sides = ("source", "target")[: len(looked.languages)]
     reasons = looked.counts["dropped"] | looked.read_errors
     shares = sorted(((count / looked.lines, reason) for reason, count in reasons.items() if count), reverse=True)
     return (
         looked.corpus.name,
         looked.corpus.role,
         f"{looked.lines:,}",
-        " ".join(f"{looked.words(side):.1f}" for side in sides),
-        ", ".join(f"{percent(looked.share(side, pair[side]))} {pair[side]}" for side in range(len(sides))),
+        " ".join(f"{mean:.1f}" for mean in looked.words),
+        ", ".join(f"{percent(looked.share(side, pair[side]))} {pair[side]}" for side in range(len(looked.words))),
         percent(looked.repeats / looked.lines, 1),
         ", ".join(f"{percent(share, 1)} {reason}" for share, reason in shares),
     )

@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -334,12 +334,13 @@ def shown(path: Path) -> str:
 
 
 def _with_names(corpora: list[Corpus]) -> list[Corpus]:
-    """With names that a configuration allows, each a single time."""
+    """With names that a configuration allows, each a single time: those of files, or with their folders."""
+    bare = Counter(Path(corpus.name).name for corpus in corpora)
     named: dict[str, Corpus] = {}
     for corpus in corpora:
-        ascii_name = re.sub(r"[^A-Za-z0-9._-]+", "-", corpus.name).strip("._-") or "corpus"
-        name = next(
-            n for k in range(1, len(corpora) + 1) if (n := ascii_name if k == 1 else f"{ascii_name}-{k}") not in named
-        )
-        named[name] = Corpus(name, corpus.role, corpus.source, corpus.paths)
+        alone = Path(corpus.name).name
+        allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", alone if bare[alone] == 1 else corpus.name).strip("._-") or "corpus"
+        names = [allowed, *(f"{allowed}-{number}" for number in range(2, len(corpora) + 1))]
+        name = next(name for name in names if name not in named)
+        named[name] = replace(corpus, name=name)
     return list(named.values())

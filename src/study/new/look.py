@@ -20,7 +20,7 @@ from corpora import duplicates, rules
 from corpora.characters import characters
 from corpora.counted import CountedCorpus
 from corpora.download import CACHE
-from corpora.funnel import BIN_WORDS, KEPT, Funnel
+from corpora.funnel import KEPT, Funnel
 from corpora.sources import source_of
 from corpora.sources.source import languages
 from corpora.text_features import Measured
@@ -43,16 +43,18 @@ class Look:
     """What a corpus is made of.
 
     lines: of the text; read_errors: those that its reader left out, by reason. counts: those of corpora.funnel, as the
-    cleaning of the study will have them but for languages, duplicates and held-out sets. repeats, near_repeats: kept
-    records that were there before, and those that differ only in case, punctuation and numbers. sample: kept records in
-    random order, with the folded hashes of their sides (uint64) and how many lines of the corpus have the same.
-    languages: labels of langid.py for each side, of ``identified`` records.
+    cleaning of the study will have them but for languages, duplicates and held-out sets. words: of a line, the mean of
+    each side. repeats, near_repeats: kept records that were there before, and those that differ only in case,
+    punctuation and numbers. sample: kept records in random order; occurrences: how many lines of the corpus have the
+    same source, and the same target, int64[sample, 2]. languages: labels of langid.py for each side, of ``identified``
+    records.
     """
 
     corpus: Corpus
     lines: int
     read_errors: dict[str, int]
     counts: dict[str, Any]
+    words: list[float]
     repeats: int
     near_repeats: int
     sample: list[Record]
@@ -68,11 +70,6 @@ class Look:
         """The share of the lines that a rule drops."""
         return self.counts["dropped"].get(reason, 0) / self.lines
 
-    def words(self, side: str) -> float:
-        """The mean number of words of a line, from the histogram of lengths."""
-        histogram = np.array(self.counts["lengths"][side]["in"])
-        return float((histogram * (np.arange(len(histogram)) + 0.5)).sum() * BIN_WORDS / histogram.sum())
-
     def share(self, side: int, code: str) -> float:
         """Of the identified lines of a side, those that langid.py takes for this language."""
         return self.languages[side][code] / self.identified if self.identified else 0.0
@@ -86,7 +83,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
     tables = characters(codes)
     funnel = Funnel(rules.chosen(settings, codes, [], tables))
     counted = CountedCorpus(str(corpus), entry)
-    reservoir = _Reservoir(len(codes), seed)
+    reservoir, words = _Reservoir(seed), np.zeros(len(codes), np.int64)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         keys, sides = Path(folder, "records.keys"), Path(folder, "sides.keys")
         files = [stack.enter_context(open(path, "wb")) for path in (keys, sides)]
@@ -96,6 +93,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
             of_sides = np.stack([measured.sides[0].folded, measured.sides[-1].folded], axis=1)
             files[0].write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
             files[1].write(of_sides.astype("<u8").tobytes())
+            words += [side.words.sum() for side in measured.sides]
             reservoir.add(batch, rows, of_sides)
         stack.close()
         counts = funnel.counts()
@@ -104,7 +102,8 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
         sample = reservoir.records()
         occurrences = np.stack([_occurrences(sides, column, reservoir.hashes(column)) for column in (0, 1)], axis=1)
     looked = Look(
-        corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), counts, repeats[0],
+        corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), counts,
+        (words / counts["lines_in"]).tolist(), repeats[0],
         repeats[1] - repeats[0], sample, occurrences, min(len(sample), IDENTIFIED),
     )  # fmt: skip
     looked.languages = [Counter(identifier().labels(list(side))) for side in zip(*sample[:IDENTIFIED], strict=True)]
@@ -160,7 +159,7 @@ def _occurrences(path: Path, column: int, hashes: np.ndarray) -> np.ndarray:
 class _Reservoir:
     """A uniform random sample in one pass: the records with the smallest random numbers."""
 
-    def __init__(self, columns: int, seed: int):
+    def __init__(self, seed: int):
         self._random = np.random.default_rng(seed)
         self._chosen = np.empty(0, _CANDIDATE)
         self._records: list[Record] = []

@@ -110,9 +110,8 @@ def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
 
 def described(look: Look, pair: list[str]) -> str:
     """A corpus in a line: words, languages, repetitions."""
-    sides = ("source", "target")[: len(look.languages)]
-    words = " and ".join(f"{look.words(side):.0f}" for side in sides)
-    known = " and ".join(f"{percent(look.share(side, pair[side]))} {pair[side]}" for side in range(len(sides)))
+    words = " and ".join(f"{mean:.0f}" for mean in look.words)
+    known = " and ".join(f"{percent(look.share(side, pair[side]))} {pair[side]}" for side in range(len(look.words)))
     repeats = f"; {look.repeats:,} lines repeat earlier ones" if look.repeats else ""
     return f"{words} words a line; by langid.py {known} of {look.identified:,} sampled lines{repeats}"
 
