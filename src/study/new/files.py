@@ -127,17 +127,24 @@ def _understood(path: Path, name: str, pair: list[str], notes: list[str]) -> _Fi
     while Path(name).suffix.lower() in (*COMPRESSED, *reader.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
     parts = SEPARATORS.split(name)
+    role = _role([word.lower() for word in parts[::2]])
+    if reader.one_file:
+        return _File(path, name, None, role, reader)
     place, code = _language(parts[::2], pair)
-    side = None if place is None else SIDE_WORDS[code] if code in SIDE_WORDS else _side(code, pair)
-    if place is not None and side is None and not reader.one_file:
+    if code and code not in (*pair, *SIDE_WORDS):
         notes.append(f"{path}: its name says {code}, it is left out")
         return None
-    words = [word.lower() for word in parts[::2]]
-    if not reader.one_file:
-        of_side = [number for number, word in enumerate(words) if number == place or word in SIDE_WORDS]
-        region = [len(words) - 1] if place == len(words) - 2 and REGION.fullmatch(parts[-1]) else []
-        parts = _without([*of_side, *region], parts)
-    return _File(path, "".join(parts).strip("/._- "), side, _role(words), reader)
+    side = SIDE_WORDS[code] if code in SIDE_WORDS else pair.index(code) if code else None
+    return _File(path, _stem(parts, place), side, role, reader)
+
+
+def _stem(parts: list[str], place: int | None) -> str:
+    """A name without its side: without the word at this place, a region behind it, and words such as src and ref."""
+    words = parts[::2]
+    without = [number for number, word in enumerate(words) if number == place or word.lower() in SIDE_WORDS]
+    if place == len(words) - 2 and REGION.fullmatch(words[-1]):
+        without.append(len(words) - 1)
+    return "".join(_without(without, parts)).strip("/._- ")
 
 
 def _without(places: list[int], parts: list[str]) -> list[str]:
@@ -176,13 +183,9 @@ def _code(word: str) -> str:
 
 @cache
 def _by_name(word: str) -> str:
-    from mtdata.iso.iso639_3 import name_to_code  # takes a second, for names that no code is in
+    from mtdata.iso.iso639_3 import name_to_code  # here: it sets up logging
 
     return shortest(name_to_code(word) or "") if word.isalpha() and len(word) > TYPICAL_CODES[1] else ""
-
-
-def _side(code: str, pair: list[str]) -> int | None:
-    return pair.index(code) if code in pair else None
 
 
 def _role(words: list[str]) -> str:
@@ -237,33 +240,31 @@ def _one_file(file: _File, pair: list[str]) -> Corpus:
 
 def _columns(path: Path, pair: list[str]) -> list[int]:
     """The columns of both sides, by their languages. Raises UserError if they cannot be told."""
-    rows = [line.split("\t") for line in first_lines(path)]
-    width = Counter(map(len, rows)).most_common(1)[0][0]
-    if width < len(pair):
-        raise UserError(f"{path}: has one column of text; a TSV has one for each language, with a tab between them")
-    cells = {
-        column: [row[column] for row in rows if len(row) > column and row[column].strip()] for column in range(width)
-    }
-    texts = {
-        column: texts for column, texts in cells.items() if sum(any(map(str.isalpha, t)) for t in texts) > len(rows) / 2
-    }
-    languages = {column: language(of_column) for column, of_column in texts.items()}
-    sides = [
-        max(
-            (column for column in texts if languages[column][0] == code),
-            key=lambda c: sum(map(len, texts[c])),
-            default=None,
+    texts = _texts_by_column([line.split("\t") for line in first_lines(path)])
+    if len(texts) < len(pair):
+        raise UserError(
+            f"{path}: has {len(texts)} columns of text; a TSV has one for each language, a tab between them"
         )
-        for code in pair
-    ]
+    languages = {column: language(of_column) for column, of_column in texts.items()}
+    sides: list[int | None] = []
+    for code in pair:  # of several columns in a language the longest: the others are names and numbers
+        of_language = [column for column, (label, _) in languages.items() if label == code]
+        sides.append(max(of_language, key=lambda column: sum(map(len, texts[column])), default=None))
     if None in sides and len(texts) == len(pair):  # the other one; the reading of the whole text will judge it
-        known = [column for column in sides if column is not None]
-        rest = [column for column in texts if column not in known]
-        sides = [rest.pop(0) if column is None else column for column in sides]
+        others = [column for column in texts if column not in sides]
+        sides = [others.pop(0) if column is None else column for column in sides]
     if None in sides:
-        seen = ", ".join(f"{column}: {code} ({share:.0%})" for column, (code, share) in languages.items())
-        raise UserError(f"{path}: which columns are {pair[0]} and {pair[1]}? By langid.py they are {seen or 'no text'}")
+        seen = ", ".join(f"{column}: {code} ({100 * share:.0f} %)" for column, (code, share) in languages.items())
+        raise UserError(f"{path}: which columns are {pair[0]} and {pair[1]}? By langid.py they are {seen}")
     return sides
+
+
+def _texts_by_column(rows: list[list[str]]) -> dict[int, list[str]]:
+    """The cells of the columns in which most rows have letters."""
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    cells = {column: [row[column] for row in rows if len(row) > column] for column in range(width)}
+    lettered = {column: [text for text in texts if any(map(str.isalpha, text))] for column, texts in cells.items()}
+    return {column: texts for column, texts in lettered.items() if len(texts) > len(rows) / 2}
 
 
 def _require_languages(path: Path, pair: list[str]) -> None:
@@ -314,7 +315,7 @@ def _with_sides(files: list[_File], pair: list[str], notes: list[str]) -> Iterat
         if code in pair:
             yield _File(file.path, file.stem, pair.index(code), file.role, file.reader)
         else:
-            notes.append(f"{file.path}: looks like {code} ({share:.0%} of its first lines), it is left out")
+            notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
 
 
 def _files(paths: tuple[Path, Path], pair: list[str]) -> Config:
