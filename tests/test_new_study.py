@@ -233,6 +233,12 @@ def test_held_out_lines_cost_the_training_nothing_but_themselves(tmp_path):
     assert {counts[source] for source, _ in pairs["dev"] + pairs["test"]} == {1}
 
 
+def test_held_out_sets_share_nothing_even_if_corpora_are_the_same(tmp_path):
+    proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "y.en": [*ENGLISH, "More."], "y.fr": [*FRENCH, "Plus."]})
+    lines = [(tmp_path / f"configs/en-fr.held-out/{role}.en").read_text().splitlines() for role in ("dev", "test")]
+    assert len(set(lines[0] + lines[1])) == len(lines[0]) + len(lines[1]) > 100
+
+
 def test_own_sets_are_used_and_the_first_of_several_tests_is_for_development(tmp_path):
     texts = {"x.en": ENGLISH[:2000], "x.fr": FRENCH[:2000]}
     for number in (1, 2):

@@ -43,8 +43,11 @@ def held_out(looks: Iterable[Look], roles: list[str], pair: list[str]) -> list[H
     kept = sum(look.kept for look in looks)
     size = min(PAIRS, int(SHARE * kept))
     sets: dict[str, list[Record]] = {role: [] for role in roles}
+    used: set[str] = set()  # sides: corpora may overlap
     for look in looks:
-        eligible, share = _eligible(look, pair), round(size * look.kept / kept)
+        eligible = [record for record in _eligible(look, pair) if used.isdisjoint(record)]
+        share = round(size * look.kept / kept)
+        used.update(*eligible[: share * len(roles)])
         for number, role in enumerate(roles):
             sets[role] += eligible[number * share : (number + 1) * share]
     for role, pairs in sets.items():
