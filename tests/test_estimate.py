@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from decode.engines.native import Native
 from study import config, rates
-from study.estimate import estimate, makespan
+from study.estimate import estimate, makespan, wall_seconds
 from study.rates import Rates
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
+from study.work import Work
 
 MULTI30K = config.load(Path(__file__).parents[1] / "configs/multi30k.yaml")
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
@@ -94,6 +95,17 @@ def test_jobs_side_by_side_take_as_long_as_they_must(jobs, cores):
     wall = makespan(jobs, cores)
     least = max(max(jobs, default=0), sum(jobs) / cores)
     assert least <= wall * (1 + 1e-9) and wall <= 2 * least + 1e-6  # Graham 1966: less than twice the optimum
+
+
+def test_a_training_on_several_threads_ends_sooner_where_there_are_cores_for_them():
+    def seconds(threads, cores):
+        study = copy.deepcopy(MULTI30K)
+        for entry in (*study["teachers"].values(), *study["students"].values()):
+            entry["training"]["threads"] = threads
+        return wall_seconds(Work(study, RATES), cores)
+
+    assert seconds(8, 64) < 0.5 * seconds(1, 64)
+    assert seconds(8, 1) > seconds(1, 1)  # threads that wait for each other are work, too
 
 
 def test_it_says_which_targets_it_is_not_about():

@@ -28,6 +28,7 @@ from common.errors import UserError
 from corpora import fetch
 from corpora.availability import available
 from corpora.sources import mtdata_catalogue as catalogue
+from corpora.sources import source_of
 from corpora.sources.mirror import MIRROR
 from formats import records
 from study import config
@@ -152,6 +153,28 @@ def test_a_file_is_looked_for_in_the_mirror_and_here(tmp_path):
         corpus["file"] = file
         blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path / "mirror", tmp_path, 1)
         assert expected in b"".join(blocks).decode()
+
+
+def test_a_file_for_each_language_may_have_any_name(tmp_path):
+    saved(tmp_path, name="{lang}")
+    (tmp_path / "en").rename(tmp_path / "corpus_english.txt")
+    (tmp_path / "de").rename(tmp_path / "tgt.txt")
+    named = {"en": "corpus_english.txt", "de": "tgt.txt"}
+    assert fetched(tmp_path, file=named)[0] == PAIRS
+    assert fetched(tmp_path, role="monolingual", file=named)[0] == [(english,) for english, _ in PAIRS]
+    assert fails(tmp_path, file=named | {"de": "gone.txt"}).startswith("x: no ")
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "problem"),
+    [
+        ({"en": "a.txt"}, {}, "file: no file for de; it has en"),
+        ({"en": "a.txt", "de": "b.txt"}, {"format": "tsv"}, "file: names a file for each language, but"),
+    ],
+)
+def test_files_by_language_are_checked_before_they_are_read(file, keys, problem):
+    made = config.corpus({"role": "train", "file": file, **keys})
+    assert [line for line in source_of("x", made, ["en", "de"]).problems() if line.startswith(problem)]
 
 
 def test_builtin(monkeypatch):

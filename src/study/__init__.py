@@ -10,6 +10,10 @@ From files to an effective configuration:
 - ``precision``: the engine and the type that teachers compute with
 - ``available``: whether the corpora can be had (command)
 
+Before there is a configuration:
+
+- ``new``: propose one for files and a time (command)
+
 What follows from the configuration:
 
 - ``plan``: the systems of a study, what each is made of, what is done with it

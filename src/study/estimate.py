@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from study.rates import Rates
+from study.systems import System
 from study.work import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
 
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
@@ -30,12 +31,17 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
         f"  {name + ', on GPUs':<45}{hours:>10,.1f} hours of a GPU that sustains {speed / 1e12:.0f} TFLOP/s"
         for name, (hours, speed) in on_gpu.items()
     ]
-    alone = jobs.pop(ALONE)
-    wall = sum(makespan(seconds, cores) for seconds in jobs.values()) + sum(alone)
-    total = f"about {duration(wall)} on {cores} {'cores' if cores > 1 else 'core'}"
+    total = f"about {duration(wall_seconds(work, cores))} on {cores} {'cores' if cores > 1 else 'core'}"
     total += " beside the GPUs" * bool(on_gpu) + f", {sum(work.disk().values()) / 1e9:,.1f} GB of disk"
     notes = [SCOPE, *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else [])]
     return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows, *(f"  {note}" for note in notes)])
+
+
+def wall_seconds(work: Work, cores: int) -> float:
+    """From the start of a study to its end, as far as it runs on the CPU."""
+    jobs = stages(work, cores)
+    alone = jobs.pop(ALONE)
+    return sum(makespan(seconds, cores) for seconds in jobs.values()) + sum(alone)
 
 
 def stages(work: Work, cores: int) -> dict[str, list[float]]:
@@ -49,13 +55,19 @@ def stages(work: Work, cores: int) -> dict[str, list[float]]:
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
     return {
         "corpora and vocabulary": [texts / cores] * cores,
-        "training on original data": [work.training_seconds(system) for system in original],
+        "training on original data": trainings(work, original),
         "distillation": [translated / cores] * cores,
-        "training on translations": [work.training_seconds(system) for system in on_cpu if system not in original],
+        "training on translations": trainings(work, [system for system in on_cpu if system not in original]),
         "alignment and export": [exported / cores] * cores,
         ALONE: [work.timing_seconds(system) for system in work.measured],
         "report": [REPORT_JOBS * JOB_STARTS * python / cores] * cores,
     }
+
+
+def trainings(work: Work, systems: Iterable[System]) -> list[float]:
+    """Core-seconds of trainings, one entry for each of their threads, which run side by side."""
+    threads = [(work.training_seconds(system), system.training["threads"]) for system in systems]
+    return [seconds / number for seconds, number in threads for _ in range(number)]
 
 
 def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:

@@ -20,9 +20,9 @@ def problems(source: "StoredSource") -> Iterator[str]:
 
 
 def _missing_languages(source: "StoredSource") -> Iterator[str]:
-    for key in ("columns", "names"):
+    for key in ("columns", "names", "file"):
         values = source.entry[key]
-        for language in source.languages if values is not None else ():
+        for language in source.languages if isinstance(values, dict) else ():
             if language not in values:
                 yield f"{key}: no {key.removesuffix('s')} for {language}; it has {', '.join(values) or 'none'}"
 
@@ -48,6 +48,8 @@ def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Itera
             yield f"{key}: {address} has no {LANGUAGE} in it ({remedy})"
         elif reader.one_file and LANGUAGE in address:
             yield f"{key}: {address} has {LANGUAGE} in it, but its format has both languages in one file"
+    if reader.one_file and isinstance(source.entry["file"], dict):
+        yield f"file: names a file for each language, but the format {reader.format} has both in one"
 
 
 def _option_problems(source: "StoredSource") -> Iterator[str]:

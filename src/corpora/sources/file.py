@@ -1,4 +1,7 @@
-"""Source `file`: a path in the mirror folder, else from the working directory, or an absolute one."""
+"""Source `file`: a path in the mirror folder, else from the working directory, or an absolute one.
+
+Files whose names differ in more than the language code are named one by one: ``{en: english.txt, cs: czech.txt}``.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +17,21 @@ class File(AddressedSource):
     key = "file"
 
     def alternatives(self, code: str | None) -> list[list[Place]]:
-        return [[LocalFile(in_language(self.entry["file"], code), in_language(self.member, code))]]
+        return [[LocalFile(self._path(code), in_language(self.member, code))]]
+
+    def _path(self, code: str | None) -> str:
+        """The file of a language; of any, which tells the format, if ``code`` is None."""
+        if isinstance(paths := self.entry["file"], dict):
+            return paths[code or next(iter(paths))]
+        return in_language(paths, code)
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        yield "file", self.entry["file"]
+        if isinstance(self.entry["file"], str):
+            yield "file", self.entry["file"]
 
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
-        code = str(next(iter(copies[0].texts)))
-        mirrored = (self.entry["mirror"] or self.entry["file"]).replace(LANGUAGE, code)
+        code = next(iter(copies[0].texts))
+        path = self._path(code or self.languages[0])
+        mirrored = (self.entry["mirror"] or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
-        return f"{self.name}: {searched}, and no file {self.entry['file'].replace(LANGUAGE, code)} in {Path.cwd()}"
+        return f"{self.name}: {searched}, and no file {path} in {Path.cwd()}"

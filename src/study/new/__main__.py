@@ -1,0 +1,185 @@
+"""Propose a study for a language pair: `python -m study.new --source en --target cs DATA...` writes configs/en-cs.yaml.
+
+DATA are files and folders: aligned files of one sentence a line, TSV, TMX, SGM, compressed or not. The language and the
+role of a file (train, dev, test) are those of its name, else the language is that of its text. Sizes are for this
+machine and the given hours, by the estimate of a dry run.
+"""
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from common.command_line import positive
+from common.errors import UserError, command
+from common.files import write_text
+from study import config
+from study.estimate import estimate
+from study.new import files, sizes, text
+from study.new.files import Corpus
+from study.new.held_out import held_out
+from study.new.look import IDENTIFIED, Look, look
+from study.new.sizes import Plan
+from study.new.text import Draft, percent
+from study.plan import Study
+from study.rates import Rates, rates
+from study.resources import TOKENS
+from study.schema import Config, definition, problems
+
+SEED = 1
+
+
+def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
+    """Write the configuration, and the held-out sets beside it; returns its path.
+
+    measured: the rates of this machine, measured here if None. Raises UserError.
+    """
+    pair = [options.source, options.target]
+    name = options.study or "-".join(pair)
+    path = options.output or Path("configs", f"{name}.yaml")
+    folder = path.with_name(f"{path.stem}.held-out")  # no name of the user's own
+    _require_arguments(pair, name)
+    if (present := [place for place in (path, folder) if place.exists()]) and not options.force:
+        raise UserError(
+            f"{present[0]}: is there already; take another name (--study, --output), or replace it (--force)"
+        )
+    corpora, notes = files.corpora(options.data, pair)
+    corpora = _with_dev(corpora, notes)
+    looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
+    missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
+    sets = held_out(looks, missing, pair)
+    cores = options.cores or len(os.sched_getaffinity(0))
+    draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
+    plan, effective, measured = _planned(draft, measured)
+    print("\n".join([*_data(draft), *notes, "", *_study(draft, plan, effective, measured), ""]))
+    for of_role in sets:
+        of_role.write(folder, pair)
+    write_text(path, text.text(draft, plan))
+    print(_next(path, name, sets, folder))
+    return path
+
+
+def _require_arguments(pair: list[str], name: str) -> None:
+    lines = [line for code in pair for line in problems(code, definition("language"))]
+    lines += [f"--source and --target are both {pair[0]}"] * (pair[0] == pair[1])
+    if lines := [*lines, *problems(name, definition("name"))]:
+        raise UserError("; ".join(lines))
+
+
+def _with_dev(corpora: list[Corpus], notes: list[str]) -> list[Corpus]:
+    """With the first of several test sets as the dev set, if there is none."""
+    tests = [corpus for corpus in corpora if corpus.role == "test"]
+    if len(tests) < 2 or any(corpus.role == "dev" for corpus in corpora):
+        return corpora
+    notes.append(f"{tests[0].name}: the first of {len(tests)} test sets is the dev set, as there is none")
+    return [replace(corpus, role="dev") if corpus is tests[0] else corpus for corpus in corpora]
+
+
+def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "study.yaml")
+
+        def configured(plan: Plan) -> Config:
+            file.write_text(text.text(draft, plan), encoding="utf-8")
+            return config.load(file)
+
+        pairs, monolingual = (
+            {name: look.lines for name, look in draft.of_role(role).items()} for role in ("train", "monolingual")
+        )
+        if measured is None:
+            print("measuring how fast this machine is", file=sys.stderr)
+            smallest = configured(Plan(sizes.SIZES[-1], sizes.PIECES[-1][1], sum(pairs.values())))
+            measured = rates(draft.cores, Study(smallest).teacher_type)
+        plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
+        return plan, configured(plan), measured
+
+
+def _data(draft: Draft) -> list[str]:
+    """The table of the corpora."""
+    rows = [("corpus", "role", "lines", "words", "langid.py", "repeats", "dropped by rules")]
+    rows += [_row(looked, draft.pair) for looked in draft.looks]
+    rows += [
+        (sets.role, sets.role, f"{len(sets.pairs):,}", "", "", "", f"held out of {', '.join(sets.origin)}")
+        for sets in draft.held_out
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        *table,
+        f"langid.py has looked at up to {IDENTIFIED} random lines of a corpus, everything else is of all lines.",
+    ]
+
+
+def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
+    reasons = looked.counts["dropped"] | looked.read_errors
+    shares = sorted(((count / looked.lines, reason) for reason, count in reasons.items() if count), reverse=True)
+    return (
+        looked.corpus.name,
+        looked.corpus.role,
+        f"{looked.lines:,}",
+        " ".join(f"{mean:.1f}" for mean in looked.words),
+        ", ".join(f"{percent(looked.share(side, pair[side]))} {pair[side]}" for side in range(len(looked.words))),
+        percent(looked.repeats / looked.lines, 1),
+        ", ".join(f"{percent(share, 1)} {reason}" for share, reason in shares),
+    )
+
+
+def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list[str]:
+    passes = plan.passes(plan.teacher_steps, plan.pairs)
+    lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
+    lines.append(f"sizes: {plan.size.like}; {plan.pieces:,} pieces")
+    lines.append(
+        f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs, if these have {TOKENS} pieces a side"
+    )
+    if plan.full:
+        lines[-1] += f"; that is as much as they are worth, and {draft.hours:g} hours would allow more"
+    return [*lines, estimate(effective, draft.cores, measured)]
+
+
+def _next(path: Path, name: str, sets: list, folder: Path) -> str:
+    file = shlex.quote(str(path))
+    beside = f", and {folder}/ with {' and '.join(of_role.role for of_role in sets)} lines" if sets else ""
+    return f"""\
+{path} is written{beside}. Next:
+  snakemake -n --configfile {file}                      # the plan
+  snakemake --cores all corpora --configfile {file}     # look at results/{name}/report/corpora.html
+  snakemake --cores all --configfile {file}"""
+
+
+def _hours(argument: str) -> float:
+    if not (hours := float(argument)) > 0:
+        raise argparse.ArgumentTypeError(f"{argument} is not more than 0")
+    return hours
+
+
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """Those of the command line, or these words."""
+    parser = argparse.ArgumentParser(
+        prog="python -m study.new", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--source", required=True, help="source language, such as en")
+    parser.add_argument("--target", required=True, help="target language, such as cs")
+    parser.add_argument("data", type=Path, nargs="+", metavar="DATA", help="files and folders of texts")
+    parser.add_argument("--hours", type=_hours, default=2.0, help="that the study may take here (default: %(default)s)")
+    parser.add_argument("--cores", type=positive, help="that it may use (default: all)")
+    parser.add_argument("--study", help="its name (default: SOURCE-TARGET)")
+    parser.add_argument("--output", type=Path, help="configuration to write (default: configs/STUDY.yaml)")
+    parser.add_argument("--force", action="store_true", help="replace the configuration if it is there")
+    parser.add_argument(
+        "--invalid",
+        choices=["error", "drop"],
+        default="error",
+        help="what becomes of lines that are not UTF-8 (default: %(default)s)",
+    )
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    new(arguments())
+
+
+if __name__ == "__main__":
+    command(main)

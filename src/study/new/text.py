@@ -1,0 +1,259 @@
+"""The configuration of a new study as text, with the reasons of its values as comments."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from corpora.language_codes import scripts
+from study.new.files import shown
+from study.new.held_out import HeldOut, identifies
+from study.new.look import Look
+from study.new.sizes import PASSES, Plan, rounded
+from study.resources import TOKENS
+
+CHARACTERS = {"Hani", "Hang", "Hira"}  # scripts of thousands of characters
+MOST_HELD_OUT = 3000  # lines of a dev or test set: every system translates them all, several times
+NEAR_REPEATS = 0.05  # share of a corpus from which on they are dropped: tables and templates
+PER_WEIGHT = 100_000  # lines that a weight of 1 stands for
+MOST_THREADS = 8
+FEW_PASSES, MANY_PASSES = 3, 10  # of a training through its text, which say how much dropout it needs
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is known of a new study before its sizes are chosen. folder: of the held-out sets."""
+
+    name: str
+    pair: list[str]
+    looks: list[Look]
+    held_out: list[HeldOut]
+    folder: Path
+    cores: int
+    hours: float
+    invalid: str
+
+    @property
+    def characters(self) -> bool:
+        return any(CHARACTERS & set(scripts(code)) for code in self.pair)
+
+    def of_role(self, role: str) -> dict[str, Look]:
+        return {look.corpus.name: look for look in self.looks if look.corpus.role == role}
+
+
+def cleaning(pair: list[str]) -> dict[str, Any]:
+    """The rules for all corpora of a pair, but for langid.py."""
+    source, target = (set(scripts(code)) for code in pair)
+    dense = bool(source & CHARACTERS) != bool(target & CHARACTERS)
+    return {"max_tokens": 100, "max_length_ratio": 6.0 if dense else 3.0, "identical": True} | (
+        {} if source & target else {"min_script_share": 0.5}
+    )
+
+
+def text(draft: Draft, plan: Plan) -> str:
+    """The file, with a line break at its end."""
+    parts = (_head(draft), _corpora(draft, plan), _cleaning(draft), _vocabulary(draft, plan), _models(draft, plan))
+    return "\n".join(part.rstrip() + "\n" for part in (*parts, _measuring(plan)))
+
+
+def _head(draft: Draft) -> str:
+    source, target = draft.pair
+    return f"""\
+# {source}-{target}, proposed by `python -m study.new` for {draft.hours:g} hours on {draft.cores} cores.
+# Every key and its default is described in workflow/schemas/config.schema.yaml.
+
+study: {draft.name} # results go to results/{draft.name}
+source: {source}
+target: {target}
+seed: 1
+"""
+
+
+def _corpora(draft: Draft, plan: Plan) -> str:
+    weighted = [look for look in draft.looks if look.corpus.role in ("train", "monolingual")]
+    about = "\n# Weights follow the sizes, so that every line counts alike; raise that of text like your own."
+    entries = [_corpus(draft, look, plan, len(weighted) > 1) for look in draft.looks]
+    entries += [_held_out(draft, sets) for sets in draft.held_out]
+    return (
+        (
+            "# `lines` is checked when a corpus is read; the estimate of time and disk needs it."
+            + about * (len(weighted) > 1)
+        )
+        + "\ncorpora:\n"
+        + "".join(entries)
+    )
+
+
+def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
+    corpus, sample = look.corpus, plan.samples.get(look.corpus.name)
+    training = corpus.role in ("train", "monolingual")
+    lines = [f"  {corpus.name}: # {described(look, draft.pair)}", f"    role: {corpus.role}"]
+    if training and weighted:
+        lines.append(f"    weight: {max((sample or look.lines) / PER_WEIGHT, 0.01):.2f}")
+    lines += [f"    {key}: {_yaml(value)}" for key, value in corpus.source.items()]
+    lines.append(f"    lines: {look.lines}")
+    if sample:
+        as_pairs = "as much as there are pairs, at most, and " * (corpus.role == "monolingual")
+        lines.append(f"    sample: {sample} # drawn at random: {as_pairs}as much as the teacher translates in the time")
+    if not training and look.lines > MOST_HELD_OUT:
+        lines.append(f"    max_lines: {MOST_HELD_OUT} # every system translates all of them, several times")
+    if draft.invalid == "drop":
+        lines.append("    invalid: drop # lines that are not UTF-8 are dropped and counted")
+    lines.append("    licence: unknown # say what it is: it is kept with the results")
+    if own := _own_cleaning(draft, look) if training else {}:
+        why = "; ".join(reason for _, reason in own.values())
+        lines.append(f"    cleaning: {_yaml({key: value for key, (value, _) in own.items()})} # {why}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def described(look: Look, pair: list[str]) -> str:
+    """A corpus in a line: words, languages, repetitions."""
+    words = " and ".join(f"{mean:.0f}" for mean in look.words)
+    known = " and ".join(f"{percent(look.share(side, pair[side]))} {pair[side]}" for side in range(len(look.words)))
+    repeats = f"; {look.repeats:,} lines repeat earlier ones" if look.repeats else ""
+    return f"{words} words a line; by langid.py {known} of {look.identified:,} sampled lines{repeats}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _own_cleaning(draft: Draft, look: Look) -> dict[str, tuple[Any, str]]:
+    """Where a corpus differs from the cleaning of the study, and why."""
+    sides = [name for side, name in enumerate(("source", "target")[: len(look.languages)])
+             if identifies(look, side, draft.pair[side])]  # fmt: skip
+    own: dict[str, tuple[Any, str]] = {}
+    if len(sides) < len(look.languages):
+        own["langid"] = sides, "langid.py is too often wrong on the rest"
+    if look.near_repeats >= NEAR_REPEATS * look.lines:
+        share = (
+            f"{look.near_repeats / look.lines:.0%} differ from an earlier line in case, punctuation and numbers only"
+        )
+        own["near_duplicates"] = True, share
+    return own
+
+
+def _held_out(draft: Draft, sets: HeldOut) -> str:
+    of = " and ".join(sets.origin)
+    return f"""\
+  {sets.role}: # random lines of {of}, left out of the training by cleaning; they say nothing of other texts
+    role: {sets.role}
+    file: {_yaml(shown(draft.folder / f"{sets.role}.{{lang}}"))}
+    lines: {len(sets.pairs)}
+"""
+
+
+def _cleaning(draft: Draft) -> str:
+    why = {
+        "max_tokens": "whitespace tokens",
+        "max_length_ratio": "of the longer side to the shorter one, in characters",
+        "identical": "pairs with the same text on both sides: nobody translated them",
+        "min_script_share": "of the letters of a side, in the script of its language",
+    }
+    rules = "".join(f"  {key}: {_yaml(value)} # {why[key]}\n" for key, value in cleaning(draft.pair).items())
+    return f"""\
+cleaning: # of training text; results/{draft.name}/report/corpora.html shows what each rule drops
+{rules}  langid: [source, target] # drop lines that langid.py takes for another language
+"""
+
+
+def _vocabulary(draft: Draft, plan: Plan) -> str:
+    coverage = (
+        "\n  character_coverage: 0.9995 # of the characters: rare ones of thousands need no piece" * draft.characters
+    )
+    return f"""\
+vocabulary:
+  pieces: {plan.pieces} # for {plan.pairs:,} pairs; fewer train and decode faster, more split fewer words{coverage}
+"""
+
+
+def _models(draft: Draft, plan: Plan) -> str:
+    size, threads = plan.size, min(max(draft.cores // 2, 1), MOST_THREADS)
+    sentences = plan.pairs + sum(
+        plan.samples.get(name, look.lines) for name, look in draft.of_role("monolingual").items()
+    )
+    teacher, student = plan.passes(plan.teacher_steps, plan.pairs), plan.passes(plan.student_steps, sentences)
+    limit = (
+        f"the most that a text of this size is worth ({PASSES} passes)"
+        if plan.full
+        else f"what {draft.hours:g} hours allow"
+    )
+    return f"""\
+# Shapes and learning rates: {size.like}.
+teachers:
+  teacher:
+    shape: {size.teacher}
+    training: &training
+      steps: {plan.teacher_steps} # {teacher:.1f} passes through pairs of {TOKENS} pieces a side: {limit}
+      batch_tokens: {size.batch_tokens}
+      learning_rate: {size.teacher_rate}
+{_schedule(plan.teacher_steps, teacher)}
+      threads: {threads} # two trainings run side by side on {draft.cores} cores
+
+distillation:
+  beam_size: 4
+  shards: {max(4, draft.cores, sentences // 50_000)} # a killed run goes on with the next one
+
+mixtures:
+  distilled: {{targets: best}} # the teacher's translations, which students learn from
+  original: {{targets: original}} # the pairs as they are, for a control
+
+students:
+  deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
+    shape: {size.deep}
+    mixtures: [distilled, original] # twice: what the teacher's translations are worth
+  tiny:
+    shape: {size.tiny}
+student_training:
+  <<: *training
+  steps: {plan.student_steps} # {student:.1f} passes through the translations
+  learning_rate: {size.student_rate}
+{_schedule(plan.student_steps, student, "  ")}
+"""
+
+
+def _schedule(steps: int, passes: float, indent: str = "      ") -> str:
+    dropout = 0 if passes < FEW_PASSES else 0.1 if passes < MANY_PASSES else 0.2
+    why = "few passes need none" if not dropout else "against learning by heart"
+    lines = (
+        f"warmup_steps: {min(rounded(steps / 5), 4000)}",
+        "decay: cosine # to 0 at the last step, which suits short trainings",
+        f"dropout: {dropout} # {why}",
+        f"checkpoint_steps: {rounded(steps / 18)}",
+        "average_last: 5 # checkpoints, the last quarter of the training",
+        f"validation_steps: {rounded(steps / 4)}",
+    )
+    return "\n".join(f"{indent}{line}" for line in lines)
+
+
+def _measuring(plan: Plan) -> str:
+    return f"""\
+alignment:
+  pairs: {min(plan.pairs, 1_000_000)} # that the aligner learns from
+
+decoding:
+  compute_types: [float32, int8] # int16, as in the papers, takes longer on most CPUs
+  beam_sizes: [1, 4]
+  runs: 3
+  cores: [0]
+"""
+
+
+def _yaml(value: Any, flow: bool = False) -> str:
+    """A value as YAML on one line. flow: whether it stands inside braces or brackets, which bare text must not have."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_yaml(item, flow=True)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_yaml(item, flow=True) for item in value) + "]"
+    quoted = json.dumps(value, ensure_ascii=False)  # JSON is YAML
+    return value if isinstance(value, str) and _is_bare(value, flow) else quoted
+
+
+def _is_bare(value: str, flow: bool) -> bool:
+    """Whether text needs no quotes."""
+    try:
+        return yaml.safe_load(f"[{value}]") == [value] if flow else yaml.safe_load(f"key: {value}") == {"key": value}
+    except yaml.YAMLError:
+        return False

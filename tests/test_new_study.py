@@ -1,0 +1,316 @@
+"""A new study from files: which belong together, what is wrong with them, and sizes that keep to the time."""
+
+import gzip
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
+
+from common.errors import UserError
+from corpora import archives, compression, grammar
+from corpora.availability import available
+from study import config
+from study.estimate import wall_seconds
+from study.new import files, sizes
+from study.new import look as look_module
+from study.new.__main__ import arguments, new
+from study.new.look import look
+from study.new.text import Draft, _yaml, cleaning, text
+from study.rates import Rates
+from study.work import Work
+
+RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
+ENGLISH, FRENCH = map(list, zip(*grammar.generate("fr", "train", 3000, 1), strict=True))
+GERMAN = [german for _, german in grammar.generate("de", "train", 3000, 1)]
+PAIR = ["en", "fr"]
+
+
+def written(folder, texts):
+    """Files of lines, or of bytes, by name."""
+    for name, lines in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return folder
+
+
+def tmx(pairs, codes=("en-US", "fr")):
+    units = "".join(
+        "".join(["<tu>", *(f'<tuv xml:lang="{code}"><seg>{side}</seg></tuv>' for code, side in sides), "</tu>"])
+        for sides in (zip(codes, pair, strict=True) for pair in pairs)
+    )
+    return f'<?xml version="1.0"?><tmx version="1.4"><header/><body>{units}</body></tmx>'.encode()
+
+
+def proposed(folder, texts, *options):
+    """The configuration that is written for these files."""
+    written(folder / "data", texts)
+    path = new(arguments(["--source", "en", "--target", "fr", "--cores", "2", *options, "data"]), RATES)
+    return config.load(path)
+
+
+# Names
+
+
+def roles(folder, texts):
+    corpora, notes = files.corpora([written(folder, texts)], PAIR)
+    paths = {corpus.name: [str(path.relative_to(folder)) for path in corpus.paths] for corpus in corpora}
+    return {corpus.name: (corpus.role, *paths[corpus.name]) for corpus in corpora}, notes
+
+
+HEAD = {"en": ENGLISH[:40], "fr": FRENCH[:40]}
+
+
+@pytest.mark.parametrize(
+    ("english", "french", "name", "role"),
+    [
+        ("train.en", "train.fr", "train", "train"),
+        ("talk.en.gz", "talk.fr", "talk", "train"),
+        ("europarl-v7.fr-en.en", "europarl-v7.fr-en.fr", "europarl-v7.fr-en", "train"),
+        ("corpus_english.txt", "corpus_french.txt", "corpus", "train"),
+        ("en/talk.txt", "fr/talk.txt", "talk", "train"),
+        ("talk-src.txt", "talk-tgt.txt", "talk", "train"),
+        ("talk.en-US.txt", "talk.fr-FR.txt", "talk", "train"),
+        ("deu.eng", "deu.fra", "deu", "train"),
+        ("first.txt", "second.txt", "first", "train"),  # by their text
+        ("mine.v2.en", "yours.fr", "mine.v2", "train"),  # the only ones
+    ],
+)
+def test_files_belong_together_whatever_their_convention(tmp_path, english, french, name, role):
+    found, notes = roles(tmp_path, {english: HEAD["en"], french: HEAD["fr"]})
+    assert list(found.values()) == [(role, english, french)] and not notes
+    assert [*found] == [name]
+
+
+@pytest.mark.parametrize(
+    ("stem", "role"),
+    [
+        ("val", "dev"),
+        ("newsdev2016", "dev"),
+        ("IWSLT.tst2013", "test"),
+        ("newstest2014-fren-{side}", "test"),
+        ("test_2016_flickr", "test"),
+        ("devtest", "test"),
+        ("testament", "train"),
+        ("dev/train", "train"),
+    ],
+)
+def test_roles_are_those_of_names(tmp_path, stem, role):
+    texts = {"pairs.en": HEAD["en"], "pairs.fr": HEAD["fr"]}
+    for code, side in (("en", "src"), ("fr", "ref")):
+        texts[stem.format(side=side) + f".{code}"] = HEAD[code]
+    found, _ = roles(tmp_path, texts)
+    assert sorted(of_role for of_role, *_ in found.values()) == sorted(["train", role])
+
+
+def test_folders_are_part_of_a_name_where_files_have_the_same(tmp_path):
+    texts = {f"{stem}.{code}": HEAD[code] for code in PAIR for stem in ("a/x", "b/x", "b/y")}
+    assert [*roles(tmp_path, texts)[0]] == ["a-x", "b-x", "y"]
+
+
+def test_both_sides_in_one_file(tmp_path):
+    pairs = list(zip(*HEAD.values(), strict=True))
+    rows = [f"{number}\t{french}\t{english}" for number, (english, french) in enumerate(pairs)]
+    written(tmp_path, {"memory.tmx": tmx(pairs), "table.txt": rows, "plain.tsv": ["\t".join(pair) for pair in pairs]})
+    sources = {corpus.name: corpus.source for corpus in files.corpora([tmp_path], PAIR)[0]}
+    assert sources["table"] == {"file": "table.txt", "format": "tsv", "columns": {"en": 2, "fr": 1}}
+    assert sources["plain"] == {"file": "plain.tsv"}
+    assert sources["memory"] == {"file": "memory.tmx"}
+
+
+def test_other_languages_and_single_sides_are_said(tmp_path):
+    texts = {"a.en": HEAD["en"], "a.fr": HEAD["fr"], "a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]}
+    found, notes = roles(tmp_path, texts)
+    assert found == {"a": ("train", "a.en", "a.fr"), "more": ("monolingual", "more.en")}
+    assert ["its name says de" in notes[0], "monolingual" in notes[1], len(notes)] == [True, True, 2]
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({}, "data: a folder without texts"),
+        ({"x.en": ENGLISH, "x.fr": FRENCH[:-1]}, "have different numbers of lines: 3,000 of en, 2,999 of fr"),
+        ({"x.en": ENGLISH, "x.fr": b"bon\nmal \xe9\n"}, "data/x.fr: line 2, byte 5: not UTF-8 (0xe9)"),
+        ({"x.en": ENGLISH, "x.fr": GERMAN}, "the target side looks like de"),
+        ({"x.en": FRENCH, "x.fr": ENGLISH}, "are the sides swapped?"),
+        ({"x.fr": FRENCH}, "data/x.fr: the fr side only; no en file goes with it"),
+        ({"x.en": ENGLISH}, "no training pairs in en and fr among the files; data/x.en is the en side only"),
+        ({"x.en": ENGLISH, "x.en.gz": ENGLISH, "x.fr": FRENCH}, "data/x.en.gz: both are the en side of one text"),
+        ({"x.en": ENGLISH[:200], "x.fr": FRENCH[:200]}, "training pairs can be one; add more text"),
+        ({"x.en": b"", "x.fr": b""}, "data/x.en: is empty"),
+        ({"x.csv": ["a,b"]}, "CSV is not read; save it as TSV"),
+        ({"x.tmx": tmx([("a", "b")], ("en", "de"))}, "data/x.tmx: has no fr in its first units; it has de, en"),
+        ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9]}, "data/dev.en: the en side only"),
+        ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ["a", ""], "dev.fr": ["b", "c"]}, "1 lines have an empty side"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(tmp_path, texts, message):
+    (tmp_path / "data").mkdir()
+    with pytest.raises(UserError) as error:
+        proposed(tmp_path, texts)
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "configs").exists()
+
+
+def test_languages_are_checked_first(tmp_path):
+    for target, message in (("xx", "unknown language 'xx'"), ("en", "--source and --target are both en")):
+        with pytest.raises(UserError, match=message):
+            new(arguments(["--source", "en", "--target", target, "nowhere"]), RATES)
+    with pytest.raises(UserError, match="nowhere: no such file or folder"):
+        new(arguments(["--source", "en", "--target", "fr", "nowhere"]), RATES)
+
+
+def test_nothing_is_replaced_unless_forced(tmp_path):
+    texts = {"x.en": ENGLISH, "x.fr": FRENCH}
+    proposed(tmp_path, texts)
+    before = (tmp_path / "configs/en-fr.yaml").read_text()
+    with pytest.raises(UserError, match=r"configs/en-fr.yaml: is there already"):
+        proposed(tmp_path, texts, "--hours", "1")
+    assert (tmp_path / "configs/en-fr.yaml").read_text() == before
+    proposed(tmp_path, texts, "--hours", "0.2", "--force")
+    assert (tmp_path / "configs/en-fr.yaml").read_text() != before
+
+
+# What is seen
+
+
+def seen(folder, english, french):
+    written(folder, {"x.en": english, "x.fr": french})
+    return look(files.corpora([folder], PAIR)[0][0], PAIR, cleaning(PAIR), "error", 1)
+
+
+def test_repeats_are_counted_over_all_lines(tmp_path):
+    upper = [[line.upper() for line in side[:7]] for side in (ENGLISH, FRENCH)]
+    looked = seen(tmp_path, [*ENGLISH, *ENGLISH[:50], *upper[0]], [*FRENCH, *FRENCH[:50], *upper[1]])
+    assert (looked.lines, looked.repeats, looked.near_repeats) == (3057, 50, 7)
+    lines = [*ENGLISH, *ENGLISH[:50], *ENGLISH[:7]]
+    assert looked.words[0] == sum(len(line.split()) for line in lines) / len(lines)
+    assert looked.share(0, "en") > 0.85 and looked.share(1, "fr") > 0.85
+
+
+def test_a_sample_is_drawn_from_everywhere_in_bounded_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(look_module, "SAMPLE", 200)
+    monkeypatch.setattr(compression, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(archives, "CHUNK_BYTES", 4096)
+    english = [*ENGLISH[:-1], "long " * 300]
+    looked = seen(tmp_path, english, [*FRENCH[:-1], "long " * 300])
+    places = [ENGLISH.index(source) for source, _ in looked.sample]
+    assert len(places) == len(set(places)) == 200
+    assert abs(sum(places) / 200 - 1500) < 4 * 3000 / math.sqrt(12 * 200)  # four standard deviations
+    assert (looked.occurrences == 1).all()
+
+
+# What is proposed
+
+
+def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
+    study = proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "more.en": ENGLISH[:100]}, "--study", "mine")
+    assert available(study, tmp_path) == ([], [])
+    found = {name: (corpus["role"], corpus["lines"]) for name, corpus in study["corpora"].items()}
+    assert found["x"] == ("train", 3000) and found["more"] == ("monolingual", 100)
+    shown = capsys.readouterr().out
+    assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
+
+
+def test_held_out_lines_cost_the_training_nothing_but_themselves(tmp_path):
+    english = [*ENGLISH, *ENGLISH[:500]]  # these are there twice
+    proposed(tmp_path, {"x.en": english, "x.fr": [*FRENCH, *FRENCH[:500]]})
+    folder = tmp_path / "configs/en-fr.held-out"
+    sets = {role: [(folder / f"{role}.{code}").read_text().splitlines() for code in PAIR] for role in ("dev", "test")}
+    pairs = {role: list(zip(*sides, strict=True)) for role, sides in sets.items()}
+    assert set(pairs["dev"]) | set(pairs["test"]) <= set(zip(ENGLISH, FRENCH, strict=True))
+    assert not set(pairs["dev"]) & set(pairs["test"]) and len(pairs["dev"]) == len(pairs["test"]) > 50
+    counts = Counter(english)
+    assert {counts[source] for source, _ in pairs["dev"] + pairs["test"]} == {1}
+
+
+def test_held_out_sets_share_nothing_even_if_corpora_are_the_same(tmp_path):
+    proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "y.en": [*ENGLISH, "More."], "y.fr": [*FRENCH, "Plus."]})
+    lines = [(tmp_path / f"configs/en-fr.held-out/{role}.en").read_text().splitlines() for role in ("dev", "test")]
+    assert len(set(lines[0] + lines[1])) == len(lines[0]) + len(lines[1]) > 100
+
+
+def test_own_sets_are_used_and_the_first_of_several_tests_is_for_development(tmp_path):
+    texts = {"x.en": ENGLISH[:2000], "x.fr": FRENCH[:2000]}
+    for number in (1, 2):
+        rows = slice(2000 + 100 * number, 2100 + 100 * number)
+        texts |= {f"test{number}.en": ENGLISH[rows], f"test{number}.fr": FRENCH[rows]}
+    study = proposed(tmp_path, texts)
+    found = {name: corpus["role"] for name, corpus in study["corpora"].items()}
+    assert found == {"x": "train", "test1": "dev", "test2": "test"}
+    assert not (tmp_path / "configs/en-fr.held-out").exists()
+
+
+@pytest.fixture
+def draft(tmp_path):
+    """Of a text that looks as large as a test says."""
+    written(tmp_path, {"x.en": ENGLISH[:500], "x.fr": FRENCH[:500]})
+    looked = [look(corpus, PAIR, cleaning(PAIR), "error", 1) for corpus in files.corpora([tmp_path], PAIR)[0]]
+    sets = [replace(looked[0], corpus=replace(looked[0].corpus, name=role, role=role)) for role in ("dev", "test")]
+    for number, of_role in enumerate(sets):
+        of_role.corpus = replace(of_role.corpus, source={"file": f"{number}.{{lang}}"})
+
+    def sized(lines, hours, cores=2):
+        return Draft("x", PAIR, [replace(looked[0], lines=lines), *sets], [], tmp_path, cores, hours, "error")
+
+    return sized
+
+
+def planned(draft, folder):
+    def configured(plan):
+        (folder / "x.yaml").write_text(text(draft, plan))
+        return config.load(folder / "x.yaml")
+
+    lines = {"x": draft.looks[0].lines}
+    plan = sizes.plan(lines, {}, draft.characters, draft.hours, draft.cores, configured, RATES)
+    return plan, configured(plan)
+
+
+SITUATIONS = [(29_000, 1, 2), (200_000, 2, 2), (5_000_000, 8, 8), (10**8, 24, 64)]
+
+
+@pytest.mark.parametrize(("lines", "hours", "cores"), SITUATIONS)
+def test_the_estimate_keeps_to_the_time(draft, tmp_path, lines, hours, cores):
+    plan, study = planned(draft(lines, hours, cores), tmp_path)
+    seconds = wall_seconds(Work(study, RATES), cores)
+    assert seconds <= hours * 3600
+    assert plan.full or seconds >= 0.8 * hours * 3600
+    assert plan.pairs == (study["corpora"]["x"]["sample"] or lines)
+
+
+def test_more_time_and_more_text_make_larger_models(draft, tmp_path):
+    (short, _), (long, _), (small, _) = (
+        planned(draft(lines, hours), tmp_path) for lines, hours in ((10**6, 0.5), (10**6, 50), (2_000, 50))
+    )
+    assert sizes.SIZES.index(long.size) < sizes.SIZES.index(short.size) and long.pieces > short.pieces > small.pieces
+    assert small.full and small.passes(small.teacher_steps, small.pairs) <= 1.1 * sizes.PASSES
+
+
+def test_too_little_time_says_how_much_is_needed(draft, tmp_path):
+    with pytest.raises(UserError, match=r"give --hours (\d+\.\d+)") as error:
+        planned(draft(29_000, 0.01), tmp_path)
+    needed = float(str(error.value).partition("give --hours ")[2].partition(",")[0])
+    planned(draft(29_000, needed), tmp_path)
+
+
+@given(st.floats(1, 1e9))
+def test_rounded_numbers_are_near(number):
+    assert sizes.rounded(number) == pytest.approx(number, rel=0.051, abs=0.5)
+    assert len(str(sizes.rounded(number)).rstrip("0")) <= 3 and math.isfinite(sizes.rounded(number))
+
+
+PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=20)
+
+
+@given(st.one_of(PRINTABLE, st.dictionaries(st.sampled_from(PAIR), PRINTABLE, min_size=1), st.lists(PRINTABLE)))
+def test_any_name_of_a_file_survives_yaml(value):
+    assert yaml.safe_load(f"key: {_yaml(value)} # comment") == {"key": value}
