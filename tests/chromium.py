@@ -17,7 +17,7 @@ needed = pytest.mark.skipif(
     PROGRAM is None, reason=f"no browser: none of {', '.join(NAMES)} (Debian: apt install chromium)"
 )
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe")
-START, PIPES = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"', 2  # Chromium reads from 3 and writes to 4
+START = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'  # Chromium reads from 3 and writes to 4
 
 
 class Browser:
@@ -93,6 +93,21 @@ class Browser:
         """The addresses that the page asked for."""
         sent = (event for event in self.events if event.get("method") == "Network.requestWillBeSent")
         return [event["params"]["request"]["url"] for event in sent]
+
+    def click(self, script: str) -> None:
+        """Press the middle of the element that an expression gives, as a mouse does."""
+        middle = "[box.x + box.width / 2, box.y + box.height / 2]"
+        x, y = self.run(
+            f"(e => {{ e.scrollIntoView(); const box = e.getBoundingClientRect(); return {middle}; }})({script})"
+        )
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def key(self, name: str, text: str = "") -> None:
+        """Press a key in the element that has the focus."""
+        code = {"Enter": 13, "Tab": 9, " ": 32}[name]
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=name, text=text, windowsVirtualKeyCode=code)
 
     def picture(self, path: Path) -> None:
         """The whole page as PNG."""

@@ -136,15 +136,16 @@ function specification({ all, front }, chosen, domain, width) {
 
 // An empty panel, for screen readers with the words of its picture.
 function panel([title, made], chosen) {
-  const holder = element("div", { class: "picture", role: "img", "aria-label": spoken(title, made, chosen) });
+  const label = spoken(title, made, chosen);
+  const holder = element("div", { class: "picture", role: "img", "aria-label": label }, element("div"));
   const save = element("button", { type: "button" }, "Save the picture (SVG)");
   return element("figure", {}, element("figcaption", {}, title), holder, save);
 }
 
 async function draw(figure, made, chosen, domain) {
   const [, holder, save] = figure.children;
-  const compiled = vegaLite.compile(specification(made, chosen, domain, holder.clientWidth - 12)).spec;
-  const view = new vega.View(vega.parse(compiled), { renderer: "svg", container: holder });
+  const compiled = vegaLite.compile(specification(made, chosen, domain, holder.firstChild.clientWidth)).spec;
+  const view = new vega.View(vega.parse(compiled), { renderer: "svg", container: holder.firstChild });
   views.push(view);
   view.addEventListener("click", (_, item) => item && item.datum && "number" in item.datum && pick(item.datum.number));
   save.addEventListener("click", async () => {
