@@ -81,6 +81,11 @@ def test_the_page_has_the_measurements_as_they_are(both):
         assert set(names) - set(record) <= {name for name in told if told[name] in (None, *front_defaults(name))}
 
 
+def test_the_reference_page_is_of_its_measurements():
+    page = (STUDIES[0] / "front.html").read_text()
+    assert embedded(page)["records"] == embedded(made(STUDIES[:1]))["records"]
+
+
 def front_defaults(name):
     """The value of a field that a file of an older version lacks."""
     return [measurement.Measurement.__dataclass_fields__[name].default]
