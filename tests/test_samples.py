@@ -2,12 +2,12 @@ import html
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from outline import Outline
 
 from common.errors import UserError
 from common.files import read_json, write_json, write_text
@@ -16,29 +16,6 @@ from report import samples, study_page
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 LINES = 50
-
-
-class Outline(HTMLParser):
-    """Tags that are opened and closed in order, the text, and the addresses that something is loaded from."""
-
-    EMPTY = frozenset({"meta", "br", "img"})
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.text, self.loaded = [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.loaded += [value for name, value in attributes if name in {"src", "href"}]
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
 
 
 @pytest.fixture

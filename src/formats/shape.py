@@ -283,6 +283,21 @@ def self_attention(values: Mapping[str, Any] | None) -> bool:
     return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
 
 
+def decoder_kind(text: str) -> str:
+    """What a decoder looks back with, from the text of a shape: one of DECODERS, or its recurrent unit.
+
+    The text of a model by its name is returned as it is.
+    """
+    words = text.split()
+    if cell := next((name for name in ("GRU", "LSTM") if words[0].removeprefix("bi") == name), None):
+        return f"{cell} below fully connected layers" if "FC" in words else cell
+    if words[0] == "conditional":
+        return "conditional GRU"
+    if ":" not in words[0]:
+        return text
+    return next((word for word in words if word in DECODERS), SELF_ATTENTION)
+
+
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, False)}
 

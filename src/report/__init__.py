@@ -25,6 +25,7 @@ Of study.scale_plan: ``scale_plan``, what a study takes on clusters of several s
 Pages and texts, each a command:
 
 - ``study_page``: one HTML page about a study
+- ``front_page``: fronts of one study or several, with axes and filters to choose
 - ``corpora_page``: one HTML page about its corpora
 - ``samples``: sentences to read
 - ``terminal``: what `make demo` prints at the end

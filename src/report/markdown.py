@@ -32,3 +32,8 @@ def star(*p_values: float) -> str:
 def escaped(text: str) -> str:
     """Text as a cell of a table."""
     return text.replace("|", "\\|")
+
+
+def plain(text: str) -> str:
+    """The text of Markdown that has only code and escapes."""
+    return text.replace("`", "").replace("\\", "").strip()

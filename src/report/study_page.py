@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from common.errors import command
 from common.files import read_json, write_text
 from formats import best_model, measurement, selection
 from formats.measurement import Measurement
+from report import markdown
 from report import measurements as tables
 from report.headline import headline
 from report.html import data_uri, templates
@@ -78,15 +80,12 @@ def figures(records: list[Measurement]) -> dict[str, Any]:
         "differences": {title: short[key] for title, key in DIFFERENCES.items()},
         "best": quoted["best"],
         "verdict": best and best_model.verdict(records, best),
-        "tables": [(name, tables.rows(group), plain(tables.notes(group))) for name, group in by_test_set.items()],
+        "tables": [
+            (name, tables.rows(group), markdown.plain(tables.notes(group))) for name, group in by_test_set.items()
+        ],
         "left": tables.WORDS,
         "conditions": {title: shared(records, key) for key, title in CONDITIONS.items()},
     }
-
-
-def plain(markdown: str) -> str:
-    """The text of Markdown that has only code and escapes."""
-    return markdown.replace("`", "").replace("\\", "").strip()
 
 
 def shared(records: list[Measurement], key: str) -> str | None:
@@ -100,6 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
     parser.add_argument("--fronts", type=Path, nargs="*", default=[], help="pictures of the fronts")
+    parser.add_argument("--front-page", type=Path, help="page of report.front_page, which the page links to")
     parser.add_argument("--learning", type=Path, help="picture of the learning curves")
     parser.add_argument("--gap", type=Path, help="picture of the gap")
     parser.add_argument("--funnel", type=Path, help="picture of the cleaning funnel")
@@ -115,6 +115,7 @@ def main() -> None:
     page = environment.get_template("page.html.jinja").render(
         **figures(measurement.read(args.measurements)),
         fronts=[(data_uri(path), caption(path)) for path in args.fronts],
+        front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
         learning=args.learning and data_uri(args.learning),
         gap=args.gap and data_uri(args.gap),
         funnel=args.funnel and data_uri(args.funnel),

@@ -220,11 +220,39 @@ rule samples:
         " --output {output.page} {output.markdown} {output.data} 2> {log}"
 
 
+rule front_page:
+    """The front with axes and filters to choose, and the record, command and sentences of each point."""
+    input:
+        measurements=rules.score.output.measurements,
+        samples=rules.samples.output.data,
+    output:
+        page=report(
+            f"{study.report}/front.html",
+            caption="../report/front_page.rst",
+            category="Fronts",
+            labels={"picture": "interactive", "format": "html"},
+        ),
+    log:
+        f"{study.folder}/logs/front_page.log",
+    benchmark:
+        f"{study.folder}/benchmarks/front_page.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=grows(500),
+        runtime=grows(10),
+    shell:
+        "python -m report.front_page --measurements {input.measurements} --samples {input.samples}"
+        " --output {output.page} 2> {log}"
+
+
 rule page:
     """One page about the study that needs no other file."""
     input:
         measurements=rules.score.output.measurements,
         fronts=expand(f"{study.report}/{{front}}.svg", front=FRONTS),
+        front_page=rules.front_page.output.page,
         learning=f"{study.report}/learning.svg",
         gap=f"{study.report}/gap.svg" if study.imitated else [],
         funnel=f"{study.report}/funnel.svg",
@@ -251,5 +279,6 @@ rule page:
         benchmarks=f"{study.folder}/benchmarks",
     shell:
         "python -m report.study_page --measurements {input.measurements} --fronts {input.fronts}"
+        " --front-page {input.front_page}"
         " --learning {input.learning} {params.gap} --funnel {input.funnel} --samples {input.samples}"
         " --benchmarks {params.benchmarks} --note {params.note:q} --output {output.page} 2> {log}"

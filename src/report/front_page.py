@@ -1,0 +1,288 @@
+"""Fronts of one study or several on an interactive HTML page that needs no other file.
+
+The reader chooses the axes and filters the measurements; the Pareto front is that of what is shown. A click fixes a
+configuration and shows its record, its command and sentences. The table has the same data, for keyboards and screen
+readers. Studies stand side by side: a panel has the records of one test set and one CPU, the others cannot be compared.
+
+Vega and Vega-Lite (Satyanarayan et al. 2017, "Vega-Lite: A Grammar of Interactive Graphics") come from Snakemake, which
+carries them for its own report.
+"""
+
+import argparse
+import base64
+import gzip
+import itertools
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snakemake.assets import Assets
+
+from common.errors import UserError, command
+from common.files import read_json, write_text
+from formats import measurement, selection, test_sets, wording
+from formats.measurement import Measurement
+from formats.shape import decoder_kind
+from report import figure, markdown
+from report import measurements as tables
+from report.figure import Style
+from report.html import templates
+
+FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
+SENTENCES = 5
+
+
+class Axis(NamedTuple):
+    """more: whether more is better. spread: the field whose runs spread as the value does, if any."""
+
+    name: str
+    label: str
+    more: bool
+    value: Callable[[Measurement], float | None]
+    spread: str = ""
+
+
+def latency(record: Measurement) -> float | None:
+    """Milliseconds a sentence, of a record whose batches are single sentences."""
+    if record.batch_sentences != 1 or record.workers != 1 or not (record.text_seconds and record.sentences):
+        return None
+    return 1000 * record.text_seconds / record.sentences
+
+
+def megabytes(name: str) -> Callable[[Measurement], float | None]:
+    return lambda record: (size := getattr(record, name)) and size / 1e6
+
+
+TEXT = "text_seconds"
+ACROSS = [  # logarithmic, so without what is not above 0
+    Axis("speed", "source words per second", True, attrgetter("source_words_per_second"), "source_words_per_second"),
+    Axis(
+        "core_seconds",
+        "core-seconds per million source words",
+        False,
+        attrgetter("core_seconds_per_million_words"),
+        TEXT,
+    ),
+    Axis("usd", "USD per million source words", False, attrgetter("usd_per_million_words"), TEXT),
+    Axis("latency", "milliseconds a sentence, one at a time", False, latency, TEXT),
+    Axis("memory", "peak memory, MB", False, megabytes("peak_rss_bytes")),
+    Axis("size", "files of the model, MB", False, megabytes("model_bytes")),
+    Axis("parameters", "parameters, millions", False, lambda record: record.parameters / 1e6),
+]
+UP = [Axis("bleu", "BLEU", True, attrgetter("bleu")), Axis("chrf", "chrF", True, attrgetter("chrf"))]
+
+FACETS: dict[str, Callable[[Measurement], str]] = {  # what measurements are filtered by, beside their study
+    "test set": attrgetter("test_set"),
+    "role": attrgetter("role"),
+    "system": attrgetter("system"),
+    "decoder": lambda record: decoder_kind(record.shape),
+    "engine": wording.engine_label,
+    "type": wording.compute_type,
+    "search": wording.search,
+    "map": lambda record: "yes" if record.vocabulary_map else "no",
+    "disturbed": lambda record: "yes" if record.noisy else "no",
+}
+KEYS = ("system", "study", "role", "decoder", "engine", "type")  # what colours and shapes may tell apart
+SHAPES = {  # of matplotlib's markers in Vega, as names or as paths in a square from -1 to 1
+    "s": "square",
+    "D": "diamond",
+    "o": "circle",
+    "^": "triangle-up",
+    "v": "triangle-down",
+    "<": "triangle-left",
+    ">": "triangle-right",
+    "P": "cross",
+    "X": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
+    "*": "M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z",
+}
+
+
+@dataclass
+class Study:
+    """The records of one file. folder: where the paths of their translations start. samples: of ``report.samples``."""
+
+    name: str
+    folder: Path
+    records: list[Measurement]
+    samples: dict[str, Any]
+
+    @property
+    def sentences(self) -> list[dict[str, Any]]:
+        """SENTENCES of the samples, evenly chosen."""
+        found = self.samples["samples"]
+        count = min(SENTENCES, len(found))
+        return [found[len(found) * number // count] for number in range(count)]
+
+    def translations(self, record: Measurement) -> list[str] | None:
+        """How the record's configuration translates ``sentences``; None where its output is not there."""
+        path = self.folder / record.output if record.output else None
+        if record.test_set != self.samples["test_set"] or not record.sentences or not (path and path.is_file()):
+            return None
+        lines = test_sets.read_output(path, record.sentences)
+        return [lines[sample["line"] - 1] for sample in self.sentences if sample["line"] <= len(lines)]
+
+
+def read(paths: list[Path], samples: list[Path]) -> list[Study]:
+    """Studies of their measurements and their samples, which may be left out. Raises UserError for too few samples."""
+    if samples and len(samples) != len(paths):
+        raise UserError(f"--samples: {len(samples)} files for {len(paths)} files of measurements; give one for each")
+    records = [measurement.read(path) for path in paths]
+    for path, own in zip(paths, records, strict=True):
+        if not selection.drawn(own):
+            raise UserError(f"{path}: no measurement has both BLEU and a speed")
+    counts = Counter(one[0].study for one in records)
+    return [
+        Study(
+            own[0].study if counts[own[0].study] == 1 else f"{own[0].study} ({path.parent})",
+            path.parent,
+            own,
+            read_json(sampled) if sampled else {"test_set": None, "samples": []},
+        )
+        for path, own, sampled in itertools.zip_longest(paths, records, samples)
+    ]
+
+
+def place(axis: Axis, record: Measurement) -> list[float] | None:
+    """Where a record is on an axis, with the lowest and the highest of its runs where they are known."""
+    value = axis.value(record)
+    if value is None or (axis in ACROSS and value <= 0):
+        return None
+    middle, low, high = record.spread(axis.spread) if axis.spread else (None, None, None)
+    return [value] if None in (middle, low, high) else [value, value * low / middle, value * high / middle]
+
+
+def decoding_command(record: Measurement) -> str | None:
+    """What decodes in the same way, from the folder of the project; None for a record that names no output.
+
+    The output's name is made of system, model folder and configuration (``measure.configuration``).
+    """
+    if not record.output:
+        return None
+    folder = Path(record.output).name.removeprefix(f"{record.system}.").partition(".beam")[0]
+    model = f"results/{record.study}/models/{record.system}/{folder}"
+    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.beam_size]
+    words += [] if record.vocabulary_map else ["--no-vocabulary-map"]
+    words += ["--workers", record.workers]
+    words += ["--threads", record.threads] if record.threads > 1 else []
+    words += ["--batch-tokens", record.batch_tokens] if record.batch_tokens else []
+    return f"{shlex.join(map(str, words))} < text > translation"
+
+
+def about(study: Study, record: Measurement) -> dict[str, Any]:
+    """What the page says of a record that the record itself does not."""
+    conditions = f"{record.test_set}, {record.cpu or 'unknown CPU'}"
+    return {
+        "title": wording.title(record),
+        "words": {"study": study.name} | {name: word(record) for name, word in FACETS.items()},
+        "conditions": conditions,
+        "panel": f"{study.name}: {conditions}",
+        "greedy": record.beam_size == 1,
+        "command": decoding_command(record),
+        "translations": study.translations(record),
+    }
+
+
+def styles(studies: list[Study], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
+    """Colour and shape of each value of each of KEYS; systems look as in the pictures of their study."""
+    roles = {name: record.role for study in studies for name, record in selection.systems(study.records).items()}
+    values = {key: dict.fromkeys(word[key] for word in words) for key in KEYS}
+    cycled = {key: dict(zip(found, itertools.cycle(figure.PALETTE))) for key, found in values.items()}
+    found = cycled | {"system": figure.styles(roles)}
+    return {key: {value: vega(style) for value, style in by_value.items()} for key, by_value in found.items()}
+
+
+def vega(style: Style) -> tuple[str, str]:
+    return style.color, SHAPES[style.marker]
+
+
+def facets(words: list[dict[str, str]]) -> dict[str, dict[str, bool]]:
+    """The values of each facet that has several, and whether they are shown at first: all but the disturbed ones."""
+    values = {name: dict.fromkeys(sorted({word[name] for word in words}), True) for name in words[0]}
+    several = {name: found for name, found in values.items() if len(found) > 1}
+    if "disturbed" in several:
+        several["disturbed"]["yes"] = False
+    return several
+
+
+def rows(studies: list[Study], told: Iterable[str]) -> Iterable[dict[str, str]]:
+    """The table's rows, in the order of the records. told: of study and test set those that rows differ in."""
+    for study in studies:
+        for record in study.records:
+            own = selection.of_test_set(study.records, record.test_set)
+            names = {"study": study.name, "test set": record.test_set}
+            yield {"front": "", **{name: names[name] for name in told}, **tables.row(record, own)}
+
+
+def data(studies: list[Study]) -> dict[str, Any]:
+    """What the script of the page reads: the records whole, and what is made of them; lists are in their order."""
+    records = [record for study in studies for record in study.records]
+    known = {name for record in records for name, value in record.as_json().items() if value is not None}
+    columns = [column for column in fields(Measurement) if column.name in known]
+    places = {axis.name: [place(axis, record) for record in records] for axis in (*ACROSS, *UP)}
+    described = [about(study, record) for study in studies for record in study.records]
+    words = [one["words"] for one in described]
+    return {
+        "fields": [{"name": column.name, **column.metadata} for column in columns],
+        "records": [[getattr(record, column.name) for column in columns] for record in records],
+        "axes": {axis.name: {"label": axis.label, "more": axis.more} for axis in (*ACROSS, *UP)},
+        "places": {name: found for name, found in places.items() if any(found)},
+        "about": described,
+        "facets": facets(words),
+        "styles": styles(studies, words),
+        "samples": {
+            study.name: {"test_set": study.samples["test_set"], "sentences": study.sentences} for study in studies
+        },
+    }
+
+
+def compressed(*names: str) -> str:
+    """Assets of Snakemake, joined, as gzip in base64."""
+    content = "\n".join(Assets.get_content(name) for name in names)
+    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
+
+
+def page(studies: list[Study]) -> str:
+    """The page as HTML."""
+    names = list(Assets.spec)
+    names = names[names.index(FIRST) : names.index(END)]
+    values = data(studies)
+    told = [name for name in ("study", "test set") if name in values["facets"]]
+    groups = [(study, name) for study in studies for name in selection.test_sets(study.records)]
+    notes = [
+        (f"{study.name}, {name}", markdown.plain(tables.notes(selection.of_test_set(study.records, name))))
+        for study, name in groups
+    ]
+    return (
+        templates()
+        .get_template("front.html.jinja")
+        .render(
+            studies=[study.name for study in studies],
+            data=values,
+            across=[axis for axis in ACROSS if axis.name in values["places"]],
+            up=[axis for axis in UP if axis.name in values["places"]],
+            keys=[key for key in KEYS if key == "system" or key in values["facets"]],
+            several=len({one["panel"] for one in values["about"]}) > 1,
+            rows=list(rows(studies, told)),
+            left={*tables.WORDS, *told},
+            notes=notes,
+            vega=compressed(*(name for name in names if name.endswith(".js"))),
+            licences=compressed(*(name for name in names if not name.endswith(".js"))),
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measurements", type=Path, nargs="+", required=True, help="measurements.json of each study")
+    parser.add_argument("--samples", type=Path, nargs="*", default=[], help="JSON of report.samples, of each study")
+    parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
+    args = parser.parse_args()
+    write_text(args.output, page(read(args.measurements, args.samples)))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,450 @@
+"""The interactive page of fronts: its data and its form, and what it does in a real browser."""
+
+import argparse
+import base64
+import gzip
+import json
+import random
+import re
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import chromium
+import pytest
+from outline import Outline
+from snakemake.assets import Assets
+
+from common.errors import UserError
+from common.files import read_json, write_json, write_text
+from decode.translate import decoding_options
+from formats import measurement, selection, wording
+from formats.front import pareto
+from formats.shape import DECODERS, decoder_kind, registry, shape
+from measure.configuration import Configuration
+from report import figure, front_page
+
+ROOT = Path(__file__).parents[1]
+FIXTURE = ROOT / "tests/data/measurements.json"  # two test sets
+REFERENCE = ROOT / "results/reference"
+STUDIES = [REFERENCE / "demo", REFERENCE / "architectures"]  # of two CPUs
+LIMIT = 3_000_000
+SYMBOLS = "document.querySelectorAll('#panels .mark-symbol.role-mark path')"
+NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
+
+
+def files(name, folders):
+    return [folder / name for folder in folders]
+
+
+def made(folders, samples=True):
+    studies = front_page.read(files("measurements.json", folders), files("samples.json", folders) if samples else [])
+    return front_page.page(studies)
+
+
+def embedded(text):
+    """The data that a page carries."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+
+
+@pytest.fixture(scope="module")
+def both():
+    return made(STUDIES)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return measurement.read(STUDIES[0] / "measurements.json")
+
+
+# Without a browser
+
+
+def test_the_page_is_small_and_needs_nothing_else(both):
+    assert len(both.encode()) < LIMIT
+    outline = Outline(both)
+    assert [address for address in outline.loaded if address] == []
+    assert "default-src 'none'" in both and not re.search(r"@import|url\(", both)
+
+
+def test_the_page_has_the_measurements_as_they_are(both):
+    data = embedded(both)
+    names = [field["name"] for field in data["fields"]]
+    records = [record for folder in STUDIES for record in read_json(folder / "measurements.json")]
+    assert len(records) > 100
+    for row, record in zip(data["records"], records, strict=True):
+        told = dict(zip(names, row, strict=True))
+        assert {name: told.get(name) for name in record} == record
+        assert set(names) - set(record) <= {name for name in told if told[name] in (None, *front_defaults(name))}
+
+
+def test_the_reference_page_is_of_its_measurements():
+    page = (STUDIES[0] / "front.html").read_text()
+    assert embedded(page)["records"] == embedded(made(STUDIES[:1]))["records"]
+
+
+def front_defaults(name):
+    """The value of a field that a file of an older version lacks."""
+    return [measurement.Measurement.__dataclass_fields__[name].default]
+
+
+def test_the_page_carries_vega_and_the_licences_of_all_its_parts(both):
+    texts = re.findall(r'<script type="text/plain" id="[\w-]+">(.*?)</script>', both, re.S)
+    vega, licences = (gzip.decompress(base64.b64decode(text)).decode() for text in texts)
+    assert all(Assets.get_content(f"{name}/{name}.js") in vega for name in ("vega", "vega-lite"))
+    assert all(Assets.get_content(f"{name}/LICENSE") in licences for name in ("vega", "vega-lite", "d3-scale", "clone"))
+
+
+def test_names_of_a_study_stay_text(tmp_path, demo):
+    measurement.write(tmp_path / "measurements.json", [replace(record, study=NASTY) for record in demo])
+    text = made([tmp_path], samples=False)
+    assert NASTY not in text and "<img" not in text
+    assert NASTY in "".join(Outline(text).text)
+    assert embedded(text)["about"][0]["words"]["study"] == NASTY
+
+
+def test_places_spread_as_the_runs_do(demo):
+    record = next(record for record in demo if record.runs > 1)
+    axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
+    speed = front_page.place(axes["speed"], record)
+    assert speed == pytest.approx([*record.spread("source_words_per_second")])
+    cost = front_page.place(axes["core_seconds"], record)
+    assert cost == pytest.approx([1e6 / value for value in (speed[0], speed[2], speed[1])], rel=1e-6)  # one core
+    assert front_page.place(axes["memory"], record) == [record.peak_rss_bytes / 1e6]
+    assert front_page.place(axes["bleu"], record) == [record.bleu]
+    assert front_page.place(axes["usd"], record) is None
+
+
+def test_latency_is_that_of_single_sentences(demo):
+    record = replace(demo[0], sentences=50, text_seconds=2.0, workers=1)
+    assert front_page.latency(record) is None
+    assert front_page.latency(replace(record, batch_sentences=1)) == 40
+    assert front_page.latency(replace(record, batch_sentences=1, workers=2)) is None
+    assert "latency" not in embedded(made(STUDIES))["places"]
+
+
+def test_zero_has_no_place_on_a_logarithmic_axis(demo):
+    record = replace(demo[0], usd_per_million_words=0.0, bleu=0.0)
+    axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
+    assert front_page.place(axes["usd"], record) is None and front_page.place(axes["bleu"], record) == [0.0]
+
+
+def test_the_command_decodes_as_the_record_was_decoded(demo):
+    parser = argparse.ArgumentParser()
+    decoding_options(parser)
+    for record in demo:
+        words = shlex.split(front_page.decoding_command(record).partition(" < ")[0])
+        assert words[:3] == ["python", "-m", "decode.translate"]
+        args = parser.parse_args(words[3:])
+        known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")
+        assert {name: getattr(args, name) for name in known} == {name: getattr(record, name) for name in known}
+        label = Configuration(args.model, record.beam_size, record.vocabulary_map, label=record.system).name
+        assert record.output == f"decoding/translations/{label}.{record.test_set}.txt"
+        assert args.model.parent == Path("results/demo/models") / record.system
+    assert front_page.decoding_command(replace(demo[0], output=None)) is None
+
+
+def test_the_kind_of_a_decoder_is_that_of_its_shape():
+    for values in registry().values():
+        asked = shape(values)
+        kind = decoder_kind(str(asked))
+        assert kind == getattr(asked, "decoder", kind) and (kind in DECODERS) == hasattr(asked, "decoder")
+    assert decoder_kind("biLSTM 2:1 d128 e64") == "LSTM" and decoder_kind("GRU 2:1 d128 e64 shared") == "GRU"
+    assert decoder_kind("conditional GRU 1:2 d1024 e512") == "conditional GRU"
+    assert decoder_kind("GRU d512 e256 FC 3x512") == "GRU below fully connected layers"
+    assert decoder_kind("TransformerBase") == "TransformerBase"
+
+
+def test_colours_and_shapes_tell_the_same_apart():
+    pairs = [front_page.vega(style) for style in figure.PALETTE]
+    assert len({color for color, _ in pairs}) == len({shape for _, shape in pairs}) == len(pairs)
+    styles = embedded(made(STUDIES))["styles"]
+    assert styles["system"]["teacher"] == [figure.TEACHER.color, "square"]
+    assert all(
+        len({shape for _, shape in styles[key].values()}) == len(styles[key]) for key in ("engine", "type", "study")
+    )
+
+
+def test_sentences_are_the_record_s_own_where_its_output_is_there(tmp_path, demo):
+    samples = read_json(STUDIES[0] / "samples.json")
+    timed = samples["test_set"]
+    records = [replace(record, test_set=timed) for record in demo[:2]]
+    measurement.write(tmp_path / "measurements.json", [*records, replace(demo[2], test_set="other")])
+    write_text(tmp_path / records[0].output, "".join(f"line {number + 1}\n" for number in range(records[0].sentences)))
+    write_json(tmp_path / "samples.json", samples)
+    data = embedded(made([tmp_path]))
+    five = data["samples"]["demo"]["sentences"]
+    assert len(five) == front_page.SENTENCES and five[0] == samples["samples"][0]
+    assert data["about"][0]["translations"] == [f"line {sample['line']}" for sample in five]
+    assert data["about"][1]["translations"] is None and data["about"][2]["translations"] is None
+
+
+def test_two_files_of_one_study_have_names_of_their_own(tmp_path, demo):
+    for name in ("old", "new"):
+        measurement.write(tmp_path / name / "measurements.json", demo)
+    studies = front_page.read([tmp_path / "old/measurements.json", tmp_path / "new/measurements.json"], [])
+    assert [study.name for study in studies] == [f"demo ({tmp_path}/old)", f"demo ({tmp_path}/new)"]
+
+
+def test_what_cannot_be_drawn_is_said(tmp_path, demo):
+    path = STUDIES[0] / "measurements.json"
+    with pytest.raises(UserError, match="--samples: 1 files for 2 files of measurements"):
+        front_page.read([path, path], [STUDIES[0] / "samples.json"])
+    measurement.write(tmp_path / "measurements.json", [replace(record, bleu=None) for record in demo])
+    with pytest.raises(UserError, match=r"measurements.json: no measurement has both BLEU and a speed"):
+        front_page.read([tmp_path / "measurements.json"], [])
+
+
+def test_the_command_line(tmp_path):
+    output = tmp_path / "front.html"
+    call = [sys.executable, "-m", "report.front_page", "--measurements", FIXTURE, "--output", output]
+    done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and "test_2017_flickr" in output.read_text()
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    opened = chromium.Browser(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+def opened(browser, path, text, **size):
+    """The browser with a page that is drawn."""
+    write_text(path, text)
+    browser.open(path, **size)
+    browser.wait("document.readyState === 'complete' && document.querySelector('#panels svg .mark-symbol')")
+    return browser
+
+
+@pytest.fixture
+def shown(browser, tmp_path, both):
+    return opened(browser, tmp_path / "front.html", both)
+
+
+def choose(browser, **values):
+    """Set selects of the page, as a reader does, and wait for the picture."""
+    for name, value in values.items():
+        browser.run(f"controls.elements[{json.dumps(name)}].value = {json.dumps(value)}")
+    browser.run("update()")
+
+
+def switch(browser, name, value):
+    """Press a box of a filter."""
+    browser.run(f'document.querySelector(\'input[name="{name}"][value="{value}"]\').click(); update()')
+
+
+def table(browser):
+    """The rows that are shown: number of the measurement and rank on the front, in the order of the table."""
+    script = "[...body.rows].filter(row => !row.hidden).map(row => [rows.indexOf(row), row.cells[0].textContent])"
+    return [(number, int(rank) if rank else None) for number, rank in browser.run(script)]
+
+
+def drawn(browser):
+    """How many points the pictures have."""
+    return browser.run(f"[...{SYMBOLS}].length")
+
+
+def expected(records, across, up="bleu"):
+    """Numbers of the records on the front of each study, of those that are shown: {number: rank}."""
+    axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
+    ranks = {}
+    for group in {(record.study, record.test_set) for _, record in records}:
+        own = [(number, record) for number, record in records if (record.study, record.test_set) == group]
+        sign = 1 if axes[across].more else -1
+        points = [(sign * axes[across].value(record), axes[up].value(record)) for _, record in own]
+        front = {number: point for (number, _), point, on in zip(own, points, pareto(points), strict=True) if on}
+        order = sorted(set(front.values()), reverse=True)
+        ranks |= {number: order.index(point) + 1 for number, point in front.items()}
+    return ranks
+
+
+@pytest.fixture(scope="module")
+def records():
+    found = [record for folder in STUDIES for record in measurement.read(folder / "measurements.json")]
+    return list(enumerate(found))
+
+
+@chromium.needed
+def test_the_page_opens_from_the_disk(shown, records):
+    assert shown.failures() == [] and [url.partition(":")[0] for url in shown.requests()] == ["file"]
+    assert shown.run("document.querySelectorAll('#panels svg').length") == 2
+    assert drawn(shown) == len(records) == len(table(shown))
+
+
+@chromium.needed
+def test_the_front_is_that_of_formats(shown):
+    generator = random.Random(1)
+    cases = [
+        [(generator.randint(0, 6), generator.choice([0.5, 1, 2.25, 7, -3])) for _ in range(generator.randint(0, 12))]
+        for _ in range(500)
+    ]
+    assert shown.run(f"{json.dumps(cases)}.map(pareto)") == [pareto(points) for points in cases]
+
+
+@chromium.needed
+@pytest.mark.parametrize(
+    ("across", "up"), [("speed", "bleu"), ("size", "bleu"), ("core_seconds", "chrf"), ("memory", "chrf")]
+)
+def test_table_and_picture_show_the_front_of_the_records(shown, records, across, up):
+    choose(shown, across=across, up=up)
+    front = {number: rank for number, rank in table(shown) if rank}
+    assert front == expected(records, across, up)
+    numbers = shown.run("[...document.querySelectorAll('#panels .mark-text.role-mark text')].map(e => +e.textContent)")
+    assert Counter(numbers) == Counter(front.values())
+    assert f"{len(front)} on the front" in shown.run("document.getElementById('count').textContent")
+
+
+@chromium.needed
+def test_a_filter_changes_picture_table_and_front(shown, records):
+    before = table(shown)
+    switch(shown, "role", "teacher")
+    switch(shown, "search", "beam 4")
+    left = [(n, record) for n, record in records if record.role != "teacher" and wording.search(record) == "greedy"]
+    assert {number for number, _ in table(shown)} == {number for number, _ in left}
+    assert drawn(shown) == len(left) < len(before)
+    front = {number: rank for number, rank in table(shown) if rank}
+    assert front == expected(left, "speed") != {number: rank for number, rank in before if rank}
+    choose(shown, least="2")
+    assert {number for number, _ in table(shown)} == {n for n, record in left if record.parameters >= 2e6}
+    shown.run("document.querySelector('button[type=reset]').click()")
+    shown.wait(f"body.querySelectorAll('tr:not([hidden])').length === {len(records)}")
+    shown.run("update()")
+    assert table(shown) == before
+
+
+@chromium.needed
+def test_nothing_is_left_when_a_filter_lets_nothing_through(shown):
+    for value in ("control", "student", "teacher"):
+        switch(shown, "role", value)
+    assert table(shown) == [] and drawn(shown) == 0 and shown.failures() == []
+
+
+@chromium.needed
+def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, records):
+    assert shown.run("document.querySelector('.warning')") is None
+    choose(shown, panels="one")
+    assert shown.run("document.querySelectorAll('#panels svg').length") == 1 and drawn(shown) == len(records)
+    assert "cannot be compared" in shown.run("document.querySelector('.warning').textContent")
+    switch(shown, "study", "demo")
+    assert shown.run("document.querySelector('.warning')") is None
+
+
+@chromium.needed
+def test_a_click_on_a_point_fixes_it(shown, records):
+    switch(shown, "study", "architectures")
+    best = max(selection.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.bleu)
+    number = next(number for number, record in records if record is best)
+    shown.click(f"[...{SYMBOLS}].find(path => path.__data__.datum.number === {number})")
+    shown.wait("document.querySelector('#record h2')")
+    told = shown.run("document.getElementById('record').textContent")
+    assert told.startswith(wording.title(best)) and front_page.decoding_command(best) in told
+    assert f"bleu{best.bleu}" in told and best.signature in told
+    sample = read_json(STUDIES[0] / "samples.json")["samples"][0]
+    assert sample["source"] in told and sample["outputs"][best.system] in told
+    assert shown.run("document.querySelectorAll('#record .samples tbody').length") == front_page.SENTENCES
+    pressed = "rows.findIndex(row => row.querySelector('th button').getAttribute('aria-pressed') === 'true')"
+    assert shown.run(pressed) == number
+    assert drawn(shown) == sum(record.study == "demo" for _, record in records) + 1  # and its ring
+    switch(shown, "type", best.compute_type)
+    assert shown.run("document.querySelector('#record h2').textContent") == wording.title(best)  # stays
+
+
+@chromium.needed
+def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
+    column = shown.run("headers.findIndex(header => header.textContent === 'BLEU')")
+    for order, reverse in (("ascending", False), ("descending", True)):
+        shown.run(f"headers[{column}].firstChild.focus()")
+        shown.key("Enter", "\r")
+        assert shown.run(f"headers[{column}].getAttribute('aria-sort')") == order
+        scores = [round(records[number][1].bleu, 2) for number, _ in table(shown)]
+        assert scores == sorted(scores, reverse=reverse)
+    best = table(shown)[0][0]
+    shown.run("body.rows[0].querySelector('button').focus()")
+    shown.key("Enter", "\r")
+    shown.wait("document.querySelector('#record h2') && document.activeElement.id === 'record'")
+    assert shown.run("document.querySelector('#record h2').textContent") == wording.title(records[best][1])
+
+
+@chromium.needed
+def test_screen_readers_hear_the_front(shown, records):
+    label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
+    front = selection.on_front([record for _, record in records if record.study == "demo"])
+    assert all(f"{rank + 1}: {wording.title(record)}" in label for rank, record in enumerate(front))
+    assert shown.run("document.querySelector('#count').getAttribute('role')") == "status"
+    unnamed = "[...document.querySelectorAll('button, input, select')].filter(e => !(e.textContent || e.labels.length))"
+    assert shown.run(f"{unnamed}.length") == 0
+
+
+@chromium.needed
+def test_error_bars_can_be_hidden(shown, records):
+    bars = "document.querySelectorAll('#panels .mark-rule.role-mark line').length"
+    assert shown.run(bars) == len(records)
+    shown.run("controls.elements.bars.click(); update()")
+    assert shown.run(bars) == 0
+
+
+@chromium.needed
+def test_a_phone_has_one_panel_below_the_other_and_nothing_too_wide(browser, tmp_path, both):
+    phone = opened(browser, tmp_path / "front.html", both, width=360, height=740)
+    assert phone.run("document.documentElement.scrollWidth") <= 360
+    first, second = phone.run(
+        "[...document.querySelectorAll('#panels figure')].map(e => e.getBoundingClientRect().top)"
+    )
+    assert second > first + 250
+    assert phone.run("Math.max(...[...document.querySelectorAll('#panels svg')].map(e => e.clientWidth))") <= 360
+    assert phone.run("document.getElementById('filters').open") is False
+
+
+@chromium.needed
+def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
+    measurement.write(tmp_path / "measurements.json", [replace(demo[0], noisy=True), *demo[1:]])
+    page = opened(browser, tmp_path / "front.html", made([tmp_path], samples=False))
+    assert 0 not in dict(table(page)) and drawn(page) == len(demo) - 1
+    switch(page, "disturbed", "yes")
+    assert 0 in dict(table(page)) and drawn(page) == len(demo)
+
+
+@chromium.needed
+def test_measurements_without_a_score_are_in_the_table_only(browser, tmp_path, demo):
+    measurement.write(tmp_path / "measurements.json", [replace(demo[0], bleu=None, chrf=None), *demo[1:]])
+    page = opened(browser, tmp_path / "front.html", made([tmp_path], samples=False))
+    assert dict(table(page))[0] is None and drawn(page) == len(demo) - 1
+    assert "1 without a value on both axes" in page.run("document.getElementById('count').textContent")
+
+
+@chromium.needed
+def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
+    nasty = [replace(record, study=NASTY, system=NASTY, shape=NASTY, cpu=NASTY) for record in demo[:3]]
+    measurement.write(tmp_path / "measurements.json", nasty)
+    samples = {"test_set": nasty[0].test_set, "samples": [{"line": 1, "source": NASTY, "reference": NASTY}]}
+    samples["samples"][0]["outputs"] = {NASTY: NASTY}
+    write_json(tmp_path / "samples.json", samples)
+    page = opened(browser, tmp_path / "front.html", made([tmp_path]))
+    page.run("pick(0)")
+    told = page.run("document.getElementById('record').textContent")
+    assert told.count(NASTY) >= 7 and page.run("typeof window.broken") == "undefined"
+    assert page.run("document.querySelectorAll('img').length") == 0 and page.failures() == []
+
+
+@chromium.needed
+def test_the_licences_can_be_read(shown):
+    shown.run("document.getElementById('licences').open = true")
+    shown.wait("document.querySelector('#licences pre').textContent.includes('Interactive Data Lab')")
+
+
+@chromium.needed
+def test_a_picture_is_saved_as_svg(shown):
+    script = """new Promise(done => {
+      const made = URL.createObjectURL;
+      URL.createObjectURL = blob => { blob.text().then(done); return made(blob); };
+      document.querySelector('figure button').click();
+    })"""
+    saved = shown.run(script)
+    assert saved.startswith("<svg") and "source words per second" in saved and shown.failures() == []
