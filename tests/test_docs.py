@@ -160,6 +160,28 @@ def decoding(row):
     return ", ".join([row["engine"], row["type"], search, *(["map"] if row["map"] == "yes" else [])])
 
 
+# The version
+
+
+def test_there_is_one_version():
+    newest = re.search(r"^## (\d+\.\d+\.\d+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
+    places = {
+        "pyproject.toml": r'^version = "(.*)"$',
+        "engine/pyproject.toml": r'^version = "(.*)"$',
+        "engine/python/nmt_frontier_engine/__init__.py": r'^__version__ = "(.*)"$',
+        "CITATION.cff": r"^version: (.*)$",
+    }
+    found = {name: re.findall(form, (ROOT / name).read_text(), re.MULTILINE) for name, form in places.items()}
+    assert found == {name: [newest] for name in places}
+
+
+def test_the_release_note_names_the_locked_packages():
+    note = (ROOT / "CHANGELOG.md").read_text().partition("Released with ")[2].partition("\n\n")[0]
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    named = {name.lower(): number for name, number in re.findall(r"([\w-]+)\s(\d+\.\d+\.\d+)", note)}
+    assert len(named) == 5 and named == {name: locked[name] for name in named}
+
+
 # The glossary
 
 

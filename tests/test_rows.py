@@ -1,6 +1,8 @@
 """The papers' numbers beside measurements: which of ours stand there, and what is said where there is none."""
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from measured import measured
@@ -10,13 +12,20 @@ from common.files import read_json, write_json
 from formats import measurement
 from formats.shape import registry, shape
 from report import papers, rows
+from report.rows import Run
 
+ROOT = Path(__file__).parents[1]
 BASE = str(shape(registry()["marian-base"]))
 RUN = {
     "shape": BASE, "engine": "native", "compute_type": "int16", "beam_size": 1, "vocabulary_map": True,
     "source_words_per_second": 629.54, "text_seconds": 50.0, "sentences": 1000, "test_set": "flickr", "cpu": "a CPU",
     "cores": [0], "speed_only": True, "bleu": None,
+    "text_seconds_runs": (50.0,), "measured_at": ("2026-11-23T01:00:00",),
 }  # fmt: skip
+
+
+def run(*records):
+    return Run("snakemake speed", list(records))
 
 
 def of(made, row, quantity, source="Table 4"):
@@ -33,30 +42,83 @@ def test_the_data_has_every_row_of_the_tables():
     assert lengths == {
         ("marian-2018", "2"): 8, ("marian-2018", "3"): 22, ("marian-2018", "4"): 16, ("opennmt-2018", "3"): 10,
         ("devlin-2017", "text"): 11,
+        ("opennmt-2020", "1"): 2, ("opennmt-2020", "3"): 4, ("opennmt-2020", "4"): 3, ("opennmt-2020", "5"): 6,
+        ("opennmt-2020", "6"): 20, ("opennmt-2020", "text"): 4,
+        ("fastseq-2021", "1"): 14, ("fastseq-2021", "2"): 6, ("fastseq-2021", "3"): 3, ("fastseq-2021", "4"): 12,
     }  # fmt: skip
-    places = [(each.paper, each.table, each.row, each.quantity, each.test_set) for each in found]
+    places = [(paper, *claim.place) for paper in papers.papers() for claim in rows.claims(paper)]
     assert len(set(places)) == len(places)
     assert all(each.reason or not each.engine or each.shape for each in found)
     assert {each.shape for each in found} - {""} <= {*registry()}
     assert all(bool(each.role) == bool(each.shape) for each in found)
 
 
-def test_a_number_is_compared_with_the_measurement_of_its_shape_and_configuration():
-    disturbed = measured(**RUN | {"noisy": True, "source_words_per_second": 1.0})
+def test_a_number_stands_beside_the_measurement_of_its_shape_and_configuration():
+    disturbed = measured(**RUN | {"noisy": True, "source_words_per_second": 9999.0})
+    ablated = measured(**RUN | {"remove_finished": False, "source_words_per_second": 9999.0})
     other = measured(**RUN | {"compute_type": "int8", "source_words_per_second": 2.0})
-    made = rows.rows("marian-2018", [disturbed, other, measured(**RUN)])
+    slower = measured(**RUN | {"sorting": False, "rung": "unsorted", "source_words_per_second": 3.0})
+    made = rows.rows("marian-2018", [run(disturbed, ablated, other, slower, measured(**RUN))])
     seconds = of(made, "(10i) Transformer-base-int16", "seconds")
-    assert seconds["ours"] == pytest.approx(100) and seconds["verdict"] == "reached"  # 62,954 words
-    assert "62,954 words; untrained, 1,000 sentences of flickr, a CPU" in seconds["reason"]
+    assert seconds["ours"] == pytest.approx(100) and seconds["verdict"] == "not comparable"  # 62,954 words
+    assert seconds["reason"].startswith("for 62,954 words; random weights, 1,000 sentences of flickr; another machine")
+    assert (seconds["command"], seconds["cpu"], seconds["date"]) == ("snakemake speed", "a CPU", "2026-11-23")
     cost = of(made, "(10i) Transformer-base-int16", "source tokens per USD")
     assert cost["ours"] == pytest.approx(629.54 * 3600 / 0.102)
-    assert cost["printed"] == pytest.approx(62_954 / 400.2 * 3600 / 0.102) and cost["verdict"] == "reached"
+    assert cost["printed"] == pytest.approx(62_954 / 400.2 * 3600 / 0.102) and cost["verdict"] == "not comparable"
     bleu = of(made, "(10i) Transformer-base-int16", "BLEU")
     assert (
-        bleu["ours"] is None and bleu["verdict"] == "not run" and "no model of this shape was trained" in bleu["reason"]
+        bleu["ours"] is None
+        and bleu["verdict"] == "not run here"
+        and "no model of this shape was trained" in bleu["reason"]
     )
-    assert of(made, "(10) Transformer-base", "seconds")["verdict"] == "not run"  # float32 was not timed
+    assert of(made, "(10) Transformer-base", "seconds")["verdict"] == "not run here"  # float32 was not timed
     assert of(made, "(10) Transformer-base", "seconds", "Table 3")["reason"] == "needs a GPU"
+
+
+def test_seconds_of_newstest2014_are_always_scaled_by_words():
+    half = measured(**RUN | {"test_set": "newstest2014", "sentences": 500, "text_seconds": 1.0})
+    seconds = of(rows.rows("marian-2018", [run(half)]), "(10i) Transformer-base-int16", "seconds")
+    assert seconds["ours"] == pytest.approx(100)
+
+
+def test_a_rung_of_a_ladder_fills_a_row_that_no_other_record_has():
+    tiny = {"shape": str(shape(registry()["wnmt2018-rnn-tiny"])), "rung": "16 bits", "vocabulary_map": False}
+    made = rows.rows("opennmt-2018", [run(measured(**RUN | tiny))])
+    found = [each["row"] for each in made if each["ours"] and each["quantity"] == "seconds"]
+    assert found == ["(8) distilled RNN Tiny, quantize runtime"]
+
+
+def with_runs(*seconds, **values):
+    words = {"source_words_per_second": 1000 / seconds[0], "text_seconds_runs": seconds}
+    return measured(**RUN | words | values)
+
+
+def test_a_ratio_is_that_of_two_records_of_one_run():
+    float32, int16 = with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0)
+    claim = "(10i) Transformer-base-int16", "times faster than (10)"
+    ratio = of(rows.rows("marian-2018", [run(float32, int16)]), *claim)
+    assert ratio["printed"] == pytest.approx(393.1 / 400.2)
+    assert (ratio["ours"], ratio["low"], ratio["high"]) == pytest.approx((1.0, 0.95, 1.1))
+    assert ratio["ratio"] == pytest.approx(400.2 / 393.1) and ratio["verdict"] == "reproduced"
+    apart = of(rows.rows("marian-2018", [run(float32), run(int16)]), *claim)
+    assert (apart["verdict"], apart["reason"]) == ("not run here", "the two were not timed in one run here")
+    elsewhere = with_runs(40.0, 44.0, 38.0, compute_type="float32", test_set="another")
+    assert of(rows.rows("marian-2018", [run(elsewhere, int16)]), *claim)["ours"] is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "ours", "printed", "verdict"),
+    [
+        ("×", 1.8, 2.0, "reproduced"), ("×", 9.0, 2.0, "reproduced"), ("×", 1.7, 2.0, "in part"),
+        ("×", 1.0, 1.05, "not reproduced"), ("×", 0.9, 0.98, "reproduced"), ("BLEU", 26.9, 27.4, "reproduced"),
+        ("BLEU", 25.5, 27.4, "in part"), ("BLEU", 25.3, 27.4, "not reproduced"), ("size", 0.4, 1.4, "not reproduced"),
+        ("MB", 0.4, 1.4, "reproduced"), ("size", 1.5, 1.4, "in part"), ("ΔBLEU", -0.5, 0.1, "not reproduced"),
+        ("parameters", 101, 100, "in part"), ("parameters", 100, 100, "reproduced"),
+    ],
+)  # fmt: skip
+def test_verdicts(unit, ours, printed, verdict):
+    assert rows.TOLERANCES[unit].verdict(ours, printed) == verdict
 
 
 def test_bleu_is_that_of_a_system_with_the_same_role():
@@ -64,7 +126,7 @@ def test_bleu_is_that_of_a_system_with_the_same_role():
     small |= {"vocabulary_map": False, "speed_only": False, "test_set": "newstest2014"}
     distilled = measured(**RUN | small | {"system": "small", "role": "student", "bleu": 26.0})
     direct = measured(**RUN | small | {"system": "small-original", "role": "control", "bleu": 20.0})
-    made = rows.rows("opennmt-2018", [distilled, direct])
+    made = rows.rows("opennmt-2018", [run(distilled, direct)])
     found = {each["row"]: each["ours"] for each in made if each["quantity"] == "BLEU" and each["ours"]}
     assert found == {"(4) direct RNN Small": 20.0, "(5) distilled RNN Small": 26.0}
 
@@ -72,22 +134,26 @@ def test_bleu_is_that_of_a_system_with_the_same_role():
 def test_bleu_of_another_test_set_is_no_verdict():
     scored = measured(**RUN | {"bleu": 27.5, "speed_only": False, "system": "base"})
     base = "(10i) Transformer-base-int16"
-    assert of(rows.rows("marian-2018", [scored]), base, "BLEU")["verdict"] == "not comparable"
+    assert of(rows.rows("marian-2018", [run(scored)]), base, "BLEU")["verdict"] == "not comparable"
     same = measured(**RUN | {"bleu": 27.3, "speed_only": False, "system": "base", "test_set": "newstest2014"})
-    made = rows.rows("marian-2018", [scored, same])
-    assert (of(made, base, "BLEU")["verdict"], of(made, base, "BLEU")["ours"]) == ("missed", 27.3)
+    made = rows.rows("marian-2018", [run(scored, same)])
+    assert (of(made, base, "BLEU")["verdict"], of(made, base, "BLEU")["ours"]) == ("reproduced", 27.3)
 
 
 def test_sizes_are_those_of_the_weights_at_the_papers_vocabulary():
     made = rows.rows("marian-2018", [])
     size = of(made, "(17) Transformer-small-AAN -ffn -gate", "size")
-    assert size["ours"] == pytest.approx(95.5, abs=0.05) and size["verdict"] == "reached"
-    assert of(made, "(13) Transformer-base-AAN", "size")["verdict"] == "missed"  # 238 MiB, not 220
+    assert size["ours"] == pytest.approx(95.5, abs=0.05) and size["verdict"] == "reproduced"
+    assert of(made, "(13) Transformer-base-AAN", "size")["verdict"] == "in part"  # 239 MiB, not 220
     assert of(made, "(1) Baseline", "seconds")["reason"] == "the shared task's baseline"
 
 
 def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
-    values = [{"table": "text", "row": "1", "quantity": "times faster than the baseline decoder", "value": 5.0}]
+    faster, least = "times faster than the baseline decoder", "times faster than MKL in 32 bits, least"
+    values = [
+        {"table": "text", "row": "1", "quantity": faster, "value": 5.0, "reason": "ours", "cpu": "a CPU"},
+        {"table": "text", "row": "4", "quantity": least, "reason": "explained"},
+    ]
     write_json(tmp_path / "values.json", values)
     measurement.write(tmp_path / "m.json", [measured(**RUN)])
     told = ["rows", "--paper", "devlin-2017", "--measurements", tmp_path / "m.json", "--values"]
@@ -95,13 +161,37 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [*map(str, told)])
     rows.main()
     first, *others = read_json(tmp_path / "rows.json")
-    assert (first["ours"], first["verdict"], first["printed"]) == (5.0, "reached", 4.4)
-    assert {row["verdict"] for row in others} == {"not run"} and all(row["reason"] for row in others)
-    assert "11 numbers: 1 reached, 10 not run." in (tmp_path / "rows.md").read_text()
-    fields = {"row", "source", "quantity", "test_set", "printed", "ours", "unit", "verdict", "reason"}
-    assert first.keys() == fields
+    assert (first["ours"], first["verdict"], first["printed"], first["cpu"]) == (5.0, "reproduced", 4.4, "a CPU")
+    assert {row["verdict"] for row in others} == {"not run here"} and all(row["reason"] for row in others)
+    assert of(others, "(4) 16-bit products, batches of 2 to 8", least, "text")["reason"].endswith("; explained")
+    assert {"row", "source", "printed", "ours", "unit", "verdict", "reason"} <= first.keys()
+
+
+def test_the_command_of_a_file_is_that_of_its_study(tmp_path):
+    for name, command in (("measurements", "snakemake"), ("ladder.x", "snakemake speed")):
+        measurement.write(tmp_path / f"{name}.json", [measured(**RUN | {"study": "demo"})])
+        assert rows.read(tmp_path / f"{name}.json").command == f"{command} --configfile configs/demo.yaml"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "results/reference").glob("*/values.json")), ids=lambda path: path.parent.name
+)
+def test_values_by_hand_are_in_the_files_that_they_name(path):
+    (paper,) = (name for name, each in papers.papers().items() if each.folder == path.parent.name)
+    claims = {claim.place[:-1] for claim in rows.claims(paper)}
+    for value in read_json(path):
+        assert (value["table"], value["row"], value["quantity"]) in claims
+        if "value" in value:
+            text = (ROOT / value["file"]).read_text().replace(",", "")
+            numbers = [*map(float, re.findall(r"[0-9.]+", value["from"]))]
+            assert all(
+                re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", text) for number in value["from"].split()[::2]
+            )
+            one, other = numbers if len(numbers) == 2 else (numbers[0], None)
+            computed = one if other is None else one / other if "/" in value["from"] else one - other
+            assert value["value"] == pytest.approx(computed, abs=0.005)
 
 
 def test_an_unknown_paper_is_named():
-    with pytest.raises(UserError, match="there are marian-2018, opennmt-2018, devlin-2017"):
-        rows.numbers("marian-2019")
+    with pytest.raises(UserError, match="there are opennmt-2020, marian-2018, opennmt-2018, devlin-2017, fastseq-2021"):
+        list(rows.claims("marian-2019"))

@@ -6,6 +6,7 @@
 - ``front``: quality against speed
 - ``published``: our systems among those of Junczys-Dowmunt et al. 2018
 - ``rows``: what the papers print beside what was measured, with verdicts (command); ``papers`` has the numbers
+- ``reproduction``: the pages of ``docs/reproduction`` and the README's summary, of the rows of all papers (command)
 - ``training``: how every system was trained
 - ``funnel``, ``lengths``: lines dropped by the cleaning, lengths of sentences
 - ``teacher_student``: the gap between teacher and students

@@ -13,15 +13,19 @@ from formats.measurement import Measurement
 from formats.selection import BASELINE, OWN, PEER
 from formats.spread import Spread
 from formats.wording import mark, once
-from report import figure, markdown, speed
+from report import figure, markdown, papers, speed
 
 read = measurement.read
 
-PAPER = {  # table 6 of WNGT 2020, by shape: seconds for newstest2019 on one core, OpenNMT-tf and optimised
-    "6:6 d512 ff2048 h8": (522.1, 39.5),
-    "4:3 d256 ff2048 h8 shared": (251.5, 11.2),
-    "6:3 d256 ff1024 h8 shared": (238.7, 10.1),
-    "4:3 d256 ff1024 h8 shared": (238.0, 8.8),
+SHAPES = (
+    "6:6 d512 ff2048 h8",
+    "4:3 d256 ff2048 h8 shared",
+    "6:3 d256 ff1024 h8 shared",
+    "4:3 d256 ff1024 h8 shared",
+)  # of rows 1 to 4 and, optimised, 5 to 8 of table 6 of WNGT 2020
+PAPER = {  # by shape: seconds for newstest2019 on one core, OpenNMT-tf and optimised
+    name: tuple(papers.value(papers.WNGT, "6", place, "seconds with loading") for place in (row, row + len(SHAPES)))
+    for row, name in enumerate(SHAPES, 1)
 }
 MEASURED = """Seconds for the whole test set from text to text, loading of the engine and the model included, the
 median with the fastest and the slowest run; not included is a warm-up of a few sentences, in which TensorFlow builds

@@ -10,17 +10,14 @@ from formats.experiments import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, 
 from formats.measurement import Measurement
 from formats.selection import BASELINE, OWN
 from formats.wording import engine_label, mark, once, sizes
-from report import figure, markdown, speed
+from report import figure, markdown, papers, speed
 
 read = measurement.read
 
+RUNGS = (GREEDY, "CTranslate2", "8 bits", "sorted batches", "packed matrices", "vocabulary map")  # of the paper
 PAPER = {  # table 5 of WNGT 2020: target tokens/s and BLEU of Base on one core of 2020
-    GREEDY: (214.0, 26.00),
-    "CTranslate2": (242.5, 26.00),
-    "8 bits": (845.2, 25.88),
-    "sorted batches": (1054.0, 25.88),
-    "packed matrices": (1167.4, 25.84),
-    "vocabulary map": (1687.1, 25.42),
+    name: (papers.value(papers.WNGT, "5", row, "target tokens per second"), papers.value(papers.WNGT, "5", row, "BLEU"))
+    for row, name in enumerate(RUNGS, 1)
 }
 TINY = {  # table 3 of WNMT 2018: source seconds of newstest2014 on one core, and BLEU of "Tiny", by its rungs
     EXACT: (506.67, 23.24),

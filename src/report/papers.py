@@ -1,54 +1,140 @@
-"""The numbers that the papers print, in papers.csv: a line for each number, and which of our models stands beside it.
+"""The five papers (papers.yaml), and the numbers that they print (papers.csv): a line for each number.
 
-Of OpenNMT at WNMT 2018 table 3, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4, of Devlin 2017 what its text says.
+Of OpenNMT at WNMT 2018 table 3, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4, of Devlin 2017 what its text says,
+of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of the texts that are in no table.
 """
 
 import csv
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
+
+import yaml
+
+from common.errors import UserError
 
 FILE = Path(__file__).with_name("papers.csv")
-MARIAN, OPENNMT, DEVLIN = "marian-2018", "opennmt-2018", "devlin-2017"
+PAPERS = Path(__file__).with_name("papers.yaml")
+MARIAN, WNGT = "marian-2018", "opennmt-2020"
+SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
+LOWER = ("s", "ms", *SIZE_UNITS)  # units of which less is better
+SWITCHES = {"yes": True, "no": False}
+
+
+class Paper(NamedTuple):
+    """A paper. folder: of its rows.json, below results/reference. entries: of its vocabulary, where its sizes count.
+
+    scope, method, easy, hard: lines of the report of its reproduction, by hand.
+    """
+
+    title: str
+    source: str
+    folder: str
+    scope: str
+    method: str
+    easy: str
+    hard: str
+    entries: int = 0
 
 
 class Printed(NamedTuple):
     """A number of a paper.
 
-    row: as the paper numbers it, else counted. quantity: what the number is; ``seconds``, ``BLEU`` and ``size`` can be
-    compared with measurements. test_set: of seconds and BLEU. shape: its name in formats/shapes.yaml. role: of the
-    trained system whose BLEU may stand beside it. engine, type, beam, map: of the measurement beside it; empty or None
-    where any will do. reason: why there can be none.
+    page: as printed, where what we have of the paper tells it. row: as the paper numbers it, else counted. quantity:
+    what the number is. test_set: of times and scores. over: rows of the same table that this one is to be better than;
+    the ratio to each of them is a claim of its own. shape: its name in formats/shapes.yaml. role: of the trained system
+    whose BLEU may stand beside it. engine, type, beam, map, settings: of the measurement beside it; empty or None where
+    any will do. reason: why there can be none. other: of a ratio the second number.
     """
 
     paper: str
     table: str
+    page: str
     row: str
     system: str
     quantity: str
     value: float
     unit: str
     test_set: str
+    over: tuple[str, ...]
     shape: str
     role: str
     engine: str
     type: str
     beam: int | None
     map: bool | None
+    settings: dict[str, Any]
     reason: str
+    other: Self | None = None
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """What tells it from the other numbers of its paper."""
+        return self.table, self.row, self.quantity, self.test_set
 
 
-def read() -> list[Printed]:
-    """All numbers, in the order of the papers."""
+@cache
+def papers() -> dict[str, Paper]:
+    """By name, in the order of the report."""
+    return {name: Paper(**paper) for name, paper in yaml.safe_load(PAPERS.read_text(encoding="utf-8")).items()}
+
+
+@cache
+def read() -> tuple[Printed, ...]:
+    """All printed numbers, in the order of the papers."""
     with open(FILE, encoding="utf-8", newline="") as file:
-        lines = [*csv.DictReader(file)]
-    return [
-        Printed(
-            **line
-            | {
-                "value": float(line["value"]),
-                "beam": int(line["beam"]) if line["beam"] else None,
-                "map": line["map"] == "yes" if line["map"] else None,
-            }
-        )
-        for line in lines
-    ]
+        return tuple(_printed(line) for line in csv.DictReader(file))
+
+
+def of_paper(paper: str) -> list[Printed]:
+    """The printed numbers of a paper. Raises UserError for an unknown one."""
+    if found := [printed for printed in read() if printed.paper == paper]:
+        return found
+    raise UserError(f"--paper {paper}: there are {', '.join(papers())}")
+
+
+def value(paper: str, table: str, row: int, quantity: str) -> float:
+    """A number of a table that has one test set."""
+    (found,) = (
+        printed.value
+        for printed in of_paper(paper)
+        if (printed.table, printed.row, printed.quantity) == (table, str(row), quantity)
+    )
+    return found
+
+
+def ratios(printed: Printed) -> list[Printed]:
+    """How many times better a number is than those it is to be compared with, as claims of their own."""
+    return [_ratio(printed, _find(printed, row)) for row in printed.over]
+
+
+def _ratio(printed: Printed, other: Printed) -> Printed:
+    lower = printed.unit in LOWER
+    return printed._replace(
+        quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row})",
+        value=other.value / printed.value if lower else printed.value / other.value,
+        unit="×",
+        reason=printed.reason or other.reason,
+        other=other,
+    )
+
+
+def _find(printed: Printed, row: str) -> Printed:
+    place = printed.table, row, printed.quantity, printed.test_set
+    (found,) = (other for other in read() if other.paper == printed.paper and other.place == place)
+    return found
+
+
+def _printed(line: dict[str, str]) -> Printed:
+    """A line of the file: its numbers are numbers, ``yes`` and ``no`` are switches."""
+    settings = (setting.split("=") for setting in line["settings"].split())
+    return Printed(
+        **line
+        | {
+            "value": float(line["value"]),
+            "over": tuple(line["over"].split()),
+            "beam": int(line["beam"]) if line["beam"] else None,
+            "map": SWITCHES.get(line["map"]),
+            "settings": {name: SWITCHES[value] if value in SWITCHES else int(value) for name, value in settings},
+        }
+    )

@@ -1,174 +1,310 @@
-"""What the papers print beside what a study measured: every number of papers.csv, with a verdict.
+"""What the papers print beside what was measured: every number of papers.csv, with a verdict, as rows.json.
 
-Seconds are those of the paper's test set, as the source words per second of our run say; source tokens per USD follow
-Marian's formula (report.published). Sizes are those of the weights at the paper's vocabulary, whatever was measured: 4
-bytes a parameter in float32, 2 in int16, 1 in int8. BLEU is compared on the paper's test set only. What no measurement
-of a study has, such as a ladder, can be given by hand (--values).
+Times of two machines cannot be compared: a paper's seconds stand beside ours without a verdict. What can be compared is
+the ratio of two of its systems, beside the ratio of two of our records that were timed in turn, run by run. Sizes are
+those of the weights at the paper's vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1 in
+int8. BLEU is compared on the paper's test set only.
+
+A record counts where it is of the row's shape and configuration, undisturbed, on one core, and no ablation: what only
+the speed tables switch is as it always is. So rungs of a ladder count, too. Of several in a file the fastest counts, of
+several files the first that has one. Numbers of ours that are in no measurement, such as those of an experiment, are
+given by hand (--values).
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from common.errors import UserError, command
-from common.files import read_json, write_json, write_text
+from common.errors import command
+from common.files import read_json, write_json
 from formats import measurement
-from formats.measurement import Measurement
+from formats.comparison import times_faster
+from formats.described import only
+from formats.measurement import SPEED_TABLES, Measurement
+from formats.selection import matching
 from formats.shape import registry, shape
-from report import markdown, papers
-from report.papers import DEVLIN, MARIAN, OPENNMT, Printed
+from formats.spread import Spread
+from report import papers
+from report.papers import LOWER, MARIAN, SIZE_UNITS, Printed
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, words_per_usd
 
-NOT_RUN, REACHED, MISSED, OTHER = "not run", "reached", "missed", "not comparable"
-ENTRIES = {MARIAN: 36_000, OPENNMT: 32_000}  # of the papers' vocabularies
+REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not reproduced"
+OTHER, NOT_RUN = "not comparable", "not run here"
+VERDICTS = (REPRODUCED, IN_PART, NOT, OTHER, NOT_RUN)
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
-UNITS = {"MiB": 2**20, "MB": 10**6}
-HIGHER = ("BLEU", "tokens/USD", "×", "%", "words/s")  # units of which more is better
-TOLERANCE = 0.02  # share of a printed size that ours may exceed, for the papers round
-TITLES = {
-    MARIAN: "Marian at WNMT 2018", OPENNMT: "OpenNMT at WNMT 2018", DEVLIN: "Devlin 2017",
-}  # fmt: skip
+FIELDS = {  # of the records, by the times of the papers
+    "seconds": "text_seconds",
+    "seconds with loading": "total_seconds",
+    "target tokens per second": "text_seconds",
+}
+WORDS = {"newstest2014": SOURCE_TOKENS}  # of test sets, where a paper prints them
+PER_USD = "source tokens per USD"
+ANOTHER_MACHINE = "another machine; ratios are compared"
+NAMES = ("rung", "tried")  # fields that say what a record of a ladder is, and switch nothing
+ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
 
 Row = dict[str, Any]
 
 
-def numbers(paper: str) -> list[Printed]:
-    """All numbers of a paper, and the source tokens per USD of Marian's, which its figures show. Raises UserError."""
-    found = []
-    for printed in papers.read():
-        if printed.paper == paper:
-            found.append(printed)
-            if printed.quantity == "seconds" and (machine := MACHINES.get(printed.table)) and paper == MARIAN:
-                cost = words_per_usd(SOURCE_TOKENS / printed.value, PRICES[machine])
-                found.append(printed._replace(quantity="source tokens per USD", value=cost, unit="tokens/USD"))
-    if not found:
-        raise UserError(f"--paper {paper}: there are {', '.join(TITLES)}")
-    return found
+class Tolerance(NamedTuple):
+    """How far a number may fall behind the printed one. text: what ``near`` and ``far`` are shares or points of."""
+
+    behind: Callable[[float, float], float]
+    near: float
+    far: float
+    text: str
+
+    def verdict(self, ours: float, printed: float) -> str:
+        behind = self.behind(ours, printed)
+        return REPRODUCED if behind <= self.near else IN_PART if behind <= self.far else NOT
+
+    def __str__(self) -> str:
+        return self.text.format(self.near, self.far)
 
 
-def rows(paper: str, records: list[Measurement], values: Iterable[Row] = ()) -> list[Row]:
+def _slower(ours: float, printed: float) -> float:
+    """The share that a ratio is lower; infinite where the paper has a gain and we have none."""
+    return float("inf") if ours <= 1 < printed else 1 - ours / printed
+
+
+def _lost(ours: float, printed: float) -> float:
+    return printed - ours
+
+
+def _off(ours: float, printed: float) -> float:
+    return abs(ours / printed - 1)
+
+
+_POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
+_LARGER = Tolerance(lambda ours, printed: ours / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
+GAIN = "ΔBLEU"  # the unit of a difference of two scores
+TOLERANCES = {
+    "×": Tolerance(_slower, 0.1, 0.5, "{:.0%} lower; {:.0%} in part, but above 1 where the paper is"),
+    "BLEU": _POINTS,
+    "%": _POINTS,
+    GAIN: Tolerance(_lost, 0.2, 0.5, "{:.1f} points lower; {:.1f} in part"),
+    "parameters": Tolerance(_off, 0, 0.02, "equal; {1:.0%} off in part"),
+    "size": Tolerance(_off, 0.02, 0.1, "{:.0%} off; {:.0%} in part"),
+    **dict.fromkeys(SIZE_UNITS, _LARGER),
+}  # by quantity, else by unit; numbers of all others are of a machine or a task, and cannot be compared
+
+
+class Run(NamedTuple):
+    """The records of one file, which were measured in one go, and the command that made them."""
+
+    command: str
+    records: list[Measurement]
+
+
+class Ours(NamedTuple):
+    """Our number beside a printed one. reason: what differs, or why there is none."""
+
+    value: float | None
+    reason: str
+    comparable: bool = True
+    command: str = ""
+    cpu: str = ""
+    date: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+def claims(paper: str) -> Iterator[Printed]:
+    """All numbers of a paper, the ratios of two of them, and what Marian's figures show: source tokens per USD.
+
+    Raises UserError for an unknown paper.
+    """
+    for printed in papers.of_paper(paper):
+        yield printed
+        yield from papers.ratios(printed)
+        if printed.quantity == "seconds" and (machine := MACHINES.get(printed.table)) and paper == MARIAN:
+            cost = words_per_usd(SOURCE_TOKENS / printed.value, PRICES[machine])
+            yield printed._replace(quantity=PER_USD, value=cost, unit="tokens/USD")
+
+
+def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     """A record for each number of a paper.
 
-    values: numbers of ours with ``table``, ``row``, ``quantity``, ``value``, a ``reason``, which says how they were
-    measured, and ``test_set`` where the paper has several. They go before measurements.
+    values: numbers of ours with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which says how they were
+    measured or what differs, and ``test_set`` where the paper has several; ``command``, ``cpu`` and ``date`` are
+    optional. They go before measurements. Without ``value``, ``reason`` explains the number that was measured.
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
     made = []
-    for printed in numbers(paper):
-        place = printed.table, printed.row, printed.quantity
-        made.append(_row(printed, records, given.get((*place, printed.test_set)) or given.get((*place, ""))))
+    for printed in claims(paper):
+        hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
+        if "value" in hand:
+            names = ("command", "cpu", "date")
+            ours = Ours(hand["value"], hand["reason"], **{name: hand[name] for name in names if name in hand})
+        else:
+            ours = _ours(printed, runs)
+            ours = ours._replace(reason="; ".join(filter(None, (ours.reason, hand.get("reason")))))
+        made.append(_row(printed, ours))
     return made
 
 
-def _row(printed: Printed, records: list[Measurement], given: Row | None) -> Row:
-    if given:
-        ours, reason = given["value"], given.get("reason", "")
-    elif printed.reason:
-        ours, reason = None, printed.reason
-    else:
-        ours, reason = _ours(printed, records)
+def _row(printed: Printed, ours: Ours) -> Row:
+    tolerance = TOLERANCES.get(printed.quantity) or TOLERANCES.get(printed.unit)
+    comparable = ours.comparable and tolerance is not None
+    none = ours.value is None
     return {
         "row": f"({printed.row}) {printed.system}",
         "source": "text" if printed.table == "text" else f"Table {printed.table}",
+        "page": printed.page,
         "quantity": printed.quantity,
         "test_set": printed.test_set,
         "printed": printed.value,
-        "ours": ours,
+        "ours": ours.value,
+        "low": ours.low,
+        "high": ours.high,
         "unit": printed.unit,
-        "verdict": _verdict(printed, ours, reason),
-        "reason": reason,
+        "ratio": ours.value / printed.value if comparable and not none and printed.unit != GAIN else None,
+        "tolerance": str(tolerance) if comparable else "",
+        "verdict": OTHER if not ours.comparable else NOT_RUN if none else _verdict(tolerance, ours, printed),
+        "reason": ours.reason,
+        "command": ours.command,
+        "cpu": ours.cpu,
+        "date": ours.date,
     }
 
 
-def _verdict(printed: Printed, ours: float | None, reason: str) -> str:
-    if ours is None:
-        return NOT_RUN
-    if reason.startswith(OTHER):
-        return OTHER
-    limit = printed.value * (1 + TOLERANCE) if printed.quantity == "size" else printed.value
-    return REACHED if (ours >= limit if printed.unit in HIGHER else ours <= limit) else MISSED
+def _verdict(tolerance: Tolerance | None, ours: Ours, printed: Printed) -> str:
+    return tolerance.verdict(ours.value, printed.value) if tolerance else OTHER
 
 
-def _ours(printed: Printed, records: list[Measurement]) -> tuple[float | None, str]:
+def _ours(printed: Printed, runs: list[Run]) -> Ours:
     """Our number, and how it came about; or None, and why there is none."""
+    if printed.reason:
+        return Ours(None, printed.reason)
     if not printed.shape:
-        return None, "no measurement was given"
-    asked = shape(registry()[printed.shape])
+        return Ours(None, "no measurement was given")
+    if printed.unit == "parameters":
+        return _computed(shape(registry()[printed.shape]).parameters(_entries(printed)))
     if printed.quantity == "size":
-        size = asked.parameters(ENTRIES[printed.paper]) * BYTES[printed.type] / UNITS[printed.unit]
-        return size, f"weights in {printed.type}"
-    found = [record for record in records if record.shape == str(asked) and _matches(printed, record)]
-    if printed.quantity == "BLEU":
-        return _bleu(printed, found)
-    return _time(printed, found)
+        return _computed(_bytes(printed) / SIZE_UNITS[printed.unit])
+    if printed.other and printed.other.quantity == "size":
+        return _computed(_bytes(printed.other) / _bytes(printed))
+    if printed.other:
+        return _ratio(printed, runs)
+    return _bleu(printed, runs) if printed.unit == "BLEU" else _time(printed, runs)
 
 
-def _matches(printed: Printed, record: Measurement) -> bool:
-    """Whether a record is of the row's configuration, undisturbed and with all that the engine does by itself."""
+def _entries(printed: Printed) -> int:
+    return papers.papers()[printed.paper].entries
+
+
+def _bytes(printed: Printed) -> int:
+    """Of all weights in the row's type."""
+    return shape(registry()[printed.shape]).parameters(_entries(printed)) * BYTES[printed.type]
+
+
+def _computed(value: float) -> Ours:
+    return Ours(value, "computed from the shape", command="python -m report.rows")
+
+
+def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurement]:
+    """The records of the row's shape and configuration, undisturbed, without ablations."""
     wanted = {"engine": printed.engine, "compute_type": printed.type, "beam_size": printed.beam}
-    wanted |= {"vocabulary_map": printed.map}
-    usual = record.rung is None and record.batch_sentences is None and not record.noisy
-    return usual and all(getattr(record, name) == value for name, value in wanted.items() if value not in (None, ""))
+    wanted |= {"vocabulary_map": printed.map, **printed.settings}
+    named = {name: value for name, value in wanted.items() if value not in (None, "")}
+    named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False, "batch_sentences": None}
+    return [record for record in matching(records, **named) if not _ablated(record)]
 
 
-def _bleu(printed: Printed, found: list[Measurement]) -> tuple[float | None, str]:
-    scored = [record for record in found if record.bleu is not None and record.role == printed.role]
-    if not scored:
-        return None, "no model of this shape was trained and scored in this configuration"
-    same = next((record for record in scored if record.test_set == printed.test_set), None)
-    if same:
-        return same.bleu, f"{same.system}"
-    return scored[0].bleu, f"{OTHER}: {scored[0].system} on {scored[0].test_set}"
+def _ablated(record: Measurement) -> bool:
+    """Whether something that only the speed tables switch is off."""
+    return any(getattr(record, column.name) != column.default for column in ABLATIONS)
 
 
-def _time(printed: Printed, found: list[Measurement]) -> tuple[float | None, str]:
-    """Seconds, or source tokens per USD, on one core."""
-    alone = [record for record in found if len(record.cores) == 1]
-    if not alone:
-        return None, "no model of this shape was timed in this configuration on one core"
-    record = alone[0]
-    weights = "untrained" if record.speed_only else record.system
-    how = f"{weights}, {record.sentences:,} sentences of {record.test_set}, {record.cpu}"
-    if printed.unit == "tokens/USD":
-        return words_per_usd(record.source_words_per_second, PRICES[CPU]), f"at the price of {CPU}; {how}"
-    if record.test_set == printed.test_set:
-        return record.text_seconds, how
-    if printed.test_set == "newstest2014":
-        return SOURCE_TOKENS / record.source_words_per_second, f"for {SOURCE_TOKENS:,} words; {how}"
-    return None, f"only {record.test_set} was timed"
+def _timed(printed: Printed, run: Run, test_set: str | None = None) -> Measurement | None:
+    """The fastest record of the row on one core; on the row's test set, where the run has it."""
+    alone = [record for record in _matching(printed, run.records) if len(record.cores) == 1]
+    alone = [record for record in alone if test_set in (None, record.test_set)]
+    same = [record for record in alone if record.test_set == printed.test_set]
+    return max(same or alone, key=lambda record: record.source_words_per_second, default=None)
 
 
-def page(paper: str, made: list[Row]) -> str:
-    """The rows as Markdown, and how many have which verdict."""
-    counts = {verdict: sum(row["verdict"] == verdict for row in made) for verdict in (REACHED, MISSED, OTHER, NOT_RUN)}
-    cells = [
-        row | {"printed": _number(row["printed"]), "ours": "" if row["ours"] is None else _number(row["ours"])}
-        for row in made
+def _time(printed: Printed, runs: list[Run]) -> Ours:
+    """Seconds, target tokens per second or source tokens per USD, which say something of one machine only."""
+    for run in runs:
+        if record := _timed(printed, run):
+            value, how = _converted(printed, record)
+            return _measured(value, run, record, f"{how}{_weights(record)}; {ANOTHER_MACHINE}")._replace(
+                comparable=False
+            )
+    return Ours(None, "no model of this shape was timed in this configuration on one core")
+
+
+def _converted(printed: Printed, record: Measurement) -> tuple[float | None, str]:
+    """A record's time as the paper gives it: seconds are scaled to the words of its test set, where it prints them."""
+    if printed.quantity == PER_USD:
+        return words_per_usd(record.source_words_per_second, PRICES[CPU]), f"at the price of {CPU}; "
+    if printed.unit not in LOWER:
+        return record.target_tokens / record.text_seconds, ""
+    if words := WORDS.get(printed.test_set):
+        return words / record.source_words_per_second, f"for {words:,} words; "
+    return None, f"the words of {printed.test_set} are not printed, so that ours cannot be scaled; "
+
+
+def _ratio(printed: Printed, runs: list[Run]) -> Ours:
+    """How many times faster than the other row, run by run: of two records of one file and one test set."""
+    for run in runs:
+        own = _timed(printed, run)
+        other = own and _timed(printed.other, run, own.test_set)
+        if other:
+            field = FIELDS[printed.other.quantity]
+            spread = times_faster(own, other, field)
+            return _measured(spread.middle, run, own, _weights(own), spread)
+    return Ours(None, "the two were not timed in one run here")
+
+
+def _bleu(printed: Printed, runs: list[Run]) -> Ours:
+    scored = [
+        (run, record)
+        for run in runs
+        for record in _matching(printed, run.records)
+        if record.bleu is not None and record.role == printed.role
     ]
-    left = [name for name in made[0] if name not in ("printed", "ours")]
-    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    shown = [{name: markdown.escaped(text) for name, text in row.items()} for row in cells]
-    return markdown.document(TITLES[paper], f"{len(made)} numbers: {summary}.", markdown.table(shown, left=left))
+    if not scored:
+        return Ours(None, "no model of this shape was trained and scored in this configuration")
+    same = [found for found in scored if found[1].test_set == printed.test_set]
+    run, record = (same or scored)[0]
+    ours = _measured(record.bleu, run, record, f"{record.system} on {record.test_set}")
+    return ours if same else ours._replace(comparable=False)
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}" if value >= 100 else f"{value:.4g}"
+def _measured(value: float | None, run: Run, record: Measurement, reason: str, spread: Spread | None = None) -> Ours:
+    date = record.measured_at[0][:10] if record.measured_at else ""
+    low, high = (spread.low, spread.high) if spread else (None, None)
+    return Ours(value, reason, command=run.command, cpu=record.cpu or "", date=date, low=low, high=high)
+
+
+def _weights(record: Measurement) -> str:
+    """What a speed is of."""
+    weights = "random weights" if record.speed_only else record.system
+    return f"{weights}, {record.sentences:,} sentences of {record.test_set}"
+
+
+def read(path: Path) -> Run:
+    """The records of a file, measurements.json of a study or the JSON of a speed table. Raises UserError."""
+    records = measurement.read(path)
+    target = "" if path.name == "measurements.json" else "speed "
+    return Run(f"snakemake {target}--configfile configs/{records[0].study}.yaml", records)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True, choices=[*TITLES])
+    parser.add_argument("--paper", required=True, choices=[*papers.papers()])
     parser.add_argument(
-        "--measurements", type=Path, nargs="*", default=[], help="measurements.json, architectures.json"
+        "--measurements", type=Path, nargs="*", default=[], help="measurements.json, architectures.json, ladders"
     )
     parser.add_argument("--values", type=Path, help="JSON list of numbers of ours that are in no measurement")
-    parser.add_argument("--output", type=Path, required=True, help="rows.json; the table is written beside it, as .md")
+    parser.add_argument("--output", type=Path, required=True, help="rows.json")
     args = parser.parse_args()
-    records = [record for path in args.measurements for record in measurement.read(path)]
-    made = rows(args.paper, records, read_json(args.values) if args.values else ())
-    write_json(args.output, made)
-    write_text(args.output.with_suffix(".md"), page(args.paper, made))
+    values = read_json(args.values) if args.values else ()
+    write_json(args.output, rows(args.paper, [*map(read, args.measurements)], values))
 
 
 if __name__ == "__main__":

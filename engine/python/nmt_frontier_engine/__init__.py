@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 ERROR_BYTES = 1000
 
 Pieces = Sequence[int]

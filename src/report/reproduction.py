@@ -1,0 +1,154 @@
+"""The report of the reproduction: a page of each paper beside ours, and the summary in the README, made of rows.json.
+
+    python -m report.reproduction
+
+A paper's ``results/reference/<folder>/rows.json`` comes from ``python -m report.rows``; where there is none, no row of
+that paper has a measurement. A page begins with the five lines of a report on a reproduction: scope, method, results,
+what was easy, what was hard.
+"""
+
+import argparse
+import re
+from collections import Counter
+from pathlib import Path
+
+from common.errors import UserError, command
+from common.files import read_json, write_text
+from report import markdown
+from report.papers import Paper, papers
+from report.rows import VERDICTS, Row, rows
+
+PAGES = Path("docs/reproduction")
+SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+NOTE = """
+*Ratio*: ours over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; ours are of two
+measurements in turn, run by run, the median with the lowest and the highest. *Not comparable*: times of another
+machine, or BLEU of another test set. *Not run here*: there is no number of ours.
+"""
+
+
+def results(paper: Paper, made: list[Row]) -> str:
+    """The third line: how many claims have which verdict."""
+    return f"{len(made)} numbers: " + ", ".join(
+        f"{count} {verdict}" for verdict, count in counted(made).items() if count
+    )
+
+
+def counted(made: list[Row]) -> dict[str, int]:
+    """Rows by verdict, in the order of VERDICTS."""
+    found = Counter(row["verdict"] for row in made)
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def page(name: str, paper: Paper, made: list[Row]) -> str:
+    """A paper's page in Markdown."""
+    notes = {
+        "tolerance": Footnotes("t", "how far ours may fall behind the printed number"),
+        "reason": Footnotes("r", "reason for a difference, or for none of ours"),
+        "measured": Footnotes("m", "command, CPU, date"),
+    }
+    cells = [row_cells(row, notes) for row in made]
+    left = [column for column in cells[0] if column not in ("printed", "ours", "ratio")]
+    five = {
+        "Scope": paper.scope,
+        "Method": paper.method,
+        "Results": f"{results(paper, made)}.",
+        "What was easy": paper.easy,
+        "What was hard": paper.hard,
+    }
+    return markdown.document(
+        f"{paper.title}: the paper against ours",
+        f"{paper.source} Made by `python -m report.reproduction` from the paper's numbers (`src/report/papers.csv`) "
+        f"and what `python -m report.rows --paper {name}` found beside them.",
+        "\n".join(f"* **{title}.** {text.strip()}" for title, text in five.items()),
+        "## Every number",
+        markdown.table(cells, left=left),
+        NOTE.strip(),
+        *(note.table() for note in notes.values()),
+    )
+
+
+class Footnotes:
+    """Texts that stand once, below a table, each under a letter and a number."""
+
+    def __init__(self, letter: str, title: str) -> None:
+        self.letter, self.title = letter, title
+        self.numbers: dict[str, int] = {}
+
+    def mark(self, text: str) -> str:
+        """Its mark; empty for no text."""
+        return f"{self.letter}{self.numbers.setdefault(text, len(self.numbers) + 1)}" if text else ""
+
+    def table(self) -> str:
+        """All texts; empty where there are none."""
+        cells = [{"": self.mark(text), self.title: markdown.escaped(text)} for text in self.numbers]
+        return markdown.table(cells, left=("", self.title)) if cells else ""
+
+
+def row_cells(row: Row, notes: dict[str, Footnotes]) -> dict[str, str]:
+    """A line of the table; what its rows have in common are marks."""
+    made = ", ".join(filter(None, (f"`{row['command']}`" if row["command"] else "", row["cpu"], row["date"])))
+    claim = " ".join(filter(None, (row["quantity"], row["test_set"])))
+    spread = "" if row["low"] is None else f" ({number(row['low'])} to {number(row['high'])})"
+    cells = {
+        "place": f"{row['source']}, p. {row['page']}" if row["page"] else row["source"],
+        "claim": f"{row['row']}: {claim}",
+        "printed": number(row["printed"]),
+        "ours": "" if row["ours"] is None else f"{number(row['ours'])}{spread}",
+        "unit": row["unit"],
+        "ratio": "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        "tolerance": notes["tolerance"].mark(row["tolerance"]),
+        "verdict": row["verdict"],
+        "reason": notes["reason"].mark(row["reason"]),
+        "measured": notes["measured"].mark(made),
+    }
+    return {column: markdown.escaped(text) for column, text in cells.items()}
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}" if value >= 100 else f"{value:.4g}"
+
+
+def summary(made: dict[str, list[Row]]) -> str:
+    """The table of all papers, as it stands in the README, whose lines are short: without a column's spaces."""
+    lines = [["paper", *VERDICTS], ["---", *["--:"] * len(VERDICTS)]]
+    for name, of_paper in made.items():
+        numbers = (f"{count}" if count else markdown.NONE for count in counted(of_paper).values())
+        lines.append([f"[{papers()[name].title}]({PAGES}/{name}.md)", *numbers])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def with_summary(readme: str, table: str) -> str:
+    """The README with the table in the place of the one that it has. Raises UserError where it has none."""
+    text, found = SUMMARY.subn(lambda _: table, readme)
+    if found != 1:
+        raise UserError(f"README.md: {found} tables begin with `| paper`; the summary replaces exactly one")
+    return text
+
+
+def read(root: Path) -> dict[str, list[Row]]:
+    """The rows of all papers."""
+    made = {}
+    for name, paper in papers().items():
+        path = root / "results/reference" / paper.folder / "rows.json"
+        made[name] = read_json(path) if path.exists() else rows(name, [])
+    return made
+
+
+def pages(root: Path) -> dict[Path, str]:
+    """What the command writes: the page of each paper, and the README with the summary, by their paths."""
+    made = read(root)
+    readme = root / "README.md"
+    written = {root / PAGES / f"{name}.md": page(name, papers()[name], of_paper) for name, of_paper in made.items()}
+    return written | {readme: with_summary(readme.read_text(encoding="utf-8"), summary(made))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=Path(), help="of the repository (default: this folder)")
+    for path, text in pages(parser.parse_args().root).items():
+        write_text(path, text)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,63 @@
+"""The pages of the papers beside ours are those that the command makes, and say of every number why it is as it is."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from report import reproduction, rows
+from report.papers import papers
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_committed_pages_and_the_summary_are_those_of_the_committed_rows():
+    made = reproduction.pages(ROOT)
+    stale = [str(path.relative_to(ROOT)) for path, text in made.items() if path.read_text() != text]
+    assert stale == [], "python -m report.reproduction makes them"
+    assert {path.stem for path in (ROOT / "docs/reproduction").glob("*.md")} == {*papers()}
+
+
+def test_the_committed_rows_are_of_the_printed_numbers():
+    for name, made in reproduction.read(ROOT).items():
+        names = ("quantity", "test_set", "printed", "unit")
+        printed = [(claim.quantity, claim.test_set, claim.value, claim.unit) for claim in rows.claims(name)]
+        assert [tuple(row[key] for key in names) for row in made] == printed, name
+        assert all(row["verdict"] in rows.VERDICTS and row["reason"] for row in made)
+        assert all(row["command"] for row in made if row["ours"] is not None)
+
+
+def row(**values):
+    made = rows.rows("devlin-2017", [])[0]
+    return made | values
+
+
+def test_what_rows_have_in_common_stands_once():
+    paper = papers()["devlin-2017"]
+    own = row(
+        ours=5.0, low=4.5, high=5.5, ratio=5.0 / 4.4, verdict="reproduced", reason="as | above", command="x", cpu="C"
+    )
+    page = reproduction.page("devlin-2017", paper, [own, own, row()])
+    assert "3 numbers: 2 reproduced, 1 not run here." in page
+    assert "| 5 (4.5 to 5.5) |" in page and page.count("1.14") == 2
+    assert page.count("as \\| above") == 1 and page.count("no measurement was given") == 1 and page.count("`x`, C") == 1
+    five = ["**Scope.**", "**Method.**", "**Results.**", "**What was easy.**", "**What was hard.**"]
+    assert [page.index(each) for each in five] == sorted(page.index(each) for each in five)
+
+
+def test_a_paper_without_rows_has_no_measurement(tmp_path):
+    made = reproduction.read(tmp_path)
+    assert made.keys() == papers().keys()
+    assert {each["verdict"] for each in made["devlin-2017"]} == {"not run here"}
+
+
+def test_the_command_writes_pages_and_summary(tmp_path, monkeypatch):
+    (tmp_path / "README.md").write_text("# x\n\n| paper | old |\n|--|--|\n\nafter\n")
+    monkeypatch.setattr(sys, "argv", ["reproduction", "--root", str(tmp_path)])
+    reproduction.main()
+    readme = (tmp_path / "README.md").read_text()
+    assert "old" not in readme and readme.endswith("\n\nafter\n") and readme.count("docs/reproduction/") == 5
+    assert (tmp_path / "docs/reproduction/fastseq-2021.md").exists()
+    with pytest.raises(UserError, match="0 tables begin"):
+        reproduction.with_summary("# x\n", "")
