@@ -113,7 +113,7 @@ def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_i
 
 
 def test_the_report_is_there(finished):
-    for name in ("report.html", "table.md", "measurements.csv", "headline.json"):
+    for name in ("report.html", "front.html", "table.md", "measurements.csv", "headline.json"):
         assert (finished / "report" / name).stat().st_size > 100
     assert len(list((finished / "report").glob("*.svg"))) >= 5
 

@@ -14,7 +14,7 @@ from common.errors import UserError
 from common.files import write_json
 from formats import best_model, measurement, selection
 from formats.spread import Spread
-from report import figure, front, funnel, labels, published, training
+from report import figure, front, front_column, funnel, labels, published, training
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 TIMED = "test_2016_flickr"
@@ -160,9 +160,21 @@ def test_front_command_line(name, tmp_path):
     assert done.returncode == 1 and "error: nothing was measured on the test set wmt" in done.stderr
 
 
+def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
+    picture = front_column.draw(timed)
+    assert picture.get_figwidth() <= 3.5
+    texts = [text.get_text() for text in names(picture.axes[0])]
+    assert sorted(filter(None, texts)) == sorted(front.name(record) for record in selection.on_front(timed))
+    (legend,) = picture.legends
+    assert legend.get_window_extent().x1 <= picture.bbox.x1
+    figure.save(picture, tmp_path / "x.pdf")
+    content = (tmp_path / "x.pdf").read_bytes()
+    assert content.startswith(b"%PDF") and b"/FontFile2" in content and b"/Type3" not in content
+
+
 def test_a_format_that_is_not_written(tmp_path):
-    with pytest.raises(UserError, match=r"x.pdf: pictures are written as .svg or .png"):
-        figure.save(training.draw([LEARNING]), tmp_path / "x.pdf")
+    with pytest.raises(UserError, match=r"x.gif: pictures are written as .svg, .png, .pdf"):
+        figure.save(training.draw([LEARNING]), tmp_path / "x.gif")
 
 
 # Styles

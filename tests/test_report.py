@@ -11,6 +11,7 @@ import pytest
 import report
 from common.files import write_json
 from report import figure
+from report.__main__ import TABLES
 from report.registry import SUBJECTS
 
 FOLDER = Path(report.__file__).parent
@@ -73,7 +74,10 @@ def test_one_call_makes_the_table_and_the_picture(tmp_path):
     [
         (["front_speed", "--output", "x.md"], "x.md: front_speed is a picture only"),
         (["quantization", "--output", "x.svg"], "x.svg: quantization is a table only"),
-        (["front_speed", "--output", "x.pdf"], "x.pdf: tables are written as .md, pictures as .svg or .png"),
+        (
+            ["front_speed", "--output", "x.gif"],
+            "x.gif: tables are written as .md or .tex, pictures as .svg or .png or .pdf",
+        ),
         (["maps", "--output", "x.md"], "--input: 1 files; needed: alignment/coverage/{dev}.json, "),
         (["published", "--output", "x.svg", "--remark", "y"], "published has no --remark"),
         (["other", "--output", "x.svg"], "invalid choice: 'other'"),
@@ -96,4 +100,6 @@ def test_help_names_every_subject():
 
 
 def test_pictures_have_no_more_formats_than_the_rules_ask_for():
-    assert list(figure.FORMATS) == [".svg", ".png"]
+    rules = (FOLDER.parents[1] / "workflow/rules/report.smk").read_text()
+    asked = {suffix for suffix in (*figure.FORMATS, *TABLES) if f"{{{{subject}}}}{suffix}" in rules}
+    assert asked == {*figure.FORMATS, *TABLES}

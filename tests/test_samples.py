@@ -120,12 +120,14 @@ def test_page_needs_no_other_file(study):
     (study / "jobs" / "train_teacher.tsv").write_text("s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
     write_json(study / "samples.json", {"test_set": "test", "samples": chosen(study)})
     fronts = ["--fronts", study / "front_speed.svg", study / "published.png"]
+    fronts += ["--front-page", study / "front.html"]
     others = ["--learning", study / "learning.svg", "--funnel", study / "funnel.svg"]
     more = ["--samples", study / "samples.json", "--benchmarks", study / "jobs", "--note", "synthetic <text>"]
     page_text = render(study, *fronts, *others, *more)
     outline = Outline(page_text)
     shown = "".join(outline.text)
-    assert len(outline.loaded) == 4 and all(address.startswith("data:image/") for address in outline.loaded)
+    pictures = [address for address in outline.loaded if address != "front.html"]  # a link
+    assert len(pictures) == 4 == len(outline.loaded) - 1 and all(name.startswith("data:image/") for name in pictures)
     assert "synthetic <text>" in shown and html.escape("synthetic <text>") in page_text
     assert "train_teacher" in shown and "200.0" in shown and "20 sentences of test" in shown
     assert "BLEU against source words per second" in shown and "words per USD among the 24 systems" in shown

@@ -4,6 +4,7 @@
 
 - ``measurements``: all measurements as tables, as CSV and as headline figures (command)
 - ``front``: quality against speed
+- ``front_column``: the same in one column of a paper
 - ``published``: our systems among those of Junczys-Dowmunt et al. 2018
 - ``rows``: what the papers print beside what was measured, with verdicts (command); ``papers`` has the numbers
 - ``reproduction``: the pages of ``docs/reproduction`` and the README's summary, of the rows of all papers (command)
@@ -36,7 +37,7 @@ What they share:
 - ``headline``: the figures a study is quoted by
 - ``speed``: cells and notes of the tables of WNGT 2020
 - ``search``: those of the tables about search
-- ``markdown``, ``html``: parts of pages
+- ``markdown``, ``latex``, ``html``: parts of pages
 - ``figure``: the style of pictures, and how they are saved
 - ``labels``: names beside points
 """

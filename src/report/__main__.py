@@ -1,4 +1,4 @@
-"""Make a table or a picture: python -m report NAME --input FILE.json... --output X.md X.svg X.png
+"""Make a table or a picture: python -m report NAME --input FILE.json... --output X.md X.tex X.svg X.pdf
 
 The suffix of an output says whether it is the table or the picture of NAME. The names, and what each is made from,
 below the folder of a study:
@@ -14,11 +14,11 @@ from typing import Any
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
-from report import figure
+from report import figure, latex
 from report.registry import SUBJECTS
 
 OPTIONS = {"test_set": "(default: the first one)", "remark": "a last sentence below the picture"}
-TABLE = ".md"
+TABLES = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table
 
 
 def read(module: ModuleType, files: Sequence[str], paths: list[Path]) -> Any:
@@ -33,13 +33,14 @@ def read(module: ModuleType, files: Sequence[str], paths: list[Path]) -> Any:
 
 def make(name: str, module: ModuleType, data: Any, path: Path, **options: str) -> None:
     """Write a table or a picture. Raises UserError where the module has none, or for an unknown suffix."""
-    kind = {TABLE: "table", **dict.fromkeys(figure.FORMATS, "draw")}.get(path.suffix)
+    kind = (dict.fromkeys(TABLES, "table") | dict.fromkeys(figure.FORMATS, "draw")).get(path.suffix)
     if kind is None:
-        raise UserError(f"{path}: tables are written as {TABLE}, pictures as {' or '.join(figure.FORMATS)}")
+        written, drawn = (" or ".join(formats) for formats in (TABLES, figure.FORMATS))
+        raise UserError(f"{path}: tables are written as {written}, pictures as {drawn}")
     if not hasattr(module, kind):
         raise UserError(f"{path}: {name} is a {'picture' if kind == 'table' else 'table'} only")
     if kind == "table":
-        write_text(path, module.table(data))
+        write_text(path, TABLES[path.suffix](module.table(data)))
     else:
         figure.save(module.draw(data, **options), path)
 
@@ -51,7 +52,7 @@ def main() -> None:
     )
     parser.add_argument("name", choices=SUBJECTS, metavar="NAME")
     parser.add_argument("--input", type=Path, nargs="+", required=True, help="JSON files")
-    parser.add_argument("--output", type=Path, nargs="+", required=True, help=f"{TABLE}, {', '.join(figure.FORMATS)}")
+    parser.add_argument("--output", type=Path, nargs="+", required=True, help=", ".join([*TABLES, *figure.FORMATS]))
     for option, text in OPTIONS.items():
         parser.add_argument(f"--{option.replace('_', '-')}", help=text)
     args = parser.parse_args()

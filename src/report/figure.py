@@ -25,9 +25,10 @@ STYLE = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text: half the size, and it can be searched
+    "pdf.fonttype": 42,  # TrueType: letters stay letters, as publishers ask
     "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
 }
-FORMATS = {".svg": {"Date": None}, ".png": {}}  # metadata
+FORMATS = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}  # metadata
 DPI = 160
 FOOTNOTE = {"fontsize": 7, "color": "#555555", "x": 0.01, "ha": "left"}
 CHARACTERS = 17  # of a footnote, an inch
@@ -77,6 +78,6 @@ def footnote(picture: Figure, text: str) -> None:
 def save(figure: Figure, path: Path) -> None:
     """Write a picture in the format of its suffix. Raises UserError for a format we do not write."""
     if path.suffix not in FORMATS:
-        raise UserError(f"{path}: pictures are written as {' or '.join(FORMATS)}")
+        raise UserError(f"{path}: pictures are written as {', '.join(FORMATS)}")
     with atomic_path(path) as part:
         figure.savefig(part, format=path.suffix[1:], dpi=DPI, metadata=FORMATS[path.suffix])

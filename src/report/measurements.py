@@ -33,7 +33,7 @@ def table(records: list[Measurement]) -> str:
     parts = [f"# Measurements of the study {records[0].study}\n"]
     for name in selection.test_sets(records):
         selected = selection.of_test_set(records, name)
-        parts.append(f"\n## {name}\n\n{layout(rows(selected), 'github')}\n{notes(selected)}")
+        parts.append(f"\n## {name}\n\n{layout(rows(selected), 'pipe')}\n{notes(selected)}")
     return "".join(parts)
 
 

@@ -26,6 +26,7 @@ COUNTS = "corpora/clean/{training_corpus}.json"
 SUBJECTS = {
     "table": Subject("report.measurements", (MEASUREMENTS,), "Tables"),
     "front_speed": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set", "remark")),
+    "front_column": Subject("report.front_column", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "published": Subject("report.published", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "training": Subject("report.training", (LEARNING,), "Training"),
     "learning": Subject("report.training", (LEARNING,), "Training"),

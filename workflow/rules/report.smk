@@ -98,7 +98,7 @@ wildcard_constraints:
 
 
 rule table:
-    """The table of a subject; `picture`, below, is the same for its picture."""
+    """The table of a subject; `picture`, below, is the same for its picture, `latex` and `pdf` are those for papers."""
     input:
         lambda w: expand(
             [f"{study.folder}/{file}" for file in subject(w.subject).files],
@@ -142,6 +142,24 @@ use rule table as picture with:
         f"{study.folder}/logs/picture_{{subject}}.log",
     benchmark:
         f"{study.folder}/benchmarks/picture_{{subject}}.tsv"
+
+
+use rule table as latex with:
+    output:
+        tex=f"{study.report}/{{subject}}.tex",
+    log:
+        f"{study.folder}/logs/latex_{{subject}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/latex_{{subject}}.tsv"
+
+
+use rule table as pdf with:
+    output:
+        pdf=f"{study.report}/{{subject}}.pdf",
+    log:
+        f"{study.folder}/logs/pdf_{{subject}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/pdf_{{subject}}.tsv"
 
 
 rule corpora_page:
