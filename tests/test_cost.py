@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from measured import measured
 
 from formats import prices
-from formats.cost import NO_PRICE, cost
+from formats.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
 from report.published import OURS, PRICES, SOURCE_TOKENS, priced, published, words_per_usd
 
 XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"
@@ -45,6 +45,25 @@ def test_no_usd_without_the_price_of_that_kind_of_machine(price, cpu, why):
     record = cost(20.0, 1, 10_000, price, cpu)
     assert record["usd_per_million_words"] is None and record["price"] == why
     assert record["core_seconds_per_million_words"] == pytest.approx(2000)
+
+
+def test_a_plan_of_machines():
+    """100 core-seconds a million words on two cores: 20,000 words a second, so that 50,000 need a third machine."""
+    price = MACHINE | {"usd_per_hour": 0.36, "cores": 2}
+    assert words_per_second(100.0, price) == pytest.approx(20_000)
+    assert [machines(100.0, words, price) for words in (0, 1, 20_000, 20_001, 50_000)] == [1, 1, 1, 2, 3]
+    assert usd_per_month(100.0, 50_000, price) == pytest.approx(3 * 0.36 * 730)
+    assert usd_per_million_words(100.0, price) == pytest.approx(100 * 0.36 / 2 / 3600)
+
+
+@given(st.floats(1, 1e4), st.integers(1, 50))
+def test_full_machines_cost_what_their_words_cost(core_seconds, number):
+    """A month of words at the capacity of so many machines has the price of machines that are never idle."""
+    words = number * words_per_second(core_seconds, MACHINE) * (1 - 1e-9)
+    assert machines(core_seconds, words, MACHINE) == number
+    in_a_month = words * 86_400 * 365 / 12 / 1e6
+    per_million = usd_per_month(core_seconds, words, MACHINE) / in_a_month
+    assert per_million == pytest.approx(usd_per_million_words(core_seconds, MACHINE))
 
 
 def test_prices_on_the_command_line():

@@ -135,6 +135,26 @@ def test_seeds_are_put_together_and_tested_one_by_one(study):
     assert min(pair["bleu_deltas"]) > 10 and max(pair["bleu_p"]) < 0.01
 
 
+def test_the_part_of_the_gap_that_is_closed(study):
+    found = study[1]["test_sets"]["t"]["beams"]
+    (teacher,) = (row["bleu"] for row in found["beam 4"]["systems"] if row["system"] == "ensemble")
+    groups = {group["mixture"]: group["bleu"] for group in found["beam 1"]["groups"] if group["student"] == "s"}
+    (row,) = teacher_student.closed(study[1], "t", "beam 1")
+    assert (row["mixture"], row["than"], row["twins"]) == ("distilled", "original", False)
+    assert row["gap"] == pytest.approx(teacher - groups["original"])
+    assert row["won"] == pytest.approx(groups["distilled"] - groups["original"])
+    assert row["closed"] == pytest.approx(row["won"] / row["gap"])
+    assert row["p"] == max(found["beam 1"]["comparisons"][0]["bleu_p"])
+
+
+def test_without_a_gap_no_share_of_it_is_closed(study):
+    above = json.loads(json.dumps(study[1]))
+    for row in above["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
+        row["bleu_delta_teacher"] = 1.0
+    (row,) = teacher_student.closed(above, "t", "beam 1")
+    assert (row["gap"], row["closed"]) == (-1.0, None)
+
+
 def test_the_sentences_that_differ_most(study):
     different = study[1]["test_sets"]["t"]["most_different"]
     assert different["system"] == "s-seed1" and len(different["sentences"]) == 10

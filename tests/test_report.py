@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 import report
+from common.errors import UserError
 from common.files import write_json
 from report import figure
 from report.__main__ import TABLES
 from report.registry import SUBJECTS
+from report.study_files import files
 
 FOLDER = Path(report.__file__).parent
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
@@ -103,3 +105,15 @@ def test_pictures_have_no_more_formats_than_the_rules_ask_for():
     rules = (FOLDER.parents[1] / "workflow/rules/report.smk").read_text()
     asked = {suffix for suffix in (*figure.FORMATS, *TABLES) if f"{{{{subject}}}}{suffix}" in rules}
     assert asked == {*figure.FORMATS, *TABLES}
+
+
+def test_files_of_a_run_and_of_its_record(tmp_path):
+    names = ["run/report/gap.json", "run/corpora/clean/b.json", "run/corpora/clean/a.json", "record/gap.json"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert files(tmp_path / "run", "report/gap.json") == [tmp_path / names[0]]
+    assert files(tmp_path / "record", "report/gap.json") == [tmp_path / names[3]]
+    assert files(tmp_path / "run", "corpora/clean/*.json") == [tmp_path / names[2], tmp_path / names[1]]
+    with pytest.raises(UserError, match=r"record: no measurements\.json; set STUDY"):
+        files(tmp_path / "record", "measurements.json")

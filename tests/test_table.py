@@ -329,6 +329,20 @@ def test_differences_are_of_pairs_that_differ_in_nothing_else(timed):
     assert figures["int8_minus_float32"]["beam 1"]["bleu"] == figures["map_minus_no_map"]["beam 1"]["bleu"] == 0
 
 
+def test_contrasts_are_all_pairs_that_differ_in_one_setting():
+    """Two ways have a partner in float32; the third, with a beam of 4, has none with that beam."""
+    ways = [("int8", 1), ("float32", 1), ("int8", 4), ("int16", 1)]
+    records = [
+        measured(compute_type=type, beam_size=beam, bleu=20.0 + number, source_words_per_second=100.0 * 2**number)
+        for number, (type, beam) in enumerate(ways)
+    ]
+    (eight,) = comparison.contrasts(records, "compute_type", "int8", "float32")
+    assert eight == (records[0], records[1]) and (eight.bleu, eight.speed) == (-1.0, 0.5)
+    (sixteen,) = comparison.contrasts(records, "compute_type", "int16", "float32")
+    assert (sixteen.bleu, sixteen.speed) == (2.0, 4.0)
+    assert comparison.contrasts(records, "vocabulary_map", True, False) == []
+
+
 def test_headline_without_map_int8_students_or_full_precision(timed):
     few = matching(timed, engine="opennmt-tf")
     figures = headline(few)["test_sets"][TIMED]

@@ -1,12 +1,30 @@
 """Compare measurements: lost quality, gained speed."""
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from formats.measurement import Measurement
-from formats.selection import baseline, matching
+from formats.selection import baseline, configured, find, matching
 from formats.spread import Spread
 
 UNKNOWN = "what sets their trainings apart was not recorded"
+
+
+class Contrast(NamedTuple):
+    """Two records of one test set, of configurations that differ in one setting."""
+
+    record: Measurement
+    reference: Measurement
+
+    @property
+    def bleu(self) -> float:
+        """BLEU above the reference's."""
+        return self.record.bleu - self.reference.bleu
+
+    @property
+    def speed(self) -> float:
+        """Source words per second as a multiple of the reference's."""
+        return self.record.source_words_per_second / self.reference.source_words_per_second
 
 
 def best_search(records: list[Measurement], system: str) -> Measurement | None:
@@ -29,6 +47,15 @@ def speed_up(records: list[Measurement], record: Measurement) -> float | None:
     """Source words per second as a multiple of those of the system's own baseline on the same test set."""
     base = baseline(records, record.system)
     return record.source_words_per_second / base.source_words_per_second if base else None
+
+
+def contrasts(records: list[Measurement], setting: str, value: Any, reference: Any) -> list[Contrast]:
+    """The records with a value of a setting, each against that with the reference value and all else equal.
+
+    setting: one of formats.selection.CONFIGURATION. ``records`` are of one test set.
+    """
+    pairs = ((record, configured(record) | {setting: reference}) for record in matching(records, **{setting: value}))
+    return [Contrast(record, other) for record, same in pairs if (other := find(records, **same))]
 
 
 def times_faster(record: Measurement, other: Measurement, seconds: str = "text_seconds") -> Spread:

@@ -5,13 +5,18 @@
 
 A word is a whitespace token of the source. All cores that a run was pinned to count, busy or not. Core-seconds of
 different CPUs are different things, so the CPU belongs beside them.
+
+To plan, the other functions take the price of any machine, as if its cores were as fast as those that were measured;
+records have USD from ``cost`` only.
 """
 
+import math
 from typing import Any
 
 from formats.prices import Price, fits, source
 
 SECONDS_PER_HOUR = 3600
+DAYS_PER_MONTH = 365 / 12
 NO_PRICE = "none, as the study names no machine whose price is listed"
 
 
@@ -24,13 +29,29 @@ def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str) 
     priced = price is not None and fits(price, cpu)
     return {
         "core_seconds_per_million_words": core_seconds,
-        "usd_per_million_words": core_seconds / SECONDS_PER_HOUR * usd_per_core_hour(price) if priced else None,
+        "usd_per_million_words": usd_per_million_words(core_seconds, price) if priced else None,
         "price": source(price) if priced else without_price(price, cpu),
     }
 
 
-def usd_per_core_hour(price: Price) -> float:
-    return price["usd_per_hour"] / price["cores"]
+def usd_per_million_words(core_seconds: float, price: Price) -> float:
+    """USD for a million words that take so many core-seconds, on a machine that is never idle."""
+    return core_seconds / SECONDS_PER_HOUR * price["usd_per_hour"] / price["cores"]
+
+
+def words_per_second(core_seconds: float, price: Price) -> float:
+    """Source words a second that one machine translates, whose words take so many core-seconds a million."""
+    return price["cores"] * 1e6 / core_seconds
+
+
+def machines(core_seconds: float, words: float, price: Price) -> int:
+    """Whole machines that translate so many words a second; at least one. core_seconds: per million words."""
+    return max(1, math.ceil(words / words_per_second(core_seconds, price)))
+
+
+def usd_per_month(core_seconds: float, words: float, price: Price) -> float:
+    """USD a month for the machines that translate so many words a second, paid for whether busy or not."""
+    return machines(core_seconds, words, price) * price["usd_per_hour"] * 24 * DAYS_PER_MONTH
 
 
 def without_price(price: Price | None, cpu: str) -> str:

@@ -58,15 +58,16 @@ def by_beam(records: list[Measurement], setting: str, value: Any, reference: Any
 
 
 def largest_difference(records: list[Measurement], setting: str, value: Any, reference: Any) -> dict[str, Any] | None:
-    pairs = []
-    for record in records:
-        same = selection.configured(record) | {setting: reference}
-        if getattr(record, setting) == value and (other := selection.find(records, **same)):
-            pairs.append((record.bleu - other.bleu, record))
-    if not pairs:
+    contrasts = comparison.contrasts(records, setting, value, reference)
+    if not contrasts:
         return None
-    difference, record = max(pairs, key=lambda pair: abs(pair[0]))
-    return {"bleu": round(difference, 4), "system": record.system, "decoding": wording.configuration(record)}
+    largest = max(contrasts, key=lambda contrast: abs(contrast.bleu))
+    record = largest.record
+    return {
+        "bleu": round(largest.bleu, 4),
+        "system": record.system,
+        "decoding": wording.configuration(record),
+    }
 
 
 def best(records: list[Measurement]) -> dict[str, Any]:

@@ -105,6 +105,25 @@ def comparisons(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
             }
 
 
+def closed(gap: dict[str, Any], test_set: str, beam: str) -> list[dict[str, Any]]:
+    """For each pair of mixtures of a student the part of its gap to the teacher that the first one closes.
+
+    ``gap`` is how far the student is below the teacher, in BLEU, after it learned from the other mixture; ``won`` what
+    the first mixture adds; ``closed`` the share of the gap, None without a gap; ``p`` the p-value of the least
+    significant seed. All are means over the seeds.
+    """
+    result = gap["test_sets"][test_set]["beams"][beam]
+    rows = []
+    for pair in result["comparisons"]:
+        than = {"student": pair["student"], "mixture": pair["than"]}
+        below = -mean([row for row in result["systems"] if label(row) == label(than)], "bleu_delta_teacher")
+        won = pair["bleu_delta"]
+        share = won / below if below > 0 else None
+        shown = {key: pair[key] for key in ("student", "mixture", "than", "difference", "twins")}
+        rows.append({**shown, "gap": below, "won": won, "closed": share, "p": max(pair["bleu_p"])})
+    return rows
+
+
 def search(beam: str) -> str:
     return "greedy" if beam == "beam 1" else beam
 
