@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from formats.shape import DECODERS
 from layers.averaging import running_means
+from layers.embeddings import embedder
 from layers.simple_recurrence import scan
 
 SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24, "heads": 2}
@@ -87,3 +88,13 @@ def test_every_weight_of_a_recurrent_model_learns(values):
         model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
     ):
         assert np.abs(tf.convert_to_tensor(gradient)).max() > 0, variable.name
+
+
+@pytest.mark.parametrize(("shared", "deviation"), [(False, 1.0), (True, 0.1)])
+def test_embeddings_are_large_unless_the_softmax_shares_them(shared, deviation, tmp_path):
+    vocabulary = tmp_path / "vocabulary.txt"
+    vocabulary.write_text("\n".join(map(str, range(300))) + "\n")
+    inputter = embedder(64, shared)
+    inputter.initialize({"vocabulary": str(vocabulary)})
+    inputter.build(None)
+    assert np.std(inputter.embedding.numpy()) == pytest.approx(deviation, rel=0.3)

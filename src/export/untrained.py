@@ -18,6 +18,8 @@ from export import attending_lengths, lengths, recurrent_lengths
 from formats import records, shape
 from formats.loading import pieces
 
+SMALL = 0.02  # share of embeddings that is left: beside large ones 8 bits would not tell lengths apart
+
 Sentence = tuple[list[str], int]  # the pieces of a source, and how many pieces its translation shall have
 
 
@@ -53,10 +55,15 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sent
 
 
 def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) -> None:
+    from layers.embeddings import UnitEmbedder
+
     entries = vocabulary.read_text(encoding="utf-8").rstrip("\n").split("\n")
     numbers = {piece: number for number, piece in enumerate(entries)}
     unknown = len(numbers)  # OpenNMT-tf appends <unk>
     sources = [[numbers.get(piece, unknown) for piece in source] for source, _ in sentences]
+    if isinstance(model.features_inputter, UnitEmbedder):
+        embedding = model.features_inputter.embedding
+        embedding.assign(SMALL * embedding)
     _lengths(model).set_lengths(model, sources, [length for _, length in sentences])
 
 

@@ -39,12 +39,13 @@ RECURRENT = '''"""Written by train.train; OpenNMT-tf builds the model from it.""
 import opennmt
 import tensorflow as tf
 import tensorflow_addons as tfa
+from layers.embeddings import embedder
 
 
 def model():
     return opennmt.models.SequenceToSequence(
-        source_inputter=opennmt.inputters.WordEmbedder(embedding_size={embedding_units}),
-        target_inputter=opennmt.inputters.WordEmbedder(embedding_size={embedding_units}),
+        source_inputter=embedder({embedding_units}, shared={share_embeddings}),
+        target_inputter=embedder({embedding_units}, shared={share_embeddings}),
         encoder=opennmt.encoders.RNNEncoder(
             {encoder_layers},
             {direction_units},

@@ -9,6 +9,8 @@ import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
+from layers.embeddings import embedder
+
 ATTENTION = "additive_attention"  # the scope of its operations, by which a profile knows them
 
 
@@ -146,8 +148,8 @@ class ConditionalGRU(opennmt.models.SequenceToSequence):
     ):  # fmt: skip
         sharing = opennmt.models.EmbeddingsSharingLevel
         super().__init__(
-            source_inputter=opennmt.inputters.WordEmbedder(embedding_size=embedding_units),
-            target_inputter=opennmt.inputters.WordEmbedder(embedding_size=embedding_units),
+            source_inputter=embedder(embedding_units, share_embeddings),
+            target_inputter=embedder(embedding_units, share_embeddings),
             encoder=ConditionalEncoder(encoder_transitions, units, dropout),
             decoder=ConditionalDecoder(decoder_transitions, units, embedding_units, dropout),
             share_embeddings=sharing.ALL if share_embeddings else sharing.NONE,

@@ -11,6 +11,7 @@ import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
 from layers.conditional_gru import ATTENTION, ConditionalEncoder, GatedUnit, attended
+from layers.embeddings import embedder
 
 
 class FullyConnected(tf.keras.layers.Layer):
@@ -74,8 +75,8 @@ class FullyConnectedGRU(opennmt.models.SequenceToSequence):
     ):  # fmt: skip
         sharing = opennmt.models.EmbeddingsSharingLevel
         super().__init__(
-            source_inputter=opennmt.inputters.WordEmbedder(embedding_size=embedding_units),
-            target_inputter=opennmt.inputters.WordEmbedder(embedding_size=embedding_units),
+            source_inputter=embedder(embedding_units, share_embeddings),
+            target_inputter=embedder(embedding_units, share_embeddings),
             encoder=ConditionalEncoder(1, units, dropout),
             decoder=FullyConnectedDecoder(fully_connected_layers, fully_connected_units, units, dropout),
             share_embeddings=sharing.ALL if share_embeddings else sharing.NONE,
