@@ -27,6 +27,8 @@ SPEED_OPTIONS = (
     f" --runs {config['decoding']['runs']} --noise {config['decoding']['noise']}"
     f" {PRICE}"
 )
+if config["speed"]["sentences"]:
+    SPEED_OPTIONS += f" --sentences {config['speed']['sentences']}"
 
 
 wildcard_constraints:
