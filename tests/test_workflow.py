@@ -127,21 +127,15 @@ def test_a_recurrent_student_takes_part_in_speed_search_and_maps(tmp_path):
     shape = "{cell: gru, encoder_layers: 2, decoder_layers: 1, units: 32, embedding_units: 16}"
     study.write_text(f"""extends: {ROOT}/configs/offline.yaml
 study: x
-students: {{deep: {{shape: {shape}}}, tiny: {{shape: {shape}}}}}
-speed: {{systems: [tiny], untrained: [wnmt2018-rnn-tiny]}}
-search: {{system: tiny}}
+students: {{deep: null, tiny: null, first: {{shape: {shape}}}, second: {{shape: {shape}}}}}
+speed: {{systems: [second], untrained: [wnmt2018-rnn-tiny]}}
+search: {{system: second}}
 vocabulary_map: {{grid: {{}}}}
 """)
     ladder = "results/x/report/ladder.wnmt2018-rnn-tiny-untrained.md"
     run = snakemake("-n", "-p", "speed", "search", "maps", ladder, "--configfile", study, cwd=tmp_path)
     jobs, calls = planned(run), dict(re.findall(r"python -m ((?:experiments|export)[\w.]*) (.*)", run.stdout))
-    assert (jobs["ladder"], jobs["scaling"], jobs["switches"], jobs["search_grid"], jobs["map_timing"]) == (
-        2,
-        2,
-        2,
-        1,
-        1,
-    )
+    assert [jobs[name] for name in ("ladder", "scaling", "switches", "search_grid", "map_timing")] == [2, 2, 2, 1, 1]
     for name in ("ladder", "scaling", "end_to_end", "beam_batch", "components", "ngram_timing", "map_timing"):
         assert re.search(r"models/[\w-]+/native-int8", calls[f"experiments.{name}"]), name
         assert not re.search(r"models/[\w-]+/int8", calls[f"experiments.{name}"]), name
