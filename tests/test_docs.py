@@ -135,7 +135,7 @@ def test_the_picture_of_the_stages_has_all_files_of_rules():
 
 def test_the_readme_is_short():
     lines = (ROOT / "README.md").read_text().splitlines()
-    assert len(lines) <= 120 and max(map(len, lines)) <= 120
+    assert len(lines) <= 130 and max(map(len, lines)) <= 120
 
 
 def test_the_headline_table_is_that_of_the_reference_run():

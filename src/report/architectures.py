@@ -75,7 +75,7 @@ def draw(records: list[Measurement]) -> Figure:
         spreads = [rate for _, rate in bars]
         axes.barh(places, [rate.middle for rate in spreads], BAR, color=color, xerr=figure.whiskers(*spreads))
     axes.set_yticks(range(len(systems)), systems)
-    axes.invert_yaxis()
+    axes.set_ylim(len(systems) - 0.4, -0.6)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:,.0f}")
