@@ -26,7 +26,8 @@ from common.errors import UserError, command
 from common.files import write_json, write_text
 from decode.engines import Batch, Search
 from decode.engines.marian import Worker, options
-from experiments.forced_length import ForcedLength
+from decode.engines.native import Native
+from experiments.forced_length import ForcedLength, converted
 from export import convert, read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
 from export.marian import Parameters, load_vocab, marian_files
@@ -80,7 +81,7 @@ def native(model: FloatModel, pieces: int, folder: Path) -> Way:
     described = {"engine": "native", "quantization": KIND, "vocabulary_map": True}
     write_json(folder / model_folder.DESCRIPTION, described)
     write_text(candidates := folder / "vmap.txt", "\t" + " ".join(words()) + "\n")
-    forced = ForcedLength(folder, candidates)
+    forced = ForcedLength(folder, converted(candidates, folder, folder / Native.map_file))
     return lambda batch: forced.decode(batch, pieces, beam_size=1)
 
 
