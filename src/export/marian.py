@@ -71,7 +71,7 @@ def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -
     the position encodings among the weights.
     """
     config = parameters.config
-    options = np.frombuffer(yaml.safe_dump(config).encode() + b"\0", dtype=np.int8)
+    options = np.frombuffer(yaml.safe_dump(dict(config)).encode() + b"\0", dtype=np.int8)
     model = {"Wpos": positions(config["dim-emb"]), **parameters.weights, CONFIG: options}  # or those it has learned
     with tempfile.TemporaryDirectory() as scratch:
         np.savez(path := Path(scratch) / "model.npz", **model)
