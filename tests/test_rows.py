@@ -168,7 +168,7 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
 
 
 def test_the_command_of_a_file_is_that_of_its_study(tmp_path):
-    for name, command in (("measurements", "snakemake"), ("ladder.x", "snakemake speed")):
+    for name, command in (("measurements", "snakemake"), ("ladder.x", "snakemake results/demo/report/ladder.x.md")):
         measurement.write(tmp_path / f"{name}.json", [measured(**RUN | {"study": "demo"})])
         assert rows.read(tmp_path / f"{name}.json").command == f"{command} --configfile configs/demo.yaml"
 

@@ -290,8 +290,9 @@ def _weights(record: Measurement) -> str:
 def read(path: Path) -> Run:
     """The records of a file, measurements.json of a study or the JSON of a speed table. Raises UserError."""
     records = measurement.read(path)
-    target = "" if path.name == "measurements.json" else "speed "
-    return Run(f"snakemake {target}--configfile configs/{records[0].study}.yaml", records)
+    study = records[0].study
+    target = "" if path.name == "measurements.json" else f"results/{study}/report/{path.stem}.md "
+    return Run(f"snakemake {target}--configfile configs/{study}.yaml", records)
 
 
 def main() -> None:
