@@ -170,6 +170,11 @@ WRONG = [
     ("mixtures.x", {"drop_worst": 5, "drop_by": "reverse"}, "mixtures.x.drop_by: reverse needs a reverse_teacher"),
     ("mixtures.original.drop_worst", 5, "mixtures.original.drop_worst: original targets have no scores"),
     ("mixtures.original.targets", "best", "mixtures.original.targets: this name is that of the teachers' data"),
+    (
+        "students.odd",
+        {"shape": "wnmt2018-rnn-tiny", "training": {"precision": "bfloat16"}},
+        "students.odd.training.precision: bfloat16 is for Transformers; train GRU 2:1 d512 e256 in float32",
+    ),
     ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4"),
     ("teachers.teacher.shape", SHAPE, "teachers.teacher.shape: units 10 is not a multiple of heads 4"),
     (

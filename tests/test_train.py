@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from training_settings import TOKENS, TRAINING, VALUES, entry
 
 from common.errors import UserError
@@ -19,7 +20,7 @@ from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.train import run_folder
 from train.trainer import until_divergence
-from train.training import start_from
+from train.training import compute_in, start_from
 from train.validation import stalled
 
 SHAPE = shape(VALUES)
@@ -44,7 +45,7 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     basic = {"steps": 10, "dropout": 0.1, "decay": "constant", "then": [], "average_last": 2, "averages": [1, 4]}
-    basic["gpus"] = 1
+    basic |= {"gpus": 1, "precision": "float32"}
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
@@ -53,12 +54,20 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
     assert folder(device="cuda") == folder()  # and continued on a GPU
     assert folder(gpus=2) != folder()  # an update reads twice as many batches
+    assert folder(precision="bfloat16") != folder()
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
     # Other steps are another rate at every step, or a second phase that begins elsewhere.
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
     assert folder(then=[{"steps": 5}], steps=20) != folder(then=[{"steps": 5}])
     for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": basic | {"dropout": 0}}.items():
         assert run_folder(tmp_path, {**settings, key: value}) != folder()
+
+
+def test_products_are_in_the_precision_of_the_training_and_weights_in_float32():
+    for precision in ("bfloat16", "float32"):  # which the other tests need
+        compute_in(precision)
+        layer = tf.keras.layers.Dense(4)
+        assert layer(tf.ones([2, 3])).dtype == precision and layer.kernel.dtype == "float32"
 
 
 @pytest.mark.parametrize("pairs", [1, 60, 500_000, 500_001, 605_848, 999_999, 1_000_001, 4_468_840])

@@ -56,8 +56,8 @@ def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
     irrelevant = {"threads", "device", "averages", "average_last"}
     if training["decay"] != "cosine" and not training["then"]:  # else the number of steps changes the schedule
         irrelevant |= {"steps"}
-    if training["gpus"] == 1:  # as before there could be several
-        irrelevant |= {"gpus"}
+    usual = {"gpus": 1, "precision": "float32"}  # as before there could be others
+    irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
     relevant["kept"] = kept_checkpoints(training)
     text = json.dumps({**settings, "training": relevant}, sort_keys=True)

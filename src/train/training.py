@@ -59,7 +59,7 @@ class Training:
         run that has more steps than ``settings`` allow.
         """
         training, built = settings["training"], shape(settings["shape"])
-        prepare_tensorflow(training["device"], training["gpus"], files.threads, settings["seed"])
+        prepare_tensorflow(training, files.threads, settings["seed"])
         cross_entropy.install()
         self._replicas = Replicas(training["device"], training["gpus"])
         self._settings, self._files, self._job = settings, files, job
@@ -187,15 +187,29 @@ class Training:
         return [{"end": end, "accumulate": phase.batches} for end, phase in ends]
 
 
-def prepare_tensorflow(device: str, count: int, threads: int, seed: int) -> None:
-    """Set the devices, the threads, the log level and the seeds of this process. Raises UserError without the GPUs."""
-    use_devices(device, count)
+def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> None:
+    """Set the devices and the precision of a training, the threads, the log level and the seeds of this process.
+
+    Raises UserError without the GPUs.
+    """
+    use_devices(training["device"], training["gpus"])
     import tensorflow as tf
 
+    compute_in(training["precision"])
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.get_logger().setLevel(logging.INFO)
     tf.keras.utils.set_random_seed(seed)
+
+
+def compute_in(precision: str) -> None:
+    """Make the layers that follow multiply in float32 or bfloat16, with weights in float32.
+
+    bfloat16 has the range of float32, so no loss is scaled.
+    """
+    import tensorflow as tf
+
+    tf.keras.mixed_precision.set_global_policy({"bfloat16": "mixed_bfloat16"}.get(precision, precision))
 
 
 def described_model(run: Path, built: Any, dropout: float) -> Any:

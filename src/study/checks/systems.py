@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from formats.shape import registry, self_attention, shape
+from formats.shape import Transformer, registry, self_attention, shape
 from study import schema
 from study.expansion import BATCHES, LENGTHS
 from study.schema import Config, suggestion
@@ -13,10 +13,10 @@ from study.teachers import ORIGINS
 def problems(config: Config) -> Iterator[str]:
     for name, teacher in config["teachers"].items():
         yield from _teacher_problems(f"teachers.{name}", teacher)
-        yield from _shape_problems(f"teachers.{name}.shape", teacher["shape"])
+        yield from _shape_problems(f"teachers.{name}", teacher)
     for name, student in config["students"].items():
         yield from _student_problems(f"students.{name}", student, config)
-        yield from _shape_problems(f"students.{name}.shape", student["shape"])
+        yield from _shape_problems(f"students.{name}", student)
     if reverse := config["reverse_teacher"]:
         yield from _teacher_problems("reverse_teacher", reverse)
         if reverse["shape"]:
@@ -77,13 +77,17 @@ def _training_problems(path: str, training: Config) -> Iterator[str]:
             yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
 
 
-def _shape_problems(path: str, values: Config | None) -> Iterator[str]:
-    if not values:
+def _shape_problems(path: str, system: Config) -> Iterator[str]:
+    if not (values := system["shape"]):
         return
     if (like := values["like"]) is not None:
-        yield f"{path}: unknown shape {like!r}{suggestion(like, list(registry()))}"
+        yield f"{path}.shape: unknown shape {like!r}{suggestion(like, list(registry()))}"
         return
     try:
-        shape(values)
+        built = shape(values)
     except ValueError as error:
-        yield f"{path}: {error}"
+        yield f"{path}.shape: {error}"
+        return
+    precision = (system["training"] or {}).get("precision", "float32")
+    if precision != "float32" and not isinstance(built, Transformer):
+        yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"
