@@ -39,11 +39,19 @@ def build(root, target, api=True):
 # The site
 
 
-@pytest.mark.slow
-def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(tmp_path):
-    done = build(ROOT, tmp_path, api=False)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the whole site."""
+    folder = tmp_path_factory.mktemp("site")
+    done = build(ROOT, folder)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "index.html").exists() and (tmp_path / "results/reference/demo/front_speed.png").exists()
+    return folder
+
+
+@pytest.mark.slow
+def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(site):
+    """Else there is no site."""
+    assert (site / "index.html").exists() and (site / "results/reference/demo/front_speed.png").exists()
 
 
 @pytest.mark.slow
@@ -61,12 +69,10 @@ def test_broken_links_are_errors(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_api_is_made_of_docstrings(tmp_path):
-    done = build(ROOT, tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_the_api_is_made_of_docstrings(site):
     for package in (path.parent.name for path in (ROOT / "src").glob("*/__init__.py")):
-        assert (tmp_path / f"docs/api/{package}.html").read_text().count("doc-contents") >= 3, package
-    assert 'id="decode.translator.Translator"' in (tmp_path / "docs/api/decode.html").read_text()
+        assert (site / f"docs/api/{package}.html").read_text().count("doc-contents") >= 3, package
+    assert 'id="decode.translator.Translator"' in (site / "docs/api/decode.html").read_text()
 
 
 def test_the_navigation_has_every_page():

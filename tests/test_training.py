@@ -1,13 +1,13 @@
-"""Trainings as a user starts them: killed, continued, refused."""
+"""Trainings as a user starts them, but with TensorFlow loaded already (forked.py): killed, continued, refused."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
 
+import forked
 import pytest
 import tensorflow as tf
 from training_settings import TOKENS, TRAINING, VALUES, entry
@@ -66,7 +66,7 @@ def data(tmp_path_factory):
 def trained(data, tmp_path_factory):
     """A finished training of one phase, with the checkpoints 1, 3, 6 and 8."""
     folder = tmp_path_factory.mktemp("trained")
-    subprocess.run(training(data, folder, None, SHORT), check=True, capture_output=True)
+    finish(data, folder, None, SHORT)
     return folder
 
 
@@ -77,12 +77,22 @@ def encoded(path, model, *outputs):
 
 def training(data, folder, values=None, settings=STUDY, *options):
     sides = {side: [data / f"{epoch}.{side}" for epoch in (1, 2)] for side in ("source", "target")}
-    return [sys.executable, "-m", "train.train", "--system", "x", "--role", "student",
+    return ["train.train", "--system", "x", "--role", "student",
             "--shape", json.dumps(values or VALUES), "--training", json.dumps(settings), "--source", *sides["source"],
             "--target", *sides["target"], "--epochs", *(data / f"epoch.{epoch}.json" for epoch in (1, 2)),
             "--dev", data / "dev.tsv.zst", "--dev-source", data / "dev.source", "--vocabulary", data / "vocabulary",
             "--sentencepiece", data / "model", "--threads", "1", "--runs", folder, "--averaged", folder / "averaged",
             "--learning", folder / "learning.json", *options]  # fmt: skip
+
+
+def run(*arguments):
+    """A training that ends, well or not; arguments as of ``training``."""
+    return forked.Command(*training(*arguments)).wait()
+
+
+def finish(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def weights(folder):
@@ -95,25 +105,25 @@ def weights(folder):
 
 def kill(command, folder, step, number=signal.SIGKILL):
     """Run a training until it has the checkpoint of this step; what it then says."""
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    process = forked.Command(*command)
     deadline = time.monotonic() + 600
     while not list(folder.glob(f"run-*/ckpt-{step}.index")):
-        assert process.poll() is None and time.monotonic() < deadline
+        assert process.running() and time.monotonic() < deadline
         time.sleep(0.01)
-    os.killpg(process.pid, number)
-    return process.communicate()[1].decode()
+    process.kill(number)
+    return process.wait().stderr
 
 
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
     """Killed in each phase, or ended at a checkpoint: same batches, same dropout, same schedule."""
-    subprocess.run(training(data, tmp_path / "finished"), check=True, capture_output=True)
+    finish(data, tmp_path / "finished")
     ended = kill(training(data, tmp_path / "killed"), tmp_path / "killed", 1, signal.SIGTERM)
     assert re.search(r"ended at step [16] \(SIGTERM\); the same command goes on from there", ended)
     assert "Traceback" not in ended
     for step in (12, 24):
         kill(training(data, tmp_path / "killed"), tmp_path / "killed", step)
         assert not (tmp_path / "killed/averaged").exists()
-    subprocess.run(training(data, tmp_path / "killed"), check=True, capture_output=True)
+    finish(data, tmp_path / "killed")
 
     finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
     assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
@@ -132,14 +142,14 @@ def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     """With a rate of next to nothing they stay as they are, whatever the seed; killed or not, a training ends alike."""
     still = SHORT | {"steps": 2, "optimizer": "sgd", "learning_rate": 1e-30}
     start = ["--start-from", trained / "averaged", "--seed", "7"]
-    subprocess.run(training(data, tmp_path / "still", None, still, *start), check=True, capture_output=True)
+    finish(data, tmp_path / "still", None, still, *start)
     parent, child = weights(trained / "averaged"), weights(tmp_path / "still/averaged")
     assert parent.keys() == child.keys() and all((parent[key] == child[key]).all() for key in parent)
 
     longer = SHORT | {"steps": 12, "checkpoint_steps": 6}
     kill(training(data, tmp_path / "killed", None, longer, *start), tmp_path / "killed", 6)
     for name in ("finished", "killed"):
-        subprocess.run(training(data, tmp_path / name, None, longer, *start), check=True, capture_output=True)
+        finish(data, tmp_path / name, None, longer, *start)
     finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
     assert all((finished[key] == killed[key]).all() for key in finished)
     assert not all((finished[key] == parent[key]).all() for key in finished)
@@ -169,7 +179,7 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
         "learning_rate": 1e-9,
         "decay": "constant",
     }
-    subprocess.run(training(data, tmp_path, values, settings), check=True, capture_output=True)
+    finish(data, tmp_path, values, settings)
     learning = read_json(tmp_path / "learning.json")
     assert learning["shape"] == "GRU 2:1 d16 e16"
     assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8] and [
@@ -183,20 +193,26 @@ def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
     assert read.metadata["cell"] == "gru" and read.tensors("int8")
 
 
-@pytest.mark.parametrize(("decoder", "precision"), [("averaging", "bfloat16"), ("ssru", "float32")])
-def test_a_student_without_self_attention_goes_on_where_it_was_killed(decoder, precision, data, tmp_path):
+def trained_and_read(data, folder, decoder, precision="float32"):
     """CTranslate2 has no such layers: OpenNMT-tf decodes the dev set, and the native engine reads the checkpoint."""
-    values = VALUES | {"decoder": decoder}
-    short = SHORT | {"validation_steps": 8, "precision": precision}
-    subprocess.run(training(data, tmp_path / "finished", values, short), check=True, capture_output=True)
+    settings = SHORT | {"validation_steps": 8, "precision": precision}
+    finish(data, folder, VALUES | {"decoder": decoder}, settings)
+    learning, read = read_json(folder / "learning.json"), read_opennmt_tf.read(folder / "averaged")
+    assert decoder in learning["shape"] and learning["validation"]
+    assert read.metadata["decoder"] == decoder and read.tensors("int8")
+
+
+def test_a_student_with_averaging_attention_is_trained(data, tmp_path):
+    trained_and_read(data, tmp_path, "averaging")
+
+
+def test_a_student_without_self_attention_goes_on_where_it_was_killed(data, tmp_path):
+    values, short = VALUES | {"decoder": "ssru"}, SHORT | {"validation_steps": 8, "precision": "bfloat16"}
     kill(training(data, tmp_path / "killed", values, short), tmp_path / "killed", 3)
-    subprocess.run(training(data, tmp_path / "killed", values, short), check=True, capture_output=True)
+    for name in ("finished", "killed"):
+        trained_and_read(data, tmp_path / name, "ssru")
     finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
     assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
-    learning = read_json(tmp_path / "finished/learning.json")
-    assert decoder in learning["shape"] and learning["validation"]
-    read = read_opennmt_tf.read(tmp_path / "finished/averaged")
-    assert read.metadata["decoder"] == decoder and read.tensors("int8")
 
 
 @pytest.mark.parametrize(
@@ -210,17 +226,17 @@ def test_a_student_without_self_attention_goes_on_where_it_was_killed(decoder, p
     ],
 )
 def test_models_that_are_not_there(model, message, data, tmp_path):
-    done = subprocess.run(training(data, tmp_path, {"model": model}), capture_output=True, text=True)
+    done = run(data, tmp_path, {"model": model})
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1] == f"error: {message}"
 
 
 def test_divergence_is_told(data, tmp_path):
     settings = STUDY | {"learning_rate": 1e9, "optimizer": "sgd", "decay": "constant", "steps": 400}
-    done = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
+    done = run(data, tmp_path, None, settings)
     assert done.returncode == 1
     assert "diverged" in done.stderr.splitlines()[-1] and "a lower learning_rate" in done.stderr.splitlines()[-1]
-    again = subprocess.run(training(data, tmp_path, None, settings), capture_output=True, text=True)
+    again = run(data, tmp_path, None, settings)
     assert again.returncode == 1 and "diverged" in again.stderr and "in an earlier start" in again.stderr
     assert not (tmp_path / "averaged").exists()
 
@@ -228,13 +244,13 @@ def test_divergence_is_told(data, tmp_path):
 def test_a_gpu_that_is_not_there_is_told(data, tmp_path):
     if tf.config.list_physical_devices("GPU"):
         pytest.skip("TensorFlow finds a GPU here")
-    done = subprocess.run(training(data, tmp_path, None, STUDY | {"device": "cuda"}), capture_output=True, text=True)
+    done = run(data, tmp_path, None, STUDY | {"device": "cuda"})
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "TensorFlow finds no GPU; install requirements-gpu.lock" in done.stderr.splitlines()[-1]
 
 
 def test_fewer_steps_than_were_made_are_told(data, trained):
-    done = subprocess.run(training(data, trained, None, SHORT | {"steps": 4}), capture_output=True, text=True)
+    done = run(data, trained, None, SHORT | {"steps": 4})
     assert done.returncode == 1 and "has 8 steps, more than asked for; delete the folder" in done.stderr
 
 
@@ -245,5 +261,5 @@ def test_averages_leave_out_the_first_step(trained):
 
 
 def test_a_catalogue_model_that_ctranslate2_lacks_is_told_before_training(data, tmp_path):
-    done = subprocess.run(training(data, tmp_path, {"model": "NMTSmallV1"}), capture_output=True, text=True)
+    done = run(data, tmp_path, {"model": "NMTSmallV1"})
     assert done.returncode == 1 and "CTranslate2 has no such model" in done.stderr.splitlines()[-1]
