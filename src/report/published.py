@@ -18,6 +18,7 @@ from formats.front import pareto
 from formats.measurement import Measurement
 from report import figure, labels, papers
 from report.front import Plot, footnote, legend, scored
+from report.papers import Printed
 
 read = measurement.read
 
@@ -35,12 +36,16 @@ MARKERS = {CPU: ("o", "2018, m5.large (CPU)"), GPU: ("^", "2018, p3.2xlarge (GPU
 
 
 class Published(NamedTuple):
-    """A row that the paper prints."""
+    """A row that the paper prints. printed: its seconds."""
 
-    name: str
+    printed: Printed
     machine: str
     tokens_per_usd: float
     bleu: float
+
+    @property
+    def name(self) -> str:
+        return f"({self.printed.row}) {self.printed.system}"
 
     @property
     def place(self) -> tuple[float, float]:
@@ -54,14 +59,16 @@ def words_per_usd(words_per_second: float, usd_per_hour: float) -> float:
 
 def published() -> list[Published]:
     """All rows of both tables."""
-    values: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for printed in papers.read():
-        if printed.paper == papers.MARIAN and printed.table in MACHINES:
-            values[MACHINES[printed.table], f"({printed.row}) {printed.system}"][printed.quantity] = printed.value
-    return [
-        Published(name, machine, words_per_usd(SOURCE_TOKENS / of["seconds"], PRICES[machine]), of["BLEU"])
-        for (machine, name), of in values.items()
-    ]
+    rows: dict[tuple[str, str], dict[str, Printed]] = defaultdict(dict)
+    for printed in papers.of_paper(papers.MARIAN):
+        if printed.table in MACHINES:
+            rows[MACHINES[printed.table], printed.row][printed.quantity] = printed
+    return [_published(machine, of["seconds"], of["BLEU"]) for (machine, _), of in rows.items()]
+
+
+def _published(machine: str, seconds: Printed, bleu: Printed) -> Published:
+    tokens_per_usd = words_per_usd(SOURCE_TOKENS / seconds.value, PRICES[machine])
+    return Published(seconds, machine, tokens_per_usd, bleu.value)
 
 
 def priced(record: Measurement) -> float:

@@ -45,6 +45,8 @@ SUBJECTS = {
     "identities": Subject("report.identities", ("report/identities.{system}.json",), "Speed"),
     "end_to_end": Subject("report.end_to_end", ("report/end_to_end.json",), "Speed"),
     "architectures": Subject("report.architectures", ("report/architectures.json",), "Speed"),
+    "marian_figure1": Subject("report.marian_figure1", ("report/architectures.json",), "Speed"),
+    "marian_figure2": Subject("report.marian_figure2", ("report/architectures.json",), "Speed"),
     "search-grid": Subject("report.beam_batch", ("search/grid.json",), "Search"),
     "search-components": Subject(
         "report.components", ("search/components-opennmt-tf.json", "search/components.json"), "Search"

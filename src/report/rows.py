@@ -218,9 +218,9 @@ def _ablated(record: Measurement) -> bool:
     return any(getattr(record, column.name) != column.default for column in ABLATIONS)
 
 
-def _timed(printed: Printed, run: Run, test_set: str | None = None) -> Measurement | None:
-    """The fastest record of the row on one core; on the row's test set, where the run has it."""
-    alone = [record for record in _matching(printed, run.records) if len(record.cores) == 1]
+def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
+    """The fastest record of the row on one core; on the row's test set, where there is one."""
+    alone = [record for record in _matching(printed, records) if len(record.cores) == 1]
     alone = [record for record in alone if test_set in (None, record.test_set)]
     same = [record for record in alone if record.test_set == printed.test_set]
     return max(same or alone, key=lambda record: record.source_words_per_second, default=None)
@@ -229,7 +229,7 @@ def _timed(printed: Printed, run: Run, test_set: str | None = None) -> Measureme
 def _time(printed: Printed, runs: list[Run]) -> Ours:
     """Seconds, target tokens per second or source tokens per USD, which say something of one machine only."""
     for run in runs:
-        if record := _timed(printed, run):
+        if record := timed(printed, run.records):
             value, how = _converted(printed, record)
             return _measured(value, run, record, f"{how}{_weights(record)}; {ANOTHER_MACHINE}")._replace(
                 comparable=False
@@ -251,8 +251,8 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float | None, str
 def _ratio(printed: Printed, runs: list[Run]) -> Ours:
     """How many times faster than the other row, run by run: of two records of one file and one test set."""
     for run in runs:
-        own = _timed(printed, run)
-        other = own and _timed(printed.other, run, own.test_set)
+        own = timed(printed, run.records)
+        other = own and timed(printed.other, run.records, own.test_set)
         if other:
             field = FIELDS[printed.other.quantity]
             spread = times_faster(own, other, field)
