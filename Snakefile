@@ -27,7 +27,7 @@ include: "workflow/rules/search.smk"  #        beams, batches, components, the p
 include: "workflow/rules/report.smk"  #        tables, pictures, samples, pages
 
 
-# `study` is made in common.smk, FRONTS and ROUNDED in report.smk.
+# `study` is made in common.smk, FRONTS and ROUNDING in report.smk.
 rule all:
     default_target: True
     input:
@@ -43,4 +43,4 @@ rule all:
             format=["svg", "png"],
         ),
         expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.imitated else [],
-        f"{study.report}/quantization.md" if "float32" in study.types and ROUNDED and study.quantized else [],
+        f"{study.report}/quantization.md" if ROUNDING else [],

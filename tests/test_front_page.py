@@ -136,7 +136,7 @@ def test_the_command_decodes_as_the_record_was_decoded(demo):
     parser = argparse.ArgumentParser()
     decoding_options(parser)
     for record in demo:
-        words = shlex.split(front_page.decoding_command(record).partition(" < ")[0])
+        words = shlex.split(wording.decoding_command(record).partition(" < ")[0])
         assert words[:3] == ["python", "-m", "decode.translate"]
         args = parser.parse_args(words[3:])
         known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")
@@ -144,7 +144,7 @@ def test_the_command_decodes_as_the_record_was_decoded(demo):
         label = Configuration(args.model, record.beam_size, record.vocabulary_map, label=record.system).name
         assert record.output == f"decoding/translations/{label}.{record.test_set}.txt"
         assert args.model.parent == Path("results/demo/models") / record.system
-    assert front_page.decoding_command(replace(demo[0], output=None)) is None
+    assert wording.decoding_command(replace(demo[0], output=None)) is None
 
 
 def test_the_kind_of_a_decoder_is_that_of_its_shape():
@@ -344,7 +344,7 @@ def test_a_click_on_a_point_fixes_it(shown, records):
     shown.click(f"[...{SYMBOLS}].find(path => path.__data__.datum.number === {number})")
     shown.wait("document.querySelector('#record h2')")
     told = shown.run("document.getElementById('record').textContent")
-    assert told.startswith(wording.title(best)) and front_page.decoding_command(best) in told
+    assert told.startswith(wording.title(best)) and wording.decoding_command(best) in told
     assert f"bleu{best.bleu}" in told and best.signature in told
     sample = read_json(STUDIES[0] / "samples.json")["samples"][0]
     assert sample["source"] in told and sample["outputs"][best.system] in told

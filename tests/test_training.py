@@ -210,7 +210,7 @@ def test_a_student_without_self_attention_goes_on_where_it_was_killed(data, tmp_
     values, short = VALUES | {"decoder": "ssru"}, SHORT | {"validation_steps": 8, "precision": "bfloat16"}
     kill(training(data, tmp_path / "killed", values, short), tmp_path / "killed", 3)
     for name in ("finished", "killed"):
-        trained_and_read(data, tmp_path / name, "ssru")
+        trained_and_read(data, tmp_path / name, "ssru", "bfloat16")
     finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
     assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
 

@@ -28,3 +28,7 @@ class Spread(NamedTuple):
 
     def __format__(self, form: str) -> str:
         return f"{self.middle:{form}} ({self.low:{form}} to {self.high:{form}})"
+
+    def short(self, form: str) -> str:
+        """As ``format``, but one number where all runs are the same, or there is one only."""
+        return f"{self.middle:{form}}" if self.low == self.high else format(self, form)

@@ -1,6 +1,8 @@
 """Measurements in words, for tables, pictures and pages."""
 
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 from formats import disturbance
 from formats.comparison import best_search
@@ -38,6 +40,23 @@ def configuration(record: Measurement) -> str:
 def title(record: Measurement) -> str:
     """The system and how it was decoded: ``tiny int8 greedy map``."""
     return f"{record.system} {configuration(record)}"
+
+
+def decoding_command(record: Measurement) -> str | None:
+    """What decodes in the same way, from the folder of the project; None for a record that names no output.
+
+    The output's name is made of system, model folder and configuration (``measure.configuration``).
+    """
+    if not record.output:
+        return None
+    folder = Path(record.output).name.removeprefix(f"{record.system}.").partition(".beam")[0]
+    model = f"results/{record.study}/models/{record.system}/{folder}"
+    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.beam_size]
+    words += [] if record.vocabulary_map else ["--no-vocabulary-map"]
+    words += ["--workers", record.workers]
+    words += ["--threads", record.threads] if record.threads > 1 else []
+    words += ["--batch-tokens", record.batch_tokens] if record.batch_tokens else []
+    return f"{shlex.join(map(str, words))} < text > translation"
 
 
 def best_searches(records: list[Measurement]) -> str:

@@ -27,7 +27,7 @@ Of study.scale_plan: ``scale_plan``, what a study takes on clusters of several s
 
 Pages and texts, each a command:
 
-- ``study_page``: one HTML page about a study
+- ``study_page``: one HTML page about a study; ``choices`` says which model to ship, ``ideas`` what each idea was worth
 - ``front_page``: fronts of one study or several, with axes and filters to choose
 - ``corpora_page``: one HTML page about its corpora
 - ``samples``: sentences to read

@@ -33,11 +33,20 @@ FORMATS = {  # what matplotlib is told about each: no date, as equal input gives
     ".png": {"pil_kwargs": {"optimize": True}},
     ".pdf": {"metadata": {"CreationDate": None}},
 }
+COLUMN = 3.3  # inches; a column of two is 3.0 to 3.5 wide
+SMALL = {
+    "font.size": 7,
+    "axes.titlesize": 7,
+    "legend.columnspacing": 1,
+    "legend.handletextpad": 0.3,
+    "legend.borderpad": 0,
+}
 DPI = 160
 FOOTNOTE = {"fontsize": 7, "color": "#555555", "x": 0.01, "ha": "left"}
 CHARACTERS = 17  # of a footnote, an inch
 
 styled = matplotlib.rc_context(STYLE)  # decorator of functions that draw
+in_column = matplotlib.rc_context(STYLE | SMALL)  # of those that draw for a column of a paper, or for a phone
 
 
 class Style(NamedTuple):
@@ -57,12 +66,19 @@ STUDENTS = [
     Style("#cc79a7", "P"),
     Style("#56b4e9", "X"),
 ]
-PALETTE = [TEACHER, *STUDENTS, CONTROL, Style("#999933", "<"), Style("#882255", ">"), Style("#666666", "*")]
+MORE = [
+    Style("#999933", "<"),
+    Style("#882255", ">"),
+    Style("#666666", "*"),
+    Style("#332288", "p"),
+    Style("#44aa99", "d"),
+]
+PALETTE = [TEACHER, *STUDENTS, CONTROL, *MORE]
 
 
 def styles(roles: dict[str, str]) -> dict[str, Style]:
     """A style for each system. All teachers share one, all controls another; students get theirs in order."""
-    students = itertools.cycle(STUDENTS)
+    students = itertools.cycle([*STUDENTS, *MORE])
     fixed = {"teacher": TEACHER, "control": CONTROL}
     return {system: fixed.get(role) or next(students) for system, role in roles.items()}
 

@@ -12,7 +12,6 @@ import argparse
 import base64
 import gzip
 import itertools
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
@@ -97,6 +96,8 @@ SHAPES = {  # of matplotlib's markers in Vega, as names or as paths in a square 
     ">": "triangle-right",
     "P": "cross",
     "X": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
+    "p": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
+    "d": "M0,-1L.6,0L0,1L-.6,0Z",
     "*": "M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z",
 }
 
@@ -155,23 +156,6 @@ def place(axis: Axis, record: Measurement) -> list[float] | None:
     return [value] if None in (middle, low, high) else [value, value * low / middle, value * high / middle]
 
 
-def decoding_command(record: Measurement) -> str | None:
-    """What decodes in the same way, from the folder of the project; None for a record that names no output.
-
-    The output's name is made of system, model folder and configuration (``measure.configuration``).
-    """
-    if not record.output:
-        return None
-    folder = Path(record.output).name.removeprefix(f"{record.system}.").partition(".beam")[0]
-    model = f"results/{record.study}/models/{record.system}/{folder}"
-    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.beam_size]
-    words += [] if record.vocabulary_map else ["--no-vocabulary-map"]
-    words += ["--workers", record.workers]
-    words += ["--threads", record.threads] if record.threads > 1 else []
-    words += ["--batch-tokens", record.batch_tokens] if record.batch_tokens else []
-    return f"{shlex.join(map(str, words))} < text > translation"
-
-
 def about(study: Study, record: Measurement) -> dict[str, Any]:
     """What the page says of a record that the record itself does not."""
     conditions = f"{record.test_set}, {record.cpu or 'unknown CPU'}"
@@ -181,7 +165,7 @@ def about(study: Study, record: Measurement) -> dict[str, Any]:
         "conditions": conditions,
         "panel": f"{study.name}: {conditions}",
         "greedy": record.beam_size == 1,
-        "command": decoding_command(record),
+        "command": wording.decoding_command(record),
         "translations": study.translations(record),
     }
 

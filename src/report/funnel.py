@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from common.errors import UserError
 from common.files import read_json
@@ -29,8 +30,8 @@ REASONS = {  # in the order of the checks; colours of Okabe and Ito, then of Tol
     "near_duplicate": "#88ccee",
 }
 OTHER = "#cc79a7"
-NOTE_WIDTH = 72  # characters above a bar
-LEGEND_COLUMNS = 7
+NOTE_WIDTH = 50  # characters above a bar
+LEGEND_COLUMNS = 3
 
 Counts = dict[str, Any]  # of a corpus: name, role, lines_in, lines_out, dropped by reason
 
@@ -48,20 +49,25 @@ def read_counts(path: Path) -> Counts:
         raise UserError(f"{path}: not the counts of a cleaned corpus ({error}); give corpora/clean/*.json") from None
 
 
-@figure.styled
+@figure.in_column
 def draw(corpora: list[Counts]) -> Figure:
-    """Left: lines kept and dropped, to scale. Right: the dropped lines alone, enlarged to one length."""
+    """Above: lines kept and dropped, to scale. Below: the dropped lines alone, enlarged to one length."""
     colors = {"kept": KEPT, **REASONS}
-    picture = Figure(figsize=(10, 1.5 + 0.85 * len(corpora)), layout="constrained")
-    left, right = picture.subplots(1, 2, sharey=True)
-    bars(left, [{"kept": c["lines_out"], **ordered(c)} for c in corpora], [kept(c) for c in corpora], colors)
-    bars(right, [percent(ordered(c)) for c in corpora], [dropped(c) for c in corpora], colors)
-    left.set_yticks(range(len(corpora)), [f"{counts['name']}\n({counts['role']})" for counts in corpora])
-    left.xaxis.set_major_formatter("{x:,.0f}")
-    right.xaxis.set_major_formatter("{x:.0f} %")
-    left.set_xlabel("lines")
-    right.set_xlabel("share of the dropped lines")
-    right.set_xlim(0, 105)
+    notes = [dropped(counts) for counts in corpora]
+    lines = max(note.count("\n") + 1 for note in notes)
+    heights = [0.5 * len(corpora), (0.3 + 0.2 * lines) * len(corpora)]
+    picture = Figure(figsize=(figure.COLUMN, sum(heights) + 1.6), layout="constrained")
+    above, below = picture.subplots(2, 1, height_ratios=heights)
+    bars(above, [{"kept": c["lines_out"], **ordered(c)} for c in corpora], [kept(c) for c in corpora], colors)
+    bars(below, [percent(ordered(c)) for c in corpora], notes, colors)
+    for axes in (above, below):
+        axes.set_yticks(range(len(corpora)), [f"{counts['name']}\n({counts['role']})" for counts in corpora])
+    above.xaxis.set_major_locator(MaxNLocator(4))  # more numbers of millions would touch
+    above.xaxis.set_major_formatter("{x:,.0f}")
+    below.xaxis.set_major_formatter("{x:.0f} %")
+    above.set_xlabel("lines")
+    below.set_xlabel("share of the dropped lines")
+    below.set_xlim(0, 105)
     used = [name for name in colors if name == "kept" or any(c["dropped"].get(name) for c in corpora)]
     handles = [Patch(color=colors[name], label=name.replace("_", " ")) for name in used]
     picture.legend(handles=handles, loc="outside upper left", ncols=LEGEND_COLUMNS)
@@ -76,8 +82,8 @@ def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: di
             axes.barh(place, count, left=left, height=0.5, color=colors.get(reason, OTHER))
             left += count
         # Kept out of the layout, which would narrow the bars to make room for it.
-        axes.text(0, place - 0.3, note, fontsize=7.5, va="bottom", linespacing=1.1).set_in_layout(False)
-    axes.set_ylim(len(corpora) - 0.6, -0.7)
+        axes.text(0, place - 0.3, note, fontsize=6, va="bottom", linespacing=1.1).set_in_layout(False)
+    axes.set_ylim(len(corpora) - 0.6, -0.8)
     axes.grid(axis="y", visible=False)
 
 

@@ -26,10 +26,10 @@ def read_histograms(path: Path) -> dict[str, Any]:
     return counts
 
 
-@figure.styled
+@figure.in_column
 def draw(corpora: list[dict[str, Any]]) -> Figure:
     """A row for each corpus, a column for each side. Grey: before cleaning; blue: kept."""
-    picture = Figure(figsize=(10, 0.6 + 1.5 * len(corpora)), layout="constrained")
+    picture = Figure(figsize=(figure.COLUMN, 0.6 + 1.1 * len(corpora)), layout="constrained")
     grid = picture.subplots(len(corpora), 2, squeeze=False, sharex="row")
     for row, counts in zip(grid, corpora, strict=True):
         for axes, side in zip(row, ("source", "target"), strict=True):

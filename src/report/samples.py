@@ -10,7 +10,6 @@ from common.command_line import named_path, positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from formats import test_sets
-from report.html import templates
 from report.markdown import escaped
 
 
@@ -36,10 +35,6 @@ def choose(test_set: Path, outputs: dict[str, Path], count: int, seed: int) -> l
     ]
 
 
-def html(test_set: str, samples: list[dict[str, Any]]) -> str:
-    return templates().get_template("samples.html.jinja").render(test_set=test_set, samples=samples)
-
-
 def markdown(test_set: str, samples: list[dict[str, Any]]) -> str:
     """A small table for each sentence."""
     parts = [f"# {len(samples)} sentences of {test_set}\n"]
@@ -54,13 +49,10 @@ def write(path: Path, test_set: str, samples: list[dict[str, Any]]) -> None:
     """Write samples in the format of the suffix. Raises UserError for another one."""
     if path.suffix == ".json":
         write_json(path, {"test_set": test_set, "samples": samples})
-    elif path.suffix in TEXTS:
-        write_text(path, TEXTS[path.suffix](test_set, samples))
+    elif path.suffix == ".md":
+        write_text(path, markdown(test_set, samples))
     else:
-        raise UserError(f"{path}: samples are written as {', '.join(TEXTS)} or .json")
-
-
-TEXTS = {".md": markdown, ".html": html}
+        raise UserError(f"{path}: samples are written as .md or .json")
 
 
 def main() -> None:
@@ -69,7 +61,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=named_path, nargs="+", required=True, help="system=path, in order of display")
     parser.add_argument("--count", type=positive, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", type=Path, nargs="+", required=True, help="files to write: .md, .html, .json")
+    parser.add_argument("--output", type=Path, nargs="+", required=True, help="files to write: .md, .json")
     args = parser.parse_args()
     name, path = args.test_set
     samples = choose(path, dict(args.outputs), args.count, args.seed)

@@ -1,4 +1,7 @@
-"""One HTML page about a study, which needs no other file: figures, pictures, tables, sentences, times."""
+"""One HTML page about a study, which needs no other file and tells its story from top to bottom.
+
+The model to ship and why; the front; what each idea was worth; sentences; the data; how everything was made.
+"""
 
 import argparse
 import csv
@@ -9,14 +12,12 @@ from typing import Any
 
 from common.errors import command
 from common.files import read_json, write_text
-from formats import best_model, measurement, selection
+from formats import best_model, comparison, measurement, selection, wording
 from formats.measurement import Measurement
-from report import markdown
+from report import choices, ideas, teacher_student, training
 from report import measurements as tables
-from report.headline import headline
 from report.html import data_uri, templates
 
-DIFFERENCES = {"int8 against float32": "int8_minus_float32", "map against no map": "map_minus_no_map"}
 CONDITIONS = {  # what all measurements share: field of a record, name on the page
     "cpu": "processor",
     "isa": "instructions",
@@ -30,18 +31,14 @@ CONDITIONS = {  # what all measurements share: field of a record, name on the pa
     "commit": "commit",
     "config_hash": "configuration",
 }
-CAPTIONS = {
-    "front_speed": f"BLEU against source words per second, logarithmic. A ring: the best model, {best_model.RULE}.",
-    "published": "BLEU against words per USD among the 24 systems of Junczys-Dowmunt et al. 2018 (grey), "
-    "at the prices of that paper, which serve this picture only.",
+ROLES = {  # names of one and of several in a sentence
+    "teacher": ("teacher", "teachers"),
+    "student": ("student", "students"),
+    "control": ("control (a student trained on the original data)", "controls (students trained on the original data)"),
+    "untrained": ("untrained model", "untrained models"),
 }
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0
-
-
-def caption(path: Path) -> str:
-    """The caption of a picture of a study."""
-    return CAPTIONS.get(path.stem, path.stem)
 
 
 def times(folder: Path) -> list[tuple[str, float, float]]:
@@ -65,27 +62,33 @@ def number(cell: str) -> float:
     return 0.0 if cell in {"NA", "-", ""} else float(cell)
 
 
-def figures(records: list[Measurement]) -> dict[str, Any]:
-    """The part of the page that is made of measurements.json alone."""
-    names = selection.test_sets(records)
-    by_test_set = {name: selection.of_test_set(records, name) for name in names}
-    quoted, best = headline(records), best_model.best(records)
-    short = quoted["test_sets"][names[0]]
-    return {
-        "study": records[0].study,
-        "records": records,
-        "systems": selection.systems(records),
-        "timed": names[0],
-        "short": short,
-        "differences": {title: short[key] for title, key in DIFFERENCES.items()},
-        "best": quoted["best"],
-        "verdict": best and best_model.verdict(records, best),
-        "tables": [
-            (name, tables.rows(group), markdown.plain(tables.notes(group))) for name, group in by_test_set.items()
-        ],
-        "left": tables.WORDS,
-        "conditions": {title: shared(records, key) for key, title in CONDITIONS.items()},
-    }
+def studied(records: list[Measurement]) -> str:
+    """What was measured, in a sentence."""
+    found: dict[str, list[int]] = {}
+    for system in selection.systems(records).values():
+        found.setdefault(system.role, []).append(system.parameters)
+    groups = [f"{len(sizes)} {ROLES[role][len(sizes) > 1]} of {millions(sizes)}" for role, sizes in found.items()]
+    names = ", ".join(selection.test_sets(records))
+    return f"{len(records)} measurements on {names}: {', '.join(groups)}."
+
+
+def millions(parameters: list[int]) -> str:
+    low, high = min(parameters) / 1e6, max(parameters) / 1e6
+    return f"{low:.1f} M parameters" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f} M parameters"
+
+
+def systems(records: list[Measurement], learning: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """A row for each system: what it is, the BLEU of its best search, and how it was trained, where that is known."""
+    timed = selection.of_test_set(records, selection.test_sets(records)[0])
+    trained = {row["system"]: row for row in map(training.row, learning)}
+    rows = []
+    for name, system in selection.systems(records).items():
+        best = comparison.best_search(timed, name)
+        about = {"system": name, "role": system.role, "shape": system.shape, "parameters": f"{system.parameters:,}"}
+        rows.append(trained.pop(name, {}) | about | {"BLEU, best search": tables.number(best and best.bleu, 2)})
+    rows += trained.values()  # such as the teachers of an ensemble, which are not timed
+    columns = dict.fromkeys(["system", "role", *(name for row in rows for name in row)])
+    return [{name: row.get(name, "") for name in columns} for row in rows]
 
 
 def shared(records: list[Measurement], key: str) -> str | None:
@@ -95,37 +98,67 @@ def shared(records: list[Measurement], key: str) -> str | None:
     return ", ".join(texts) or None
 
 
+def conditions(records: list[Measurement], gap: dict[str, Any] | None) -> dict[str, str]:
+    """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
+    told = {title: shared(records, key) for key, title in CONDITIONS.items()}
+    best = best_model.best(records)
+    engines = dict.fromkeys(f"{wording.engine_label(one)} {one.engine_version or ''}".strip() for one in records)
+    told |= {"engines": ", ".join(engines), "signature of the model to ship": best and best.signature}
+    test_sets = gap["test_sets"] if gap else {}
+    told |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
+    return {title: value for title, value in told.items() if value is not None}
+
+
+def page(records: list[Measurement], args: argparse.Namespace) -> str:
+    """The page as HTML."""
+    gap = teacher_student.read(args.gap) if args.gap else None
+    learning = training.read(*args.trained)
+    rounded = read_json(args.quantization) if args.quantization else {}
+    samples = read_json(args.samples) if args.samples else {"test_set": None, "samples": []}
+    pictures = ("front", "learning", "gap_picture", "funnel", "lengths")
+    environment = templates()
+    environment.filters["number"] = tables.number
+    return environment.get_template("page.html.jinja").render(
+        study=records[0].study,
+        note=args.note,
+        studied=studied(records),
+        timed=selection.test_sets(records)[0],
+        answer=choices.answer(records),
+        choices=choices.rows(records),
+        repeats=wording.repeats((record.runs for record in records), marked=True),
+        rule=best_model.RULE,
+        marks=wording.marks(records),
+        cpu=tables.cpu(records),
+        front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
+        ideas=ideas.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
+        samples=samples["samples"],
+        sampled=samples["test_set"],
+        systems=systems(records, learning),
+        times=times(args.benchmarks) if args.benchmarks else [],
+        least=f"{LEAST_SECONDS:g}",
+        conditions=conditions(records, gap),
+        pictures={name: data_uri(path) for name in pictures if (path := getattr(args, name))},
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
-    parser.add_argument("--fronts", type=Path, nargs="*", default=[], help="pictures of the fronts")
+    parser.add_argument("--front", type=Path, help="picture of the front")
     parser.add_argument("--front-page", type=Path, help="page of report.front_page, which the page links to")
+    parser.add_argument("--gap", type=Path, help="gap.json of measure.teacher_student")
+    parser.add_argument("--gap-picture", type=Path, help="picture of the gap")
+    parser.add_argument("--quantization", type=Path, help="JSON of export.quantization")
+    parser.add_argument("--trained", type=Path, nargs="*", default=[], help="learning.json of each system")
     parser.add_argument("--learning", type=Path, help="picture of the learning curves")
-    parser.add_argument("--gap", type=Path, help="picture of the gap")
     parser.add_argument("--funnel", type=Path, help="picture of the cleaning funnel")
+    parser.add_argument("--lengths", type=Path, help="picture of the lengths of the sentences")
     parser.add_argument("--samples", type=Path, help="JSON of report.samples")
     parser.add_argument("--benchmarks", type=Path, help="folder of Snakemake's benchmarks")
     parser.add_argument("--note", help="what the data are")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
-
-    environment = templates()
-    environment.filters["number"] = tables.number
-    sentences = read_json(args.samples) if args.samples else {"test_set": None, "samples": []}
-    page = environment.get_template("page.html.jinja").render(
-        **figures(measurement.read(args.measurements)),
-        fronts=[(data_uri(path), caption(path)) for path in args.fronts],
-        front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
-        learning=args.learning and data_uri(args.learning),
-        gap=args.gap and data_uri(args.gap),
-        funnel=args.funnel and data_uri(args.funnel),
-        samples=sentences["samples"],
-        sampled=sentences["test_set"],
-        times=times(args.benchmarks) if args.benchmarks else [],
-        least=f"{LEAST_SECONDS:g}",
-        note=args.note,
-    )
-    write_text(args.output, page)
+    write_text(args.output, page(measurement.read(args.measurements), args))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Tables of scores, of comparisons, and of the sentences where they differ most; a
 learned from and by the length of the sentence.
 """
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from common.errors import UserError
 from common.files import read_json
 from formats.spread import Spread
 from report import figure, markdown
+from report.figure import Style
 from report.markdown import NONE, star
 
 NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
@@ -25,7 +27,6 @@ teacher": BLEU against the teacher's output, and the share of sentences that are
 regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once."""
 APART = """What sets the two trainings apart is in the column "difference". Only twins, which learned from the same
 sentences, say what distillation is worth; where one training saw more sentences than the other, they are counted."""
-COLORS = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999933", "#882255"]
 
 Row = dict[str, Any]
 
@@ -146,55 +147,59 @@ def sentences(test_set: dict[str, Any]) -> str:
 # The picture
 
 
-@figure.styled
+@figure.in_column
 def draw(gap: dict[str, Any]) -> Figure:
-    """A column for each test set. Above: greedy BLEU of every system, the mean of its seeds as a bar, the teacher as a
-    line. Below: BLEU of the groups by the length of the source.
+    """A column of a paper for each test set.
+
+    Above: greedy BLEU of every system, the mean of its seeds as a bar, the teacher as a line.
+    Below: BLEU of the groups by the length of the source.
     """
     test_sets = gap["test_sets"]
     greedy = {name: next(iter(test_set["beams"].values())) for name, test_set in test_sets.items()}
     groups = [label(group) for group in max(greedy.values(), key=lambda result: len(result["groups"]))["groups"]]
-    colors = {name: COLORS[number % len(COLORS)] for number, name in enumerate(groups)}
-    size = (4.2 * len(test_sets) + 1.2, 3.6 + 0.3 * len(groups))
-    picture = Figure(figsize=size, layout="constrained")
-    heights = [0.6 + 0.3 * len(groups), 2.6]
+    styles = dict(zip(groups, itertools.cycle(figure.PALETTE), strict=False))
+    heights = [0.4 + 0.26 * len(groups), 1.8]
+    picture = Figure(figsize=(figure.COLUMN * len(test_sets), sum(heights) + 0.8), layout="constrained")
     axes = picture.subplots(2, len(test_sets), squeeze=False, height_ratios=heights, sharey="row")
     for (name, result), (above, below) in zip(greedy.items(), axes.T, strict=True):
         beam = f"beam {gap['teacher_beam']}"
         systems = test_sets[name]["beams"][beam]["systems"]
         teacher = next(row["bleu"] for row in systems if row["system"] == gap["teacher"])
-        bars(above, result, groups, colors)
+        bars(above, result, groups, styles)
         above.axvline(teacher, color="#000000", linestyle=":", linewidth=1)
-        above.set(title=f"{name}: greedy; dotted: {gap['teacher']}, {beam}", xlabel="BLEU")
-        lengths(below, result["systems"], colors)
+        above.set(title=name, xlabel=f"BLEU, greedy; dotted: {gap['teacher']}, {beam}")
+        lengths(below, result["systems"], styles)
     axes[1, 0].set_ylabel("BLEU")
     return picture
 
 
-def bars(axes: Axes, result: dict[str, Any], groups: list[str], colors: dict[str, str]) -> None:
+def bars(axes: Axes, result: dict[str, Any], groups: list[str], styles: dict[str, Style]) -> None:
     """A bar for each group, a dot for each seed."""
     lowest = min(group["bleu_min"] for group in result["groups"])
     for group in result["groups"]:
         place = groups.index(label(group))
-        axes.barh(place, group["bleu"], height=0.55, color=colors[label(group)], alpha=0.45)
-        axes.text(group["bleu_max"], place, f"  {group['bleu']:.2f}", va="center", fontsize=7.5)
+        axes.barh(place, group["bleu"], height=0.55, color=styles[label(group)].color, alpha=0.45)
+        end = group["bleu_max"], place
+        axes.annotate(f"{group['bleu']:.2f}", end, (5, 0), textcoords="offset points", va="center", fontsize=6)
     for row in result["systems"]:
-        axes.plot(row["bleu"], groups.index(label(row)), marker="o", markersize=3.5, color=colors[label(row)])
+        color, marker = styles[label(row)]
+        axes.plot(row["bleu"], groups.index(label(row)), marker=marker, markersize=3.5, color=color)
     seen = {label(group): group["sentences"] for group in result["groups"]}
-    names = [f"{name}: {seen[name]:,} sentences" if seen.get(name) else name for name in groups]
+    names = [f"{name}\n{seen[name]:,} sentences" if seen.get(name) else name for name in groups]
     axes.set_yticks(range(len(groups)), names)
     axes.set_ylim(len(groups) - 0.4, -0.6)
+    axes.margins(x=0.18)
     axes.set_xlim(left=max(0, lowest - 5))
     axes.grid(axis="y", visible=False)
 
 
-def lengths(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
+def lengths(axes: Axes, rows: list[Row], styles: dict[str, Style]) -> None:
     """A line for each group, the mean over its seeds."""
     parts = [f"{part['words'][0]} to {part['words'][1]}" for part in rows[0]["by_length"]]
-    for name, color in colors.items():
+    for name, (color, marker) in styles.items():
         seeds = [[part["bleu"] for part in row["by_length"]] for row in rows if label(row) == name]
         if seeds:
             means = [sum(values) / len(values) for values in zip(*seeds, strict=True)]
-            axes.plot(means, marker="o", color=color, label=name)
+            axes.plot(means, marker=marker, markersize=3.5, linewidth=0.9, color=color, label=name)
     axes.set_xticks(range(len(parts)), parts)
-    axes.set_xlabel("words of the source, four equal parts of the test set")
+    axes.set_xlabel("words of the source, equal parts")

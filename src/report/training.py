@@ -22,7 +22,9 @@ from common.files import read_json
 from report import figure, markdown
 
 NEEDED = {"system", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
-LEGEND_COLUMNS = 6
+LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches
+
+MARKED = 0.15  # length of a line from marker to marker, as a share of the diagonal
 
 Learning = dict[str, Any]  # the learning.json of a system
 
@@ -80,24 +82,26 @@ def phases(ends: list[dict[str, int]]) -> list[str]:
 # The picture
 
 
-@figure.styled
+@figure.in_column
 def draw(systems: list[Learning]) -> Figure:
     """Two panels: loss, and BLEU on the dev set. The seeds of a system have one colour."""
     groups = dict.fromkeys(group(learning["system"]) for learning in systems)
     styles = dict(zip(groups, itertools.cycle(figure.PALETTE), strict=False))
-    picture = Figure(figsize=(10, 3.8), layout="constrained")
-    left, right = picture.subplots(1, 2, sharex=True)
+    legend = LEGEND_ROW * -(-len(styles) // LEGEND_COLUMNS)
+    picture = Figure(figsize=(figure.COLUMN, 3.8 + legend), layout="constrained")
+    above, below = picture.subplots(2, 1, sharex=True)
     for learning in systems:
         color, marker = styles[group(learning["system"])]
-        left.plot(*series(learning, "training", "loss"), color=color)
-        right.plot(*series(learning, "validation", "bleu"), color=color, marker=marker)
+        line = {"color": color, "marker": marker, "markersize": 3.5, "linewidth": 0.9}
+        above.plot(*series(learning, "training", "loss"), **line, markevery=MARKED)
+        below.plot(*series(learning, "validation", "bleu"), **line)
         for phase in learning["phases"][:-1]:
-            right.axvline(batches(phase["end"], learning["phases"]), color=color, linestyle=":", linewidth=1)
-    left.set(title="Loss on the training data", xlabel="batches", ylabel="loss, nats per token")
-    right.set(title="BLEU on the dev set", xlabel="batches; a phase ends at a dotted line", ylabel="BLEU")
-    left.xaxis.set_major_formatter("{x:,.0f}")
+            below.axvline(batches(phase["end"], learning["phases"]), color=color, linestyle=":", linewidth=1)
+    above.set(title="Loss on the training data", ylabel="loss, nats per token")
+    below.set(title="BLEU on the dev set", xlabel="batches; a phase ends at a dotted line", ylabel="BLEU")
+    above.xaxis.set_major_formatter("{x:,.0f}")
     handles = [Line2D([], [], color=style.color, marker=style.marker, label=name) for name, style in styles.items()]
-    picture.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), LEGEND_COLUMNS))
+    picture.legend(handles=handles, loc="outside lower left", ncols=min(len(handles), LEGEND_COLUMNS))
     return picture
 
 

@@ -5,6 +5,7 @@ from report.registry import SUBJECTS, subject
 FRONTS = ["front_speed", "published"]
 # Types whose rounding is measured, against float32.
 ROUNDED = [type for type in study.types if type != "float32"]
+ROUNDING = "float32" in study.types and ROUNDED and study.quantized  # whether the rule quantization has work
 SHOWN = f"{study.types[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
 
@@ -13,11 +14,7 @@ rule measurements:
     input:
         measurements=rules.score.output.measurements,
     output:
-        csv=report(
-            f"{study.report}/measurements.csv",
-            caption="../report/csv.rst",
-            category="Tables",
-        ),
+        csv=f"{study.report}/measurements.csv",
         headline=f"{study.report}/headline.json",
     log:
         f"{study.folder}/logs/measurements.log",
@@ -130,14 +127,9 @@ use rule table as picture with:
             f"{study.report}/{{subject}}.svg",
             caption="../report/pictures.rst",
             category=lambda w: subject(w.subject).category,
-            labels={"picture": "{subject}", "format": "svg"},
+            labels={"picture": "{subject}"},
         ),
-        png=report(
-            f"{study.report}/{{subject}}.png",
-            caption="../report/pictures.rst",
-            category=lambda w: subject(w.subject).category,
-            labels={"picture": "{subject}", "format": "png"},
-        ),
+        png=f"{study.report}/{{subject}}.png",
     log:
         f"{study.folder}/logs/picture_{{subject}}.log",
     benchmark:
@@ -208,11 +200,6 @@ rule samples:
         records=rules.benchmark.output.records,
         test_set=study.clean(study.timed_corpus),
     output:
-        page=report(
-            f"{study.report}/samples.html",
-            caption="../report/samples.rst",
-            category="Translations",
-        ),
         markdown=f"{study.report}/samples.md",
         data=f"{study.report}/samples.json",
     log:
@@ -235,7 +222,7 @@ rule samples:
         seed=config["seed"],
     shell:
         "python -m report.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
-        " --output {output.page} {output.markdown} {output.data} 2> {log}"
+        " --output {output.markdown} {output.data} 2> {log}"
 
 
 rule front_page:
@@ -248,7 +235,7 @@ rule front_page:
             f"{study.report}/front.html",
             caption="../report/front_page.rst",
             category="Fronts",
-            labels={"picture": "interactive", "format": "html"},
+            labels={"picture": "interactive"},
         ),
     log:
         f"{study.folder}/logs/front_page.log",
@@ -266,14 +253,18 @@ rule front_page:
 
 
 rule page:
-    """One page about the study that needs no other file."""
+    """The story of the study on one page that needs no other file."""
     input:
         measurements=rules.score.output.measurements,
-        fronts=expand(f"{study.report}/{{front}}.svg", front=FRONTS),
+        front=f"{study.report}/front_column.svg",
         front_page=rules.front_page.output.page,
+        gap=f"{study.report}/gap.json" if study.imitated else [],
+        gap_picture=f"{study.report}/gap.svg" if study.imitated else [],
+        quantization=rules.quantization.output.json if ROUNDING else [],
+        trained=[study.learning(system) for system in study.trained],
         learning=f"{study.report}/learning.svg",
-        gap=f"{study.report}/gap.svg" if study.imitated else [],
         funnel=f"{study.report}/funnel.svg",
+        lengths=f"{study.report}/lengths.svg",
         samples=rules.samples.output.data,
     output:
         page=report(
@@ -293,10 +284,12 @@ rule page:
         runtime=grows(10),
     params:
         note=lambda w: study.note,
-        gap=lambda w, input: f"--gap {input.gap}" if input.gap else "",
+        gap=lambda w, input: (f"--gap {input.gap} --gap-picture {input.gap_picture}" if input.gap else ""),
+        quantization=lambda w, input: (f"--quantization {input.quantization}" if input.quantization else ""),
+        trained=lambda w, input: f"--trained {input.trained}" if input.trained else "",
         benchmarks=f"{study.folder}/benchmarks",
     shell:
-        "python -m report.study_page --measurements {input.measurements} --fronts {input.fronts}"
-        " --front-page {input.front_page}"
-        " --learning {input.learning} {params.gap} --funnel {input.funnel} --samples {input.samples}"
+        "python -m report.study_page --measurements {input.measurements} --front {input.front}"
+        " --front-page {input.front_page} {params.gap} {params.quantization} {params.trained}"
+        " --learning {input.learning} --funnel {input.funnel} --lengths {input.lengths} --samples {input.samples}"
         " --benchmarks {params.benchmarks} --note {params.note:q} --output {output.page} 2> {log}"

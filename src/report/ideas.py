@@ -1,0 +1,195 @@
+"""What each idea of a study was worth: its difference in BLEU with its confidence, and its ratio of speeds.
+
+Trainings are compared by the paired bootstrap of ``measure.score`` and ``measure.teacher_student``. Ways to decode, and
+decoders of one size, are compared pair by pair, in all pairs of records that differ in this one setting: the median of
+the pairs, with the lowest and the highest, says how far one can rely on it. Ideas that cost quality are told, too.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from formats import selection, wording
+from formats.best_model import STUDENTS
+from formats.comparison import Contrast, contrasts, controls, faster
+from formats.measurement import Measurement
+from formats.selection import BASELINE, BEAM, OWN, PEER, matching
+from formats.shape import DECODERS
+from formats.spread import Spread
+from report import teacher_student
+from report.markdown import NONE
+
+Row = dict[str, str]
+BLEU, SPEED = "+z.2f", ".2f"
+
+
+def tables(
+    records: list[Measurement],
+    gap: dict[str, Any] | None = None,
+    learning: Iterable[dict[str, Any]] = (),
+    elsewhere: tuple[str | None, list[dict[str, Any]]] = (None, []),
+) -> dict[str, list[Row]]:
+    """The ideas by their kind; kinds that the study did not try are left out.
+
+    gap: of measure.teacher_student. learning: the learning.json of each system. elsewhere: a system, and what 8 bits
+    give on other CPUs (``measure.elsewhere``). Records count on the first test set only, where they were timed.
+    """
+    timed = selection.of_test_set(records, selection.test_sets(records)[0])
+    drawn = [record for record in selection.drawn(timed) if record.bleu is not None]
+    compared = gap and gap["test_sets"].get(timed[0].test_set)
+    kinds = {
+        "What students learned from": list(trainings(compared) if compared else to_controls(drawn)),
+        "The network": [*networks(drawn), *decoders(drawn)],
+        "Averages of checkpoints, on the dev set": list(averages(learning)),
+        "Decoding": [*decodings(drawn), *on_other_cpus(drawn, *elsewhere)],
+    }
+    return {kind: rows for kind, rows in kinds.items() if rows}
+
+
+def row(idea: str, compared: str, bleu: str, p: float | None = None, speed: str = NONE) -> Row:
+    return {"idea": idea, "compared": compared, "BLEU": bleu, "p": NONE if p is None else f"{p:.3f}", "speed ×": speed}
+
+
+# Trainings
+
+
+def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
+    """A row for each pair of mixtures of a student and each beam size. p: of the least significant seed."""
+    for beam, result in test_set["beams"].items():
+        for pair in result["comparisons"]:
+            seeds = f", {len(pair['seeds'])} seeds" if len(pair["seeds"]) > 1 else ""
+            what = f"{pair['student']}: {pair['mixture']} rather than {pair['than']}"
+            yield row(
+                pair["difference"] or pair["mixture"],
+                f"{what}, {teacher_student.search(beam)}{seeds}",
+                Spread(pair["bleu_delta"], min(pair["bleu_deltas"]), max(pair["bleu_deltas"])).short(BLEU),
+                max(pair["bleu_p"]),
+            )
+
+
+def to_controls(records: list[Measurement]) -> Iterator[Row]:
+    """As ``trainings``, of the records alone: each student at full precision against its control."""
+    for system, (control, difference) in controls(records).items():
+        record = selection.full_precision(records, system)
+        if record and record.bleu_delta_control is not None:
+            compared = f"{system} rather than {control}, {wording.configuration(record)}"
+            yield row(difference, compared, f"{record.bleu_delta_control:{BLEU}}", record.bleu_p_control)
+
+
+def averages(learning: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    """Averages of several checkpoints against the last one alone, in BLEU on the dev set, over all trainings."""
+    gains: dict[int, list[float]] = {}
+    for system in learning:
+        bleu = {average["checkpoints"]: average["bleu"] for average in system["averages"]}
+        for count in bleu.keys() - {1} if 1 in bleu else ():
+            gains.setdefault(count, []).append(bleu[count] - bleu[1])
+    for count, found in sorted(gains.items()):
+        compared = f"rather than the last one, {trained(len(found))}"
+        yield row(f"average of {count}", compared, Spread.of(found).short(BLEU))
+
+
+def trained(count: int) -> str:
+    return f"{count} trainings" if count > 1 else "1 training"
+
+
+# Networks
+
+
+def networks(records: list[Measurement]) -> Iterator[Row]:
+    """Each student, of all seeds, against the teacher: in float32, with the same search and engine, without a map."""
+    groups: dict[tuple[str, ...], list[tuple[Measurement, Measurement]]] = {}
+    for system, first in selection.systems(records).items():
+        teacher = first.teacher
+        if first.role not in STUDENTS or not teacher or (first.role == "control" and compared_to(records, system)):
+            continue
+        if pair := next(filter(None, (exact(records, system, teacher, engine) for engine in (PEER, OWN))), None):
+            groups.setdefault((first.student or system, first.mixture or "", first.shape), []).append(pair)
+    for (student, _, shape), pairs in groups.items():
+        own, reference = pairs[0]
+        seeds = f", {len(pairs)} seeds" if len(pairs) > 1 else ""
+        yield row(
+            f"{student}: {shape}",
+            f"rather than {reference.system}: {reference.shape}, {engine_and_search(own)}{seeds}",
+            Spread.of(record.bleu_delta_teacher for record, _ in pairs).short(BLEU),
+            max((record.bleu_p_teacher for record, _ in pairs if record.bleu_p_teacher is not None), default=None),
+            speeds([Contrast(*pair) for pair in pairs]),
+        )
+
+
+def compared_to(records: list[Measurement], control: str) -> bool:
+    """Whether some student has this control, which then tells of its training, not of its network."""
+    return any(other == control for other, _ in controls(records).values())
+
+
+def exact(records: list[Measurement], system: str, teacher: str, engine: str) -> tuple[Measurement, Measurement] | None:
+    """A student and its teacher in one engine at full precision, if both were measured there."""
+    values = {"engine": engine, "compute_type": "float32", "beam_size": BEAM, "vocabulary_map": False}
+    own, reference = (selection.find(records, system=name, **values) for name in (system, teacher))
+    return (own, reference) if own and reference and own.bleu_delta_teacher is not None else None
+
+
+def engine_and_search(record: Measurement) -> str:
+    return f"{wording.engine_label(record)}, {wording.search(record)}"
+
+
+def decoders(records: list[Measurement]) -> Iterator[Row]:
+    """Students that differ in the kind of their decoder alone, in every way in which both were decoded."""
+    students = [one for one in selection.systems(records).values() if one.role in STUDENTS]
+    found: dict[tuple[str, str, str], list[Contrast]] = {}
+    for own, other in itertools.permutations(students, 2):
+        kind = added(own.shape, other.shape)
+        if kind and (own.mixture, own.seed) == (other.mixture, other.seed):
+            key = kind, own.student or own.system, other.student or other.system
+            found.setdefault(key, []).extend(contrasts(records, "system", own.system, other.system))
+    for (kind, own, other), pairs in found.items():
+        if pairs:
+            yield paired(f"{kind} decoder", f"{own} rather than {other}", pairs)
+
+
+def added(shape: str, other: str) -> str | None:
+    """The kind of decoder that one shape has beyond the other, if they differ in nothing else."""
+    more = set(shape.split()) ^ set(other.split())
+    kind = next(iter(more & set(DECODERS)), None)
+    return kind if len(more) == 1 and kind in shape.split() else None
+
+
+# Decoding
+
+
+def decodings(records: list[Measurement]) -> Iterator[Row]:
+    """Each setting of a search or an engine against what it replaces, all else equal."""
+    types = dict.fromkeys(record.compute_type for record in records)
+    beams = sorted({record.beam_size for record in records} - {BEAM})
+    settings: list[tuple[str, str, str, Any, Any]] = [
+        *((f"{type} weights", "float32", "compute_type", type, "float32") for type in types if type != "float32"),
+        ("vocabulary map", "all pieces", "vocabulary_map", True, False),
+        *(("greedy search" if n == 1 else f"beam {n}", f"beam {BEAM}", "beam_size", n, BEAM) for n in beams),
+    ]
+    labels = {record.engine: wording.engine_label(record) for record in records}
+    for engine, than in ((PEER, BASELINE), (OWN, PEER)):
+        if {engine, than} <= labels.keys():
+            settings.append((labels[engine], labels[than], "engine", engine, than))
+    for idea, than, setting, value, reference in settings:
+        if pairs := contrasts(records, setting, value, reference):
+            yield paired(idea, f"rather than {than}", pairs)
+
+
+def paired(idea: str, compared: str, pairs: list[Contrast]) -> Row:
+    count = f"{len(pairs)} pairs" if len(pairs) > 1 else wording.title(pairs[0].record)
+    return row(idea, f"{compared}, {count}", Spread.of(pair.bleu for pair in pairs).short(BLEU), None, speeds(pairs))
+
+
+def speeds(pairs: list[Contrast]) -> str:
+    """The ratios of several pairs; of one pair that of its runs."""
+    ratios = [faster(pair.record, pair.reference) for pair in pairs]
+    return (ratios[0] if len(ratios) == 1 else Spread.of(ratio.middle for ratio in ratios)).short(SPEED)
+
+
+def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: list[dict[str, Any]]) -> Iterator[Row]:
+    """8 bits as other CPUs compute them, against this one: greedy, without a map; not timed."""
+    for other in elsewhere:
+        values = {"engine": PEER, "compute_type": other["compute_type"], "beam_size": 1, "vocabulary_map": False}
+        if here := matching(records, system=system, **values):
+            products = "cut off" if other["int8_saturates"] else "exact"
+            idea = f"{other['compute_type']} where products are {products}"
+            yield row(idea, f"rather than here, {wording.title(here[0])}", f"{other['bleu'] - here[0].bleu:{BLEU}}")

@@ -1,0 +1,251 @@
+"""The page of a study: the model to ship, what each idea was worth, how everything was made."""
+
+import html
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from measured import measured
+from outline import Outline
+
+from common.files import read_json, write_json
+from formats import best_model, measurement, selection, wording
+from report import choices, ideas, study_page, teacher_student
+
+DATA = Path(__file__).parent / "data"
+FIXTURE = DATA / "measurements.json"
+REFERENCE = Path(__file__).parents[1] / "results/reference"
+TIMED = "test_2016_flickr"
+
+
+@pytest.fixture(scope="module")
+def records():
+    return measurement.read(FIXTURE)
+
+
+def render(folder, *options, measurements=FIXTURE):
+    call = [sys.executable, "-m", "report.study_page", "--measurements", measurements, *options]
+    done = subprocess.run([*map(str, call), "--output", folder / "report.html"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return (folder / "report.html").read_text()
+
+
+def headings(outline):
+    told = ("Which model", "The front", "What each", "20 sentences", "The data", "How it was")
+    return [text for text in outline.text if text.startswith(told)]
+
+
+# The page
+
+
+def test_page_from_measurements_alone(tmp_path):
+    outline = Outline(render(tmp_path))
+    shown = " ".join("".join(outline.text).split())
+    assert "Ship deep int8 greedy map." in shown and best_model.RULE in shown and "lexical" in shown
+    assert "deep-control" in shown and "test_2017_flickr" in shown and "tok:13a" in shown
+    assert "distillation and 44,929 more sentences" in outline.text
+    assert headings(outline) == ["Which model to ship", "The front", "What each idea was worth", "How it was made"]
+
+
+def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
+    reference = REFERENCE / "demo"
+    names = {"front": "front_speed.svg", "gap-picture": "gap.svg", "funnel": "funnel.svg", "lengths": "lengths.svg"}
+    names |= {"learning": "learning.svg", "gap": "gap.json", "samples": "samples.json"}
+    options = [part for name, file in names.items() for part in (f"--{name}", reference / file)]
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "train_teacher.tsv").write_text("s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
+    write_json(tmp_path / "deep.json", trained("deep", 20.0, 20.5))
+    options += ["--quantization", reference / "quantization.json", "--trained", tmp_path / "deep.json"]
+    options += ["--benchmarks", tmp_path / "jobs", "--note", "synthetic <text>"]
+    options += ["--front-page", tmp_path / "front.html"]
+    text = render(tmp_path, *options, measurements=reference / "measurements.json")
+    outline = Outline(text)
+    pictures = [address for address in outline.loaded if address != "front.html"]  # a link
+    assert len(pictures) == 5 == len(set(pictures)) and all(name.startswith("data:image/") for name in pictures)
+    assert html.escape("synthetic <text>") in text and "<text>" not in text
+    shown = "".join(outline.text)
+    assert "train_teacher" in shown and "200.0" in shown and "20,000 (1.5 passes)" in outline.text
+    told = ["Which model to ship", "The front", "What each idea was worth", f"20 sentences of {TIMED}", "The data"]
+    assert headings(outline) == [*told, "How it was made"]
+    assert outline.text.count("+4.81") == 1 and outline.text.count("distillation, 9,094 more sentences") <= 2
+
+
+def test_a_page_about_speed_only(tmp_path):
+    timed = [
+        measured(system=name, role="untrained", speed_only=True, source_words_per_second=speed, model_bytes=size)
+        for name, speed, size in (("wide", 100.0, 9_000_000), ("tiny", 300.0, 2_000_000))
+    ]
+    measurement.write(tmp_path / "measurements.json", timed)
+    outline = Outline(render(tmp_path, measurements=tmp_path / "measurements.json"))
+    shown = " ".join("".join(outline.text).split())
+    assert "There is no best model" in shown and "Ship" not in shown and "2 untrained models" in shown
+    assert "fastest, smallest" in outline.text and "What each idea was worth" not in shown
+
+
+def test_a_picture_that_browsers_do_not_show(tmp_path):
+    (tmp_path / "front.pdf").touch()
+    call = [sys.executable, "-m", "report.study_page", "--measurements", FIXTURE, "--front", tmp_path / "front.pdf"]
+    done = subprocess.run([*map(str, call), "--output", tmp_path / "x.html"], capture_output=True, text=True)
+    assert done.returncode == 1 and "front.pdf: pictures on the page are .svg or .png" in done.stderr
+
+
+def test_times_add_shards_and_leave_out_what_took_no_time(tmp_path):
+    head = "s\th:m:s\tmax_rss\n"
+    (tmp_path / "translate_1-of-2.tsv").write_text(f"{head}30.0\t0:00:30\t100\n")
+    (tmp_path / "translate_2-of-2.tsv").write_text(f"{head}20.5\t0:00:20\t200\n")
+    (tmp_path / "train.tsv").write_text(f"{head}60.0\t0:01:00\tNA\n")
+    (tmp_path / "short.tsv").write_text(f"{head}0.1\t0:00:00\t-\n")
+    assert study_page.times(tmp_path) == [("train", 60.0, 0.0), ("translate", 50.5, 200.0)]
+
+
+def test_conditions_are_told_as_in_the_records(records):
+    assert study_page.shared(records, "cores") == "[0]" and study_page.shared(records, "forced_isa") is None
+    other = [*records, replace(records[0], cores=(0, 1), workers=2)]
+    assert study_page.shared(other, "cores") == "[0], [0, 1]" and study_page.shared(other, "workers") == "1, 2"
+    gap = {"test_sets": {"t": {"sha256": "abc"}}}
+    told = study_page.conditions(records, gap)
+    assert told["sha256 of t"] == "abc"
+    assert told["signature of the model to ship"] == best_model.best(records).signature
+
+
+# The model to ship
+
+
+def test_the_answer_has_the_numbers_of_the_best_model(records):
+    best, answer = best_model.best(records), choices.answer(records)
+    text = " ".join(answer.sentences)
+    assert answer.ship == wording.title(best) and answer.command == wording.decoding_command(best)
+    assert f"{best.bleu:.2f} BLEU" in text and f"p = {best.bleu_p_teacher:.3f}" in text
+    assert f"{best.model_bytes / 1e6:,.1f} MB" in text and f"{best.core_seconds_per_million_words:,.1f} core-s" in text
+    bare = replace(best, bleu_delta_teacher=None, teacher=None, model_bytes=None, peak_rss_bytes=None, output=None)
+    answer = choices.answer([bare])
+    assert answer.command is None and answer.sentences[0] == f"It has {best.bleu:.2f} BLEU on {TIMED}."
+    assert answer.sentences[1].endswith("runs).") and answer.sentences[2].startswith("It takes ")
+    priced = choices.cost(replace(best, usd_per_million_words=0.00123))
+    assert priced.endswith("(0.00123 USD)")
+
+
+def test_choices_name_a_record_once_with_all_its_reasons():
+    values = {"small": (20.0, 400.0, 1), "near": (29.5, 200.0, 3), "good": (30.0, 100.0, 2), "below": (19.0, 50.0, 1)}
+    found = [
+        measured(system=name, bleu=bleu, source_words_per_second=speed, model_bytes=size, dev_set="d", dev_bleu=bleu)
+        for name, (bleu, speed, size) in values.items()
+    ]
+    named = {record.system: reasons for record, reasons in choices.choices(found)}
+    assert named == {
+        "near": ["to ship", "fastest within 1 BLEU of it"],
+        "good": ["best BLEU"],
+        "small": ["fastest", "smallest"],
+    }
+    other = replace(found[1], test_set="u", bleu=11.0)
+    row = choices.rows([*found, other])[0]
+    assert (row["BLEU, t"], row["BLEU, u"], row["model"]) == ("29.50", "11.00", "near int8 greedy")
+    assert "USD/M words" not in row
+
+
+# What each idea was worth
+
+
+def trained(system, *bleu):
+    averages = [{"checkpoints": count, "bleu": value} for count, value in zip((1, 4), bleu, strict=False)]
+    return {
+        "system": system,
+        "shape": "1:1",
+        "parameters": 1000,
+        "training": [],
+        "validation": [],
+        "phases": [{"end": 80, "accumulate": 1}],
+        "seconds": 90,
+        "seen": {"pairs": 20000, "passes": 1.5},
+        "averages": averages,
+    }
+
+
+def by_idea(rows):
+    return {row["idea"]: row for row in rows}
+
+
+def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():
+    ways = [("int8", 1, False), ("int8", 1, True), ("float32", 1, False), ("int8", 4, False), ("float32", 4, False)]
+    bleu, speed = (20.0, 19.5, 20.25, 21.0, 21.0), (400.0, 800.0, 200.0, 100.0, 80.0)
+    found = [
+        measured(compute_type=type, beam_size=beam, vocabulary_map=map, bleu=one, source_words_per_second=other)
+        for (type, beam, map), one, other in zip(ways, bleu, speed, strict=True)
+    ]
+    rows = by_idea(ideas.tables(found)["Decoding"])
+    told = {idea: (row["BLEU"], row["speed ×"], row["p"]) for idea, row in rows.items()}
+    assert told == {
+        "int8 weights": ("-0.12 (-0.25 to +0.00)", "1.62 (1.25 to 2.00)", "–"),
+        "vocabulary map": ("-0.50", "2.00", "–"),
+        "greedy search": ("-0.88 (-1.00 to -0.75)", "3.25 (2.50 to 4.00)", "–"),
+    }
+    assert rows["int8 weights"]["compared"] == "rather than float32, 2 pairs"
+
+
+def test_one_pair_has_the_spread_of_its_runs():
+    runs = {"bleu": 20.0, "vocabulary_map": True, "text_seconds_runs": (1.0, 2.0, 4.0)}
+    found = [measured(**runs), measured(**runs | {"vocabulary_map": False, "text_seconds_runs": (3.0, 4.0, 4.0)})]
+    (row,) = ideas.tables(found)["Decoding"]
+    assert row["speed ×"] == "2.00 (1.00 to 3.00)" and row["compared"] == "rather than all pieces, deep int8 greedy map"
+
+
+def test_a_network_is_compared_with_its_teacher_over_all_seeds_and_with_the_same_decoder_s_rivals():
+    full = {"compute_type": "float32", "beam_size": 4, "mixture": "distilled"}
+    plain, kind = "1:1 d16 ff32 h2", "1:1 d16 ff32 h2 averaging"
+    values = [("deep", 1, plain, -1.0, 0.01), ("deep", 2, plain, -2.0, 0.2), ("mean", 1, kind, -0.5, 0.3)]
+    found = [measured(system="big", role="teacher", bleu=30.0, **full | {"mixture": None}, teacher="big")]
+    for student, seed, shape, delta, p in values:
+        about = {"system": f"{student}-seed{seed}", "student": student, "seed": seed, "shape": shape, "teacher": "big"}
+        scores = {
+            "bleu": 30 + delta,
+            "bleu_delta_teacher": delta,
+            "bleu_p_teacher": p,
+            "source_words_per_second": 300.0,
+        }
+        found.append(measured(**full, **about, **scores))
+    rows = by_idea(ideas.tables(found)["The network"])
+    deep = rows[f"deep: {plain}"]
+    assert (deep["BLEU"], deep["p"], deep["speed ×"]) == ("-1.50 (-2.00 to -1.00)", "0.200", "3.00")
+    assert deep["compared"].endswith("2 seeds") and len(rows) == 3
+    assert (rows["averaging decoder"]["BLEU"], rows["averaging decoder"]["speed ×"]) == ("+0.50", "1.00")
+
+
+@pytest.mark.parametrize(
+    ("shape", "other", "kind"),
+    [
+        ("1:1 d2 ff4 h2 ssru", "1:1 d2 ff4 h2", "ssru"),
+        ("1:1 d2 ff4 h2", "1:1 d2 ff4 h2 ssru", None),
+        ("1:1 d2 ff4 h2 ssru", "1:1 d4 ff4 h2", None),
+        ("1:1 d2 ff4 h2 shared", "1:1 d2 ff4 h2", None),
+        ("1:1 d2 ff4 h2", "1:1 d2 ff4 h2", None),
+    ],
+)
+def test_only_the_kind_of_a_decoder_may_differ(shape, other, kind):
+    assert ideas.added(shape, other) == kind
+
+
+def test_averages_of_checkpoints_are_compared_with_the_last_one():
+    found = ideas.averages([trained("a", 20.0, 20.5), trained("b", 20.0, 19.75), trained("c")])
+    assert [(row["idea"], row["BLEU"]) for row in found] == [("average of 4", "+0.12 (-0.25 to +0.50)")]
+
+
+def test_trainings_of_several_seeds_with_the_p_of_the_least_significant():
+    gap = teacher_student.read(REFERENCE / "multi30k/gap.json")
+    rows = [row for row in ideas.trainings(gap["test_sets"][TIMED]) if row["compared"].endswith("beam 4, 3 seeds")]
+    assert len(rows) == 6
+    (twins,) = [row for row in rows if row["idea"] == "distillation"]
+    assert (twins["BLEU"], twins["p"]) == ("+2.01 (+1.80 to +2.37)", "0.001")
+    (harmless,) = [row for row in rows if row["idea"] == "best against interpolated targets"]
+    assert harmless["BLEU"].startswith("+0.06 (-0.18 ") and float(harmless["p"]) > 0.05
+
+
+def test_8_bits_on_other_cpus_are_against_those_here():
+    folder = REFERENCE / "demo"
+    records = measurement.read(folder / "measurements.json")
+    rounded = read_json(folder / "quantization.json")
+    timed = selection.of_test_set(records, TIMED)
+    (row,) = ideas.on_other_cpus(timed, rounded["system"], rounded["elsewhere"])
+    assert (row["idea"], row["BLEU"]) == ("int8 where products are cut off", "+0.28")
+    assert list(ideas.on_other_cpus(timed, "none", rounded["elsewhere"])) == []
