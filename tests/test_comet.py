@@ -144,7 +144,7 @@ def test_the_gap_has_a_column(study, monkeypatch):
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("FAIL", "1", r"comet-score ended with status 1; its last lines:\nTraceback\nOSError: could not connect"),
+        ("FAIL", "1", r"comet-score ended with status 1; .* Its last lines:\nTraceback\nOSError: could not connect"),
         ("KEPT", "3", r"comet-score: 3 scores for the 4 sentences of (good|same)\.txt"),
         ("FIRST", "nan", r"comet-score: some scores of (good|same)\.txt are no numbers"),
     ],
@@ -169,7 +169,7 @@ def test_what_is_missing_is_a_line_each(study, monkeypatch):
     (line,) = comet.problems("Unbabel/wmt22-comet-da", program)
     assert "metrics.comet: Unbabel/wmt22-comet-da is no file NAME.ckpt" in line and "nothing is downloaded" in line
     (line,) = comet.problems(checkpoint, "env/bin/no-comet")
-    assert "metrics.comet_score: no program env/bin/no-comet; pip install unbabel-comet" in line
+    assert "metrics.comet_score: no program env/bin/no-comet; install unbabel-comet" in line
     (study / "tiny-da/hparams.yaml").unlink()
     (line,) = comet.problems(checkpoint, program)
     assert line.startswith(f"metrics.comet: no {study}/tiny-da/hparams.yaml")

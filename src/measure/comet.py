@@ -50,7 +50,8 @@ def run(program: str, checkpoint: Path, folder: Path, outputs: list[str]) -> dic
     )
     if done.returncode:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-SHOWN:])
-        raise UserError(f"{program} ended with status {done.returncode}; its last lines:\n{last}")
+        advice = "is its encoder in the cache on the disk (docs/results.md#metrics)?"
+        raise UserError(f"{program} ended with status {done.returncode}; {advice} Its last lines:\n{last}")
     try:
         found = read_json(folder / "scores.json")
         return {name: [sentence["COMET"] for sentence in sentences] for name, sentences in found.items()}
