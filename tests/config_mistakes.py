@@ -19,6 +19,8 @@ WRONG = [
     ("decoding.beam", [1], "unknown key decoding.beam; did you mean decoding.beam_sizes?"),
     ("studdents", {}, "unknown key studdents; did you mean students?"),
     ("qqq", 1, "unknown key qqq"),
+    ("metrics", {"comet": "Unbabel/wmt22-comet-da"}, "metrics.comet: 'Unbabel/wmt22-comet-da' does not have the form"),
+    ("metrics", {"comet_score": "comet-score"}, "metrics.comet is missing"),
     ("seed", True, "seed: True is not of type 'integer'; put quotes around it if it is a word"),
     ("teachers.teacher.training.steps", 1600.0, "1600.0 is not of type 'integer'"),
     ("teachers.teacher.training.learning_rate", "1e-3", "'1e-3' is not of type 'number'; write 0.001 without quotes"),

@@ -203,3 +203,12 @@ def test_the_environment_of_a_converter_is_looked_for(tmp_path):
     assert line.startswith(
         f"a: no {tmp_path}/none; make it: python3.10 -m venv {tmp_path}/none && {tmp_path}/none/bin/pip"
     )
+
+
+def test_a_study_without_metrics_keeps_its_hash_and_one_with_them_has_another(tmp_path):
+    plain = config.load(saved(tmp_path, edited("prices", {})))
+    assert plain["metrics"] is None
+    assert config_hash(plain) == config_hash({key: value for key, value in plain.items() if key != "metrics"})
+    scored = config.load(saved(tmp_path, edited("metrics", {"comet": "x/checkpoints/model.ckpt"})))
+    assert scored["metrics"] == {"comet": "x/checkpoints/model.ckpt", "comet_score": "comet-score"}
+    assert config_hash(scored) != config_hash(plain)

@@ -106,6 +106,19 @@ def test_names_of_a_study_stay_text(tmp_path, demo):
     assert embedded(text)["about"][0]["words"]["study"] == NASTY
 
 
+def test_comet_is_an_axis_and_a_column_only_where_it_was_measured(tmp_path, demo):
+    scored = [replace(record, comet=80.0 + number, comet_signature="x") for number, record in enumerate(demo)]
+    measurement.write(tmp_path / "measurements.json", scored)
+    without, page = made(STUDIES[:1]), made([tmp_path, STUDIES[1]], samples=False)
+    assert "comet" not in without.lower()
+    data = embedded(page)
+    assert data["axes"]["comet"] == {"label": "COMET", "more": True}
+    assert data["places"]["comet"][: len(demo)] == [[record.comet] for record in scored]
+    assert set(map(str, data["places"]["comet"][len(demo) :])) == {"None"}
+    assert '<option value="comet">COMET</option>' in page
+    assert len({len(re.findall("</t[hd]>", row)) for row in re.findall("<tr>(?s:.*?)</tr>", page)}) == 1
+
+
 def test_places_spread_as_the_runs_do(demo):
     record = next(record for record in demo if record.runs > 1)
     axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}

@@ -32,6 +32,7 @@ STUDY = {
     "students": {"small": {"shape": "wngt2020-4-3"}},
     "student_training": TRAINING,
     "vocabulary_map": {"grid": {}},
+    "metrics": {"comet": "/there/checkpoints/model.ckpt"},
 }  # fmt: skip
 PLANNED = {  # another value of each key that the schema suggests none for
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
@@ -46,6 +47,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "decoding.cores": [1], "decoding.cpu": "EPYC",
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
     "prices.machine": "m7i.large",
+    "metrics.comet": "/elsewhere/model.ckpt", "metrics.comet_score": "/elsewhere/comet-score",
 }  # fmt: skip
 NAMED = {"mixtures": "distilled", "students": "small"}  # the entry of each section that is varied
 # Definitions whose values reach a program as JSON, so that any change makes another plan, and the files that read them.

@@ -197,7 +197,7 @@ def test_without_a_search_in_float32_there_is_no_loss(timed):
 
 def test_csv_has_every_record_and_field(records):
     rows = list(csv.DictReader(measurements.as_csv(records).splitlines()))
-    assert len(rows) == len(records) and list(rows[0]) == measurement.header()
+    assert len(rows) == len(records) and list(rows[0]) == measurement.header(records)
     for row, record in zip(rows, records, strict=True):
         assert float(row["bleu"]) == record.bleu and json.loads(row["cores"]) == list(record.cores)
         assert json.loads(row["vocabulary_map"]) is record.vocabulary_map
@@ -242,6 +242,17 @@ def test_no_baseline_no_multiple(timed):
 )
 def test_significance_mark(delta, p, text):
     assert measurements.difference(measured(bleu_delta_teacher=delta, bleu_p_teacher=p), "teacher") == text
+
+
+def test_comet_has_a_column_and_a_note_only_where_it_was_measured(records, timed):
+    assert "COMET" not in measurements.table(records) and "comet" not in measurements.as_csv(records)
+    scored = [replace(timed[0], comet=81.234, comet_signature="model:x|sha256:0"), *timed[1:]]
+    cells = [row["COMET"] for row in measurements.rows(scored)]
+    assert sorted(cells) == ["81.23", *["–"] * (len(timed) - 1)]
+    assert list(measurements.rows(scored)[0]).index("COMET") == list(measurements.rows(timed)[0]).index("chrF") + 1
+    assert " COMET: `model:x|sha256:0`." in measurements.notes(scored)
+    row, *_ = csv.DictReader(measurements.as_csv(scored).splitlines())
+    assert (row["comet"], row["comet_signature"]) == ("81.234", "model:x|sha256:0")
 
 
 def test_markdown_has_a_table_for_each_test_set(records):

@@ -25,6 +25,7 @@ Role = Literal["teacher", "student", "control", "untrained"]
 ROLES: tuple[Role, ...] = get_args(Role)
 UNTRAINED = "untrained"  # random weights: speed only
 SPEED_TABLES, BENCHMARK = "the speed tables", "measure.benchmark"  # the only ones whose records have some fields
+COMET = "studies with `metrics: {comet: ...}`"  # likewise
 PAGE, SCHEMA = "measurements.md", "measurement.schema.json"
 PAGE_TEXT = """# Measurement fields
 
@@ -176,6 +177,10 @@ class Measurement:
     bleu_signature: str | None = noted("sacreBLEU's signature of it")
     chrf: float | None = noted("sacreBLEU's chrF2", "chrF")
     chrf_signature: str | None = noted("sacreBLEU's signature of it")
+    comet: float | None = noted("mean of `comet-score` over the sentences, times 100", "COMET", only=COMET)
+    comet_signature: str | None = noted(
+        "model, sha256 of its checkpoint, scale, and version of unbabel-comet", only=COMET
+    )
     config_hash: str | None = noted("hash of the study's effective configuration")
     dev_set: str | None = noted("name of the dev set, by which the best model is chosen")
     dev_bleu: float | None = noted("BLEU of the same configuration there; null: not decoded there", "BLEU")
@@ -224,9 +229,10 @@ def write(path: Path, measurements: Iterable[Measurement]) -> None:
     write_json(path, [measurement.as_json() for measurement in measurements])
 
 
-def header() -> list[str]:
-    """The columns of the CSV of a study, whose records have no fields of the speed tables."""
-    return [column.name for column in fields(Measurement) if only(column) != SPEED_TABLES]
+def header(measurements: Iterable[Measurement]) -> list[str]:
+    """The columns of the CSV of a study: no fields of the speed tables, those of COMET where a record has them."""
+    left_out = {SPEED_TABLES} if any(record.comet_signature for record in measurements) else {SPEED_TABLES, COMET}
+    return [column.name for column in fields(Measurement) if only(column) not in left_out]
 
 
 @cache

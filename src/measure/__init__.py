@@ -4,6 +4,7 @@ The commands:
 
 - ``benchmark``: measure all exports of a study
 - ``score``: add BLEU, chrF and the significance of differences to the records
+- ``comet``: score translations with COMET, where a study asks for it
 - ``tune``: find the fastest settings of a model folder on this machine
 - ``calibrate``: fix the scales of a native model's activations, as found in a text
 - ``node``: refuse to time beside neighbours, or on another CPU than the study names

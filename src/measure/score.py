@@ -5,6 +5,8 @@ paired bootstrap (Koehn 2004, centred as in Moses): each record against the teac
 float32, beam 4, no map), and a distilled student against its control decoded in the same way: its twin, if one control
 learned from the same sentences. The record says what sets the two apart.
 
+Both are lexical. COMET, a metric that was learned, stands beside them where measure.comet has scored the outputs.
+
 Many outputs are equal, or equal in most sentences: statistics are computed once for each different sentence. What was
 measured for its speed only has no scores.
 
@@ -26,6 +28,7 @@ from common.command_line import named_path
 from common.errors import UserError, command
 from common.progress import progress
 from formats import measurement, records
+from formats.comet import Scores
 from formats.measurement import Measurement
 from formats.selection import CONFIGURATION, configured, full_precision, matching, of_test_set
 from formats.test_sets import read_output
@@ -174,7 +177,7 @@ def key(record: Measurement) -> tuple:
 
 
 def scored(
-    outputs: list[Output], test_sets: dict[str, TestSet], folder: Path
+    outputs: list[Output], test_sets: dict[str, TestSet], comet: Scores, folder: Path
 ) -> tuple[list[Measurement], dict[str, np.ndarray]]:
     """The records with scores, and BLEU of the resamples by output. Paths of outputs are relative to ``folder``."""
     measured, resamples = [], {}
@@ -182,6 +185,7 @@ def scored(
         output, scores = os.path.relpath(path, folder), {}
         if not record.speed_only:
             scores, resamples[output] = test_sets[record.test_set].score(path)
+            scores = scores | comet.of(record.test_set, path)
         measured.append(replace(record, output=output, **scores))
     return measured, resamples
 
@@ -205,6 +209,7 @@ def main() -> None:
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--teacher", help="the system that all others are compared with")
     parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
+    parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
     parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")
@@ -216,7 +221,7 @@ def main() -> None:
     on_dev = [(path, record) for path, record in outputs if record.test_set == dev]
     dev_bleu = dev_scores(on_dev, dev_path, args.target_language) if dev else {}
     on_tests = [(path, record) for path, record in outputs if record.test_set != dev]
-    measured, resamples = scored(on_tests, test_sets, args.output.parent)
+    measured, resamples = scored(on_tests, test_sets, Scores.read(args.comet), args.output.parent)
     learned = twins.read(args.learned)
     shared = {"config_hash": args.config_hash, "dev_set": dev}
     rows = (

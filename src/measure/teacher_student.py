@@ -10,7 +10,8 @@ import argparse
 import itertools
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
 from formats import records
+from formats.comet import Scores
 from formats.test_sets import read_output
 from measure import twins
 from measure.score import Scorer, TestSet, p_value
@@ -35,10 +37,11 @@ Row = dict[str, Any]
 
 
 class Compared(TestSet):
-    """A test set, and the teacher's translation of it."""
+    """A test set, and the teacher's translation of it. comet: the fields of COMET for a file of translations."""
 
-    def __init__(self, path: Path, language: str, teacher: Path):
+    def __init__(self, path: Path, language: str, teacher: Path, comet: Callable[[Path], Row]):
         super().__init__(path, language, SAMPLES)
+        self._comet = comet
         self.pairs = list(records.read(path))
         self._lowercased = BLEU(trg_lang=language, lowercase=True)
         self.teacher_path, self.teacher = teacher, read_output(teacher, len(self.pairs))
@@ -57,6 +60,7 @@ class Compared(TestSet):
         difference = scores["bleu"] - teacher_scores["bleu"]
         return {
             **scores,
+            **self._comet(path),
             "bleu_lowercased": self._lowercased.corpus_score(lines, references).score,
             "bleu_lowercased_signature": str(self._lowercased.get_signature()),
             "bleu_delta_teacher": difference,
@@ -154,6 +158,7 @@ def explain(
     test_sets: dict[str, Path],
     outputs: Path,
     language: str,
+    comet: Scores,
 ) -> Row:
     """Scores, comparisons and the most different sentences, for every test set and beam size.
 
@@ -164,7 +169,8 @@ def explain(
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
     result: Row = {"teacher": name_of_teacher, "teacher_beam": beam_of_teacher, "systems": systems, "test_sets": {}}
     for name, path in progress(test_sets.items(), "comparing", total=len(test_sets), unit="test set"):
-        test_set = Compared(path, language, outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt")
+        translated = outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt"
+        test_set = Compared(path, language, translated, partial(comet.of, name))
         result["test_sets"][name] = {
             "sentences": len(test_set.pairs),
             "sha256": sha256(path),
@@ -196,6 +202,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, required=True, help="folder with those of measure.test_sets, by system")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
     parser.add_argument("--config-hash", required=True, help="of the study")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
@@ -207,6 +214,7 @@ def main() -> None:
         dict(args.test_sets),
         args.outputs,
         args.target_language,
+        Scores.read(args.comet),
     )
     write_json(args.output, {"config_hash": args.config_hash, **result})
 

@@ -73,6 +73,7 @@ ACROSS = [  # logarithmic, so without what is not above 0
     Axis("parameters", "parameters, millions", False, lambda record: record.parameters / 1e6),
 ]
 UP = [Axis("bleu", "BLEU", True, attrgetter("bleu")), Axis("chrf", "chrF", True, attrgetter("chrf"))]
+COMET = Axis("comet", "COMET", True, attrgetter("comet"))  # where it was measured
 
 FACETS: dict[str, Callable[[Measurement], str]] = {  # what measurements are filtered by, beside their study
     "test set": attrgetter("test_set"),
@@ -192,6 +193,13 @@ def facets(words: list[dict[str, str]]) -> dict[str, dict[str, bool]]:
     return several
 
 
+def aligned_rows(studies: list[Study], told: Iterable[str]) -> list[dict[str, str]]:
+    """The table's rows, all with the same columns: of several studies, one may have COMET and another not."""
+    found = list(rows(studies, told))
+    columns = dict.fromkeys(name for row in found for name in row)
+    return [{name: row.get(name, markdown.NONE) for name in columns} for row in found]
+
+
 def rows(studies: list[Study], told: Iterable[str]) -> Iterable[dict[str, str]]:
     """The table's rows, in the order of the records. told: of study and test set those that rows differ in."""
     for study in studies:
@@ -206,13 +214,14 @@ def data(studies: list[Study]) -> dict[str, Any]:
     records = [record for study in studies for record in study.records]
     known = {name for record in records for name, value in record.as_json().items() if value is not None}
     columns = [column for column in fields(Measurement) if column.name in known]
-    places = {axis.name: [place(axis, record) for record in records] for axis in (*ACROSS, *UP)}
+    axes = [*ACROSS, *UP, *([COMET] if "comet" in known else [])]
+    places = {axis.name: [place(axis, record) for record in records] for axis in axes}
     described = [about(study, record) for study in studies for record in study.records]
     words = [one["words"] for one in described]
     return {
         "fields": [{"name": column.name, **column.metadata} for column in columns],
         "records": [[getattr(record, column.name) for column in columns] for record in records],
-        "axes": {axis.name: {"label": axis.label, "more": axis.more} for axis in (*ACROSS, *UP)},
+        "axes": {axis.name: {"label": axis.label, "more": axis.more} for axis in axes},
         "places": {name: found for name, found in places.items() if any(found)},
         "about": described,
         "facets": facets(words),
@@ -247,10 +256,10 @@ def page(studies: list[Study]) -> str:
             studies=[study.name for study in studies],
             data=values,
             across=[axis for axis in ACROSS if axis.name in values["places"]],
-            up=[axis for axis in UP if axis.name in values["places"]],
+            up=[axis for axis in (*UP, COMET) if axis.name in values["places"]],
             keys=[key for key in KEYS if key == "system" or key in values["facets"]],
             several=len({one["panel"] for one in values["about"]}) > 1,
-            rows=list(rows(studies, told)),
+            rows=aligned_rows(studies, told),
             left={*tables.WORDS, *told},
             notes=notes,
             vega=compressed(*(name for name in names if name.endswith(".js"))),

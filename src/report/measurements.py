@@ -24,7 +24,8 @@ in which the stages overlap. Core-seconds: that time on every core the run was p
 USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
 Loss: BLEU below the best search of the same weights in float32 without a map, of any engine and beam: {searches}. \
 Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to a control \
-decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{marks}
+decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{comet}\
+{marks}
 """
 
 
@@ -56,6 +57,7 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
         "BLEU": number(record.bleu, 2),
         "loss": number(comparison.loss(records, record), 2),
         "chrF": number(record.chrf, 2),
+        **({"COMET": number(record.comet, 2)} if any(other.comet is not None for other in records) else {}),
         "to teacher": difference(record, "teacher"),
         "to control": difference(record, "control"),
         "target tokens/s": number(record.target_tokens_per_second),
@@ -107,6 +109,7 @@ def notes(records: list[Measurement]) -> str:
         significant=markdown.SIGNIFICANT,
         bleu=records[0].bleu_signature,
         chrf=records[0].chrf_signature,
+        comet=f" COMET: `{signature}`." if (signature := records[0].comet_signature) else "",
         marks=f" {marks}" if (marks := wording.marks(records)) else "",
     )
 
@@ -126,7 +129,7 @@ def cpu(records: list[Measurement]) -> str:
 
 def as_csv(records: list[Measurement]) -> str:
     """All records of a study with all fields; a list is one cell of JSON."""
-    columns = measurement.header()
+    columns = measurement.header(records)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

@@ -28,6 +28,7 @@ CONDITIONS = {  # what all measurements share: field of a record, name on the pa
     "price": "price",
     "bleu_signature": "BLEU",
     "chrf_signature": "chrF",
+    "comet_signature": "COMET",
     "commit": "commit",
     "config_hash": "configuration",
 }

@@ -59,9 +59,11 @@ def table(gap: dict[str, Any]) -> str:
             parts += ["### What it learned from\n", APART + "\n", words(pairs)]
         parts.append(sentences(test_set))
     beams = [beam for test_set in gap["test_sets"].values() for beam in test_set["beams"].values()]
-    signatures = {row["bleu_signature"] for beam in beams for row in beam["systems"]}
+    systems = [row for beam in beams for row in beam["systems"]]
+    signatures = {row["bleu_signature"] for row in systems}
+    comet = "".join(f" COMET: {name}." for name in sorted({row.get("comet_signature", "") for row in systems} - {""}))
     sums = ", ".join(f"{name} sha256 {test_set['sha256'][:12]}" for name, test_set in gap["test_sets"].items())
-    parts.append(f"sacreBLEU: {', '.join(sorted(signatures))}. Configuration {gap['config_hash']}; {sums}.\n")
+    parts.append(f"sacreBLEU: {', '.join(sorted(signatures))}.{comet} Configuration {gap['config_hash']}; {sums}.\n")
     return "\n".join(parts)
 
 
@@ -85,6 +87,7 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
                 "BLEU": f"{Spread.read(group, 'bleu'):.2f}" if group["seeds"] > 1 else f"{group['bleu']:.2f}",
                 "lower-cased": f"{mean(rows, 'bleu_lowercased'):.2f}",
                 "chrF": f"{mean(rows, 'chrf'):.2f}",
+                **({"COMET": f"{mean(rows, 'comet'):.2f}"} if "comet" in rows[0] else {}),
                 "to the teacher": f"{mean(rows, 'bleu_delta_teacher'):+.2f}{significant}",
                 "like the teacher": f"{mean(rows, 'agreement_bleu'):.1f}, {mean(rows, 'agreement_exact'):.0%} the same",
             }

@@ -16,6 +16,10 @@ def results(config: Config) -> Path:
 
 
 def config_hash(config: Config) -> str:
-    """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON."""
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
+
+    A study without ``metrics`` has the hash that it had before this key was there, so that none is scored again.
+    """
+    counted = {key: value for key, value in config.items() if key != "metrics" or value is not None}
+    text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

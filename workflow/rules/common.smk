@@ -9,6 +9,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from corpora.availability import available, read_unchecked
+from formats import comet
 from snakemake.exceptions import WorkflowError
 from study import benchmarked
 from study.config import load
@@ -54,11 +55,18 @@ CPU = f"--cpu {shlex.quote(config['decoding']['cpu'])}" if config["decoding"]["c
 ALONE = f"python -m measure.node {CPU} &&"  # before what is timed: a job on a cluster may have neighbours
 MACHINE = config["prices"]["machine"]  # its entry, if the study names one
 PRICE = f"--price {shlex.quote(json.dumps(MACHINE))}" if MACHINE else ""
+METRICS = config["metrics"]  # beside BLEU and chrF, if the study names any
+COMET = " --comet {input.comet}" if METRICS else ""
 
 
 def grows(resource):
     """Megabytes or minutes, a number or a function of the wildcards: a job that was killed asks for twice as much."""
     return lambda wildcards, attempt: (resource(wildcards) if callable(resource) else resource) * 2 ** (attempt - 1)
+
+
+def absent_metrics():
+    """A line for each thing that COMET lacks on this machine; in an image, the job itself says what it lacks there."""
+    return comet.problems(METRICS["comet"], METRICS["comet_score"]) if METRICS and not IMAGE else []
 
 
 def one_of(names):
@@ -104,6 +112,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"teacher is not there: {line}", file=sys.stderr)
     for engine in study.absent_engines:
         print(f"decoding.engines: {engine} is not installed; CTranslate2 decodes in its place", file=sys.stderr)
+    for line in absent_metrics():
+        print(f"not there: {line}", file=sys.stderr)
     for line in warnings(config):
         print(line, file=sys.stderr)
     if line := read_unchecked(config):
@@ -113,6 +123,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
 onstart:
     if missing := absent_teachers(config):
         raise WorkflowError("teachers that are not there:\n" + "\n".join(missing))
+    if missing := absent_metrics():
+        raise WorkflowError("metrics that cannot be computed:\n" + "\n".join(missing))
     if absent.unchecked:
         raise WorkflowError("corpora that could not be reached:\n" + "\n".join(absent.unchecked))
     # Two runs of one study at a time would mix their files. The kernel lets go of this lock when the process dies

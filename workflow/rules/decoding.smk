@@ -39,11 +39,39 @@ rule benchmark:
         " --study {params.study} --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
+rule comet:
+    """COMET of all translations, by a program of another environment (src/formats/comet.py)."""
+    input:
+        translated=rules.benchmark.output.records,
+        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
+    output:
+        scores=f"{study.folder}/decoding/comet.json",
+    log:
+        f"{study.folder}/logs/comet.log",
+    benchmark:
+        f"{study.folder}/benchmarks/comet.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 4
+    resources:
+        mem_mb=grows(8000),
+        runtime=grows(720),
+    params:
+        checkpoint=METRICS and METRICS["comet"],
+        program=METRICS and METRICS["comet_score"],
+        test_sets=study.named_corpora(study.corpora["test"]),
+        translations=lambda w, input: f"--records {input.translated}",
+    shell:
+        "python -m measure.comet --checkpoint {params.checkpoint:q} --program {params.program:q}"
+        " --test-sets {params.test_sets} {params.translations} --output {output.scores} 2> >(shown {log})"
+
+
 rule score:
     """BLEU and chrF with signatures; paired bootstrap of each system against the teacher, and of twins."""
     input:
         records=rules.benchmark.output.records,
         learned=expand(rules.learned.output.learned, system=study.measured),
+        comet=rules.comet.output.scores if METRICS else [],
         test_sets=ancient(expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev])),
     output:
         measurements=report(
@@ -71,4 +99,5 @@ rule score:
     shell:
         "python -m measure.score --records {input.records} --test-sets {params.test_sets}"
         " --config-hash {params.config_hash} {params.teacher} --dev {params.dev} --learned {input.learned}"
+        f"{COMET}"
         " --target-language {params.language} --output {output.measurements} 2> {log}"

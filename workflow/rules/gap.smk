@@ -1,5 +1,7 @@
 # Where the gap between teacher and students comes from: every system and seed, scored against references and teacher.
 
+import itertools
+
 TEACHER_BEAM = config["distillation"]["beam_size"]
 BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
 
@@ -53,11 +55,39 @@ rule foreign_outputs:
         "python -m distill.n_best_lists --input {input.candidates} --output {output.text} 2> {log}"
 
 
+# What COMET scores here: the test set, and the file of the translations.
+TRANSLATED = [
+    f"{corpus}={study.folder}/outputs/{system}/beam{beam}.{corpus}.txt"
+    for corpus in study.corpora["test"]
+    for systems, beams in ((study.trained, BEAMS), (study.foreign, [TEACHER_BEAM]))
+    for system, beam in itertools.product(systems, beams)
+]
+
+
+use rule comet as comet_gap with:
+    input:
+        translated=[f"{study.folder}/outputs/{name}" for name in study.trained],
+        foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
+        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
+    output:
+        scores=f"{study.folder}/outputs/comet.json",
+    log:
+        f"{study.folder}/logs/comet_gap.log",
+    benchmark:
+        f"{study.folder}/benchmarks/comet_gap.tsv"
+    params:
+        checkpoint=METRICS and METRICS["comet"],
+        program=METRICS and METRICS["comet_score"],
+        test_sets=study.named_corpora(study.corpora["test"]),
+        translations=["--outputs", *TRANSLATED],
+
+
 rule gap:
     input:
         outputs=[f"{study.folder}/outputs/{name}" for name in study.trained],
         learned=expand(rules.learned.output.learned, system=study.trained),
         foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
+        comet=rules.comet_gap.output.scores if METRICS else [],
         test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
     output:
         gap=f"{study.report}/gap.json",
@@ -84,6 +114,7 @@ rule gap:
         "python -m measure.teacher_student --systems {params.systems:q} --teacher {params.teacher}"
         " --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes} --outputs {params.outputs}"
         " --test-sets {params.test_sets} --target-language {params.language} --learned {input.learned}"
+        f"{COMET}"
         " --config-hash {params.config_hash} --output {output.gap} 2> {log}"
 
 
