@@ -157,7 +157,9 @@ WRONG = [
     ("corpora.multi30k.sample", 30_000, "corpora.multi30k.sample: 30,000 lines of 29,000; take fewer, or all"),
     ("reverse_teacher", {"shape": "marian-small"}, "reverse_teacher.shape: is not trained here"),
     ("distillation.n_best", 8, "distillation.n_best: 8 hypotheses need a beam as wide; beam_size is 4"),
-    ("mixtures.x", {"targets": "interpolated"}, "mixtures.x.targets: interpolated chooses among hypotheses"),
+    ("mixtures.x", {"targets": "interpolated"}, "mixtures.x.targets: interpolated needs several hypotheses"),
+    ("mixtures.x", {"targets": "mbr"}, "mixtures.x.targets: mbr needs several hypotheses; distillation.n_best is 1"),
+    ("mixtures.x", {"targets": "all"}, "mixtures.x.targets: all needs several hypotheses; distillation.n_best is 1"),
     ("mixtures.x", {"teacher": "nobody"}, "mixtures.x.teacher: 'nobody' is not one of the teachers teacher"),
     (
         "mixtures.x",

@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from math import exp
+from pathlib import Path
 from types import SimpleNamespace
 
 import ctranslate2
 import pytest
 import sentencepiece
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from models import folders
@@ -15,13 +18,14 @@ from sacrebleu import sentence_bleu
 from teacher_texts import PAIRS, SOURCES
 
 from common.errors import UserError
-from distill import drop, n_best_lists
+from distill import bayes_risk, drop, n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.rescore import merged, rescored
-from distill.select import Selection
+from distill.select import SENTENCE_BLEU, TARGETS, Selection
 from distill.teacher import Teacher
 from distill.tokenization import SentencePiece, tokenizers
 from formats import records
+from study.mixtures import TRANSLATED
 from train.encode import encode
 from train.vocabulary import train
 
@@ -192,6 +196,61 @@ def test_interpolated_takes_the_one_closest_to_the_original():
     sums = selection.counts("interpolated")["sums"]
     expected = sentence_bleu("der hund rennt schnell", [ORIGINALS[0][1]]).score
     assert sums == {"not_first": 1, "sentence_bleu": pytest.approx(expected)}
+
+
+HYPOTHESES = st.lists(
+    st.tuples(st.lists(st.sampled_from("abc,"), min_size=1, max_size=6).map(" ".join), st.floats(-3, 0)),
+    min_size=1,
+    max_size=6,
+).map(lambda rows: ranked([Hypothesis(*row) for row in rows]))
+
+
+@given(HYPOTHESES, st.randoms(use_true_random=False))
+def test_minimum_bayes_risk(hypotheses, random):
+    """One of the list, by the BLEU of sacreBLEU, whatever the order."""
+    texts, total = [hypothesis.text for hypothesis in hypotheses], sum(exp(h.score) for h in hypotheses)
+    for row, text in zip(bayes_risk.sentence_bleu(texts), texts, strict=True):
+        assert row == pytest.approx([SENTENCE_BLEU.sentence_score(text, [other]).score for other in texts])
+    chosen, bleu = bayes_risk.least(hypotheses)
+    expected = [
+        sum(exp(other.score) * SENTENCE_BLEU.sentence_score(each.text, [other.text]).score for other in hypotheses)
+        for each in hypotheses
+    ]
+    assert bleu * total == pytest.approx(max(expected))
+    assert expected[hypotheses.index(chosen)] == pytest.approx(max(expected))
+    shuffled = random.sample(hypotheses, len(hypotheses))
+    assert bayes_risk.least(shuffled)[1] == bleu
+
+
+@given(st.integers(1, 8), st.floats(-3, 0))
+def test_the_first_of_equal_hypotheses_has_the_least_risk(number, score):
+    equal = [Hypothesis("ein hund läuft", score) for _ in range(number)]
+    chosen, bleu = bayes_risk.least(equal)
+    assert chosen is equal[0] and bleu == pytest.approx(100)
+
+
+def test_an_outlier_is_not_of_minimum_risk():
+    """Though the teachers like it best."""
+    outlier = Hypothesis("vielen dank", -0.1)
+    others = [Hypothesis(f"der hund rennt {how} über die wiese", -0.3) for how in ("schnell", "sehr schnell", "rasch")]
+    lists, selection = [NBestList("s1", [outlier, *others]), NBestList("s2", [])], Selection()
+    assert list(selection.mbr(iter(lists))) == [("s1", others[0].text, "-0.3000")]
+    counts = selection.counts("mbr")
+    assert (counts["lines_in"], counts["lines_out"], counts["sums"]["not_first"]) == (2, 1, 1)
+
+
+def test_all_takes_every_hypothesis_and_counts_sentences():
+    selection = Selection()
+    pairs = [(each.source, text, f"{score:.4f}") for each in LISTS for text, score in each.hypotheses]
+    assert list(selection.all(iter(LISTS))) == pairs
+    counts = selection.counts("all")
+    assert (counts["lines_in"], counts["lines_out"], counts["dropped"]) == (3, 4, {"empty_translation": 1})
+
+
+def test_a_study_names_the_targets_that_can_be_selected():
+    schema = yaml.safe_load(Path("workflow/schemas/config.schema.yaml").read_text())
+    enum = schema["$defs"]["mixture"]["properties"]["targets"]["enum"]
+    assert enum == ["original", *TARGETS] and TRANSLATED == TARGETS
 
 
 def test_originals_of_another_corpus_are_told():

@@ -1,9 +1,11 @@
-"""Select training targets from n-best lists: the best hypothesis, or the one closest to the original target.
+"""Select training targets from n-best lists: one hypothesis of each, or all.
 
 best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2). interpolated: the hypothesis with the
 highest sentence BLEU against the original target (Kim and Rush 2016, section 3.3, as in Marian at WNMT 2018); among
 equal ones, that with the best score of the teachers. Sentence BLEU is sacreBLEU's: 13a tokens, exponential smoothing,
-effective order (a sentence of three tokens counts n-grams up to three only).
+effective order (a sentence of three tokens counts n-grams up to three only). mbr: the hypothesis of minimum Bayes risk
+(distill.bayes_risk), by the same BLEU. all: every hypothesis, each with its source (the K best of Kim and Rush 2016),
+so that an epoch that draws from them meets one translation of a sentence, and another epoch another one.
 
 The output has records of three columns: source, target, score (the teachers' mean log-probability per token). Sentences
 without a hypothesis are dropped and counted: those that every teacher translates to nothing, and those that are too
@@ -20,12 +22,12 @@ from sacrebleu.metrics import BLEU
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
-from distill import n_best_lists
+from distill import bayes_risk, n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
 
 SAMPLES = 20  # sources without a hypothesis to keep in the counts, for inspection
-TARGETS = ("best", "interpolated")
+TARGETS = ("best", "interpolated", "mbr", "all")
 
 SENTENCE_BLEU = BLEU(effective_order=True)
 
@@ -40,10 +42,10 @@ def closest(hypotheses: list[Hypothesis], reference: str) -> tuple[Hypothesis, f
 
 
 class Selection:
-    """Selects a hypothesis for each sentence, and counts."""
+    """Selects hypotheses for each sentence, and counts."""
 
     def __init__(self) -> None:
-        self.kept, self.not_first, self.bleu = 0, 0, 0.0
+        self.translated, self.kept, self.not_first, self.bleu = 0, 0, 0, 0.0
         self.empty = 0
         self.samples: list[tuple[int, tuple[str]]] = []  # number and source of sentences without a hypothesis
 
@@ -65,10 +67,19 @@ class Selection:
                 raise UserError(f"record {number}: n-best list of another corpus: {translated!r}, not {source!r}")
             reference = pair[1]
             if self._translated(number, n_best_list):
-                hypothesis, bleu = closest(n_best_list.hypotheses, reference)
-                self.not_first += hypothesis is not n_best_list.hypotheses[0]
-                self.bleu += bleu
-                yield self._record(source, hypothesis)
+                yield self._chosen(n_best_list, *closest(n_best_list.hypotheses, reference))
+
+    def mbr(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
+        """Yield source, hypothesis of minimum Bayes risk and score likewise."""
+        for number, n_best_list in enumerate(lists, 1):
+            if self._translated(number, n_best_list):
+                yield self._chosen(n_best_list, *bayes_risk.least(n_best_list.hypotheses))
+
+    def all(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
+        """Yield source, hypothesis and score of every hypothesis, best first."""
+        for number, n_best_list in enumerate(lists, 1):
+            if self._translated(number, n_best_list):
+                yield from (self._record(n_best_list.source, hypothesis) for hypothesis in n_best_list.hypotheses)
 
     def _translated(self, number: int, n_best_list: NBestList) -> bool:
         """Whether the sentence has a hypothesis; it is counted if not."""
@@ -76,7 +87,15 @@ class Selection:
             self.empty += 1
             if len(self.samples) < SAMPLES:
                 self.samples.append((number, (n_best_list.source,)))
-        return bool(n_best_list.hypotheses)
+            return False
+        self.translated += 1
+        return True
+
+    def _chosen(self, n_best_list: NBestList, hypothesis: Hypothesis, bleu: float) -> records.Record:
+        """The record of a hypothesis that was chosen for its BLEU."""
+        self.not_first += hypothesis is not n_best_list.hypotheses[0]
+        self.bleu += bleu
+        return self._record(n_best_list.source, hypothesis)
 
     def _record(self, source: str, hypothesis: Hypothesis) -> records.Record:
         self.kept += 1
@@ -85,12 +104,12 @@ class Selection:
     def counts(self, targets: str) -> dict:
         """What was selected and dropped so far, for JSON; ``targets`` is one of TARGETS."""
         counts = {
-            "lines_in": self.kept + self.empty,
+            "lines_in": self.translated + self.empty,
             "lines_out": self.kept,
             "dropped": {"empty_translation": self.empty},
             "samples": {"empty_translation": self.samples},
         }
-        if targets == "interpolated":  # over the lines kept: targets that are not the teachers' best; sentence BLEU
+        if targets in ("interpolated", "mbr"):  # over the lines kept: targets that are not the teachers' best; BLEU
             counts["sums"] = {"not_first": self.not_first, "sentence_bleu": self.bleu}
         return counts
 
@@ -107,8 +126,8 @@ def main() -> None:
     selection = Selection()
     total = records.count(args.n_best_lists)
     lists = progress(n_best_lists.read(args.n_best_lists), f"select {records.name(args.output)}", total, "sentence")
-    if args.targets == "best":
-        pairs = selection.best(lists)
+    if args.targets != "interpolated":
+        pairs = getattr(selection, args.targets)(lists)
     elif args.corpus:
         pairs = selection.interpolated(lists, records.read(args.corpus, args.shard))
     else:

@@ -11,6 +11,8 @@ from typing import Any
 from common.errors import UserError
 from common.files import read_json
 
+WORDS = {"best": "best", "interpolated": "interpolated", "mbr": "MBR", "all": "n-best"}  # before "targets"
+
 Learned = dict[str, Any]  # a JSON of train.learned
 
 
@@ -43,11 +45,11 @@ def targets(first: Learned, other: Learned) -> str:
     if not first["teachers"] and not other["teachers"]:
         return ""
     if not other["teachers"]:
-        return "distillation" + (" with interpolated targets" if first["targets"] == "interpolated" else "")
+        return "distillation" + ("" if first["targets"] == "best" else f" with {WORDS[first['targets']]} targets")
     if not first["teachers"]:
         return "no distillation"
     if first["targets"] != other["targets"]:
-        return f"{first['targets']} against {other['targets']} targets"
+        return f"{WORDS[first['targets']]} against {WORDS[other['targets']]} targets"
     if first["teachers"] != other["teachers"]:
         return f"translations by {', '.join(first['teachers'])} against {', '.join(other['teachers'])}"
     return ""
@@ -58,6 +60,8 @@ def corpora(first: Learned, other: Learned) -> list[str]:
     names = first["sentences"] | other["sentences"]
     changes = [first["sentences"].get(name, 0) - other["sentences"].get(name, 0) for name in names]
     more, fewer = (sum(max(sign * change, 0) for change in changes) for sign in (1, -1))
+    if "all" in (first["targets"], other["targets"]):  # pairs were counted, several of a sentence
+        more = fewer = 0
     parts = [counted(more, "more")] if more else []
     parts += [counted(fewer, "fewer")] if fewer else []
     if first["shares"].keys() == other["shares"].keys() and first["shares"] != other["shares"]:

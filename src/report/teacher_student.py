@@ -24,7 +24,8 @@ from report.markdown import NONE, star
 NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
 beam {teacher_beam}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
 teacher": BLEU against the teacher's output, and the share of sentences that are the same. "lower-cased": BLEU without
-regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once."""
+regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once (of
+n-best targets, once for each of its translations)."""
 APART = """What sets the two trainings apart is in the column "difference". Only twins, which learned from the same
 sentences, say what distillation is worth; where one training saw more sentences than the other, they are counted."""
 

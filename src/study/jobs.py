@@ -93,7 +93,8 @@ class Planned:
             name, shards = f"{teacher} {targets} {corpus}", self._config["distillation"]["shards"]
             seconds = sentences * self._seconds["select"]
             yield self._group(f"select_shard {name}", Stage.SELECTION, seconds, shards, after=lists)
-            gathered, after = sentences * self._seconds["gather"], [f"select_shard {name}"]
+            pairs = sentences * (self._config["distillation"]["n_best"] if targets == "all" else 1)
+            gathered, after = pairs * self._seconds["gather"], [f"select_shard {name}"]
             yield self._group(f"gather_distilled {name}", Stage.SELECTION, gathered, after=after)
 
     # Vocabulary, epochs, trainings

@@ -4,6 +4,7 @@ from typing import Any
 
 from study.schema import Config
 
+TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
 
 

@@ -189,6 +189,7 @@ class Work:
         cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
         sampled = sum(of_pair[name] * self.sizes[name] for name in names if config["corpora"][name]["sample"])
         n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config["distillation"]["n_best"])
+        chosen = sum(config["distillation"]["n_best"] if targets == "all" else 1 for _, targets in self.selections)
         epoch = self.epoch * (RECORD_BYTES + PIECES_BYTES) * config["distillation"]["epochs"]
         teachers = [system for system in self.trained if system.role == "teacher"]
         students = [system for system in self.trained if system.role != "teacher"]
@@ -200,7 +201,7 @@ class Work:
             Stage.TEACHERS: sum(map(self._checkpoints, teachers)),
             Stage.TRANSLATION: n_best_lists * len(self.study.teachers),
             Stage.RESCORING: n_best_lists * self.rescores,
-            Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * len(self.selections),
+            Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             Stage.EPOCHS: epoch * len({system.mixture for system in self.trained}),
             Stage.STUDENTS: sum(map(self._checkpoints, students)),
             Stage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),

@@ -14,6 +14,7 @@ from snakemake.exceptions import WorkflowError
 from study import benchmarked
 from study.config import load
 from study.estimate import estimate
+from study.mixtures import TRANSLATED
 from study.plan import Study
 from study.precision import note_teachers, warnings
 from study.rates import rates
@@ -89,7 +90,7 @@ wildcard_constraints:
     mixture=one_of(study.mixtures),
     scatteritem=r"\d+-of-\d+",
     type=one_of(study.converted_types),
-    targets="(best|interpolated)(-reverse)?",
+    targets=f"({one_of(TRANSLATED)})(-reverse)?",
     epoch=r"\d+",
 
 

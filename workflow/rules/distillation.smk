@@ -80,7 +80,7 @@ rule rescore_shard:
 
 
 rule select_shard:
-    """The target of each sentence: the best hypothesis, or the one closest to the original target (interpolated)."""
+    """The targets of each sentence: the best hypothesis, another one that is chosen by BLEU, or all of them."""
     input:
         candidates=f"{study.folder}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         corpus=study.clean("{corpus}"),
@@ -92,7 +92,7 @@ rule select_shard:
     benchmark:
         f"{study.folder}/benchmarks/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
-        targets="best|interpolated",
+        targets=one_of(TRANSLATED),
     conda:
         "../../environment.yml"
     threads: 1
@@ -101,7 +101,11 @@ rule select_shard:
         runtime=grows(requests.minutes("select_shard")),
     params:
         # Monolingual text has no reference to be close to.
-        targets=lambda w: "best" if config["corpora"][w.corpus]["role"] == "monolingual" else w.targets,
+        targets=lambda w: (
+            "best"
+            if w.targets == "interpolated" and config["corpora"][w.corpus]["role"] == "monolingual"
+            else w.targets
+        ),
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
@@ -122,7 +126,7 @@ rule reverse_shard:
     benchmark:
         f"{study.folder}/benchmarks/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
-        targets="best|interpolated",
+        targets=one_of(TRANSLATED),
     conda:
         "../../environment.yml"
     threads: 1
@@ -179,7 +183,10 @@ rule drop_worst:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(lambda w: 500 + 4 * (config["corpora"][w.corpus]["lines"] or 0) // 10**6),  # four bytes per score
+        # Four bytes per score, and as many scores as hypotheses at most.
+        mem_mb=grows(
+            lambda w: 500 + 4 * config["distillation"]["n_best"] * (config["corpora"][w.corpus]["lines"] or 0) // 10**6
+        ),
         runtime=grows(requests.minutes("gather_distilled")),
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],

@@ -29,8 +29,9 @@ def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[st
         allowed = ["train"] if original else ["train", "monolingual"]
         if role not in allowed:
             yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
-    if mixture["targets"] == "interpolated" and n_best < 2:
-        yield f"{path}.targets: interpolated chooses among hypotheses; distillation.n_best is 1 (the paper has 8)"
+    if mixture["targets"] in ("interpolated", "mbr", "all") and n_best < 2:
+        targets = mixture["targets"]
+        yield f"{path}.targets: {targets} needs several hypotheses; distillation.n_best is 1 (papers have 8)"
     if mixture["drop_by"] == "reverse" and config["reverse_teacher"] is None:
         yield f"{path}.drop_by: reverse needs a reverse_teacher"
     if original and mixture["drop_worst"]:
