@@ -153,7 +153,7 @@ def test_damaged_files_are_refused_or_used_but_never_end_the_process(tmp_path):
 
 @pytest.mark.slow
 def test_many_more_damaged_files(tmp_path):
-    fuzzed(tmp_path, range(10_000, 30_000))
+    fuzzed(tmp_path, range(10_000, 15_000))
 
 
 NO_NUMBERS = """
