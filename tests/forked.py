@@ -3,6 +3,7 @@
 Such a process is one of its own, as one that a user starts: with its own runtime of TensorFlow, output and signals.
 """
 
+import logging
 import multiprocessing
 import os
 import runpy
@@ -43,5 +44,7 @@ def _run(module: str, arguments: list[str], errors: Path) -> None:
     with open(errors, "wb") as written, open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(written.fileno(), 2)
+    # TensorFlow adds a handler where it is loaded before the program has its own, and each line would come twice.
+    logging.getLogger("tensorflow").handlers.clear()
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

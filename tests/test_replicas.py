@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_training import STUDY, data, kill, training, weights  # noqa: F401 (data is a fixture)
+from test_training import STUDY, data, kill, run, training, weights  # noqa: F401 (data is a fixture)
 from training_settings import entry
 
 from common.files import read_json
@@ -31,7 +31,7 @@ train.command(train.main)
 
 def learned(data, folder, settings):  # noqa: F811
     """The log, the weights and learning.json of a training."""
-    done = subprocess.run(training(data, folder, None, settings), capture_output=True, text=True)
+    done = run(data, folder, None, settings)
     assert done.returncode == 0, done.stderr
     return done.stderr, weights(folder / "averaged"), read_json(folder / "learning.json")
 
@@ -57,7 +57,7 @@ def test_a_killed_training_on_two_devices_ends_as_one_that_was_not(data, tmp_pat
 
 
 def test_wrong_sums_are_found_before_the_training(data, tmp_path):  # noqa: F811
-    command = [sys.executable, "-c", FAULTY, *training(data, tmp_path, None, TWO)[3:]]
+    command = [sys.executable, "-c", FAULTY, *training(data, tmp_path, None, TWO)[1:]]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: training.gpus: 2: 3 updates on 2 devices differ from those on one by" in done.stderr.splitlines()[-1]
