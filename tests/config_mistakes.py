@@ -13,6 +13,7 @@ SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bs
 WRONG = [
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
     ("speed", SPEED, "speed.untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
+    ("vocabulary_map", {"system": "dep"}, "vocabulary_map.system: 'dep' is not one of the systems teacher, deep,"),
     ("decoding.beam_sizes", "four", "decoding.beam_sizes: 'four' is not of type 'array'"),
     ("decoding.beam_sizes", [1, "four"], "decoding.beam_sizes.1: 'four' is not of type 'integer'"),
     ("decoding.beam_sizes", [0], "decoding.beam_sizes.0: 0 is less than the minimum of 1"),

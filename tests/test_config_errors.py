@@ -55,7 +55,9 @@ def test_all_problems_are_told_at_once(tmp_path):
 
 
 def test_speed_needs_systems_that_another_engine_than_the_toolkit_has(tmp_path):
-    study = edited("speed", {"systems": ["rnn"], "untrained": ["wngt2020-base"]})
+    study = edited("speed", {"systems": ["rnn"], "untrained": ["wngt2020-base"]}) | {
+        "vocabulary_map": {"system": "rnn"}
+    }
     odd = {"like": "wnmt2018-rnn-tiny", "units": 24}  # the native engine computes with vectors of 16
     study["students"] |= {"rnn": {"shape": odd}, "wngt2020-base-untrained": {"shape": "wngt2020-4-3"}}
     with pytest.raises(UserError) as error:
@@ -64,6 +66,7 @@ def test_speed_needs_systems_that_another_engine_than_the_toolkit_has(tmp_path):
     assert [problem for problem in problems if problem] == [
         "students: two systems have the name wngt2020-base-untrained",
         "speed.systems.0: rnn is decoded by OpenNMT-tf alone; these tables compare it with other engines",
+        "vocabulary_map.system: rnn is decoded by OpenNMT-tf alone; it has no map",
     ]
 
 

@@ -43,6 +43,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "distillation.compute_type": "float16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",
     **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},
     "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,
+    "vocabulary_map.system": "trained",
     "decoding.compute_types": ["float32", "int8"], "decoding.engines": [], "decoding.beam_sizes": [1, 2],
     "decoding.cores": [1], "decoding.cpu": "EPYC",
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
@@ -186,5 +187,5 @@ def test_every_key_that_is_handed_on_is_read(definition):
 def test_the_knobs_of_a_map_are_those_of_the_schema():
     """Knobs are passed on as JSON, and checked against these."""
     described = schema()["properties"]["vocabulary_map"]["properties"]
-    assert set(described) == {*Knobs._fields, "grid", "coverage"}
+    assert set(described) == {*Knobs._fields, "system", "grid", "coverage"}
     assert set(described["grid"]["properties"]) == set(Knobs._fields)

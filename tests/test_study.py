@@ -231,6 +231,7 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
 
 def test_maps_are_fitted_to_a_student_that_is_exported():
     assert plan().map_system == next(iter(OFFLINE["students"]))
+    assert plan(change=lambda study: study["vocabulary_map"].update(system="tiny")).map_system == "tiny"
 
     def recurrent(study):
         for entry in study["students"].values():

@@ -357,12 +357,13 @@ class Study(Paths):
 
     @property
     def map_system(self) -> str | None:
-        """The student that the vocabulary map is fitted to."""
-        return next((name for name in self.exported if name in self.students), None)
+        """The system that the vocabulary map is fitted to."""
+        students = (name for name in self.exported if name in self.students)
+        return self.config["vocabulary_map"]["system"] or next(students, None)
 
     @property
     def map_weights(self) -> str:
-        """What that student is decoded with before there is a map: CTranslate2's weights, or the native engine's."""
+        """What that system is decoded with before there is a map: CTranslate2's weights, or the native engine's."""
         converted = self.converted if self.runs_in_ctranslate2(self.map_system) else self.converted_native
         return converted(self.map_system, self.map_type)
 

@@ -2,7 +2,7 @@
 
 MAP = config["vocabulary_map"]
 GRID = MAP["grid"]
-KNOBS = {knob: value for knob, value in MAP.items() if knob not in ("grid", "coverage")}
+KNOBS = {knob: value for knob, value in MAP.items() if knob not in ("system", "grid", "coverage")}
 
 
 rule alignment_corpus:
