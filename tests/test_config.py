@@ -145,7 +145,7 @@ def test_a_vocabulary_of_translations_needs_teachers_with_another_one(tmp_path):
 
 
 def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():
-    study = config.load(CONFIGS / "multi30k.yaml")
+    study = config.load(CONFIGS.parent / "tests/studies/several-teachers.yaml")
     assert learned_from(study, "distilled") == ["narrow"] and learned_from(study, "original") == []
     study["mixtures"]["distilled"]["teacher"] = None
     assert learned_from(study, "distilled") == ["wide", "narrow"]

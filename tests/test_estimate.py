@@ -17,7 +17,7 @@ from study.resources import LONGEST, TOKENS, distillation_resources, operations,
 from study.systems import systems
 from study.work import Work
 
-MULTI30K = config.load(Path(__file__).parents[1] / "configs/multi30k.yaml")
+SEVERAL_TEACHERS = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
 
 
@@ -27,7 +27,7 @@ def core_minutes(study, stage, measured=RATES):
 
 
 def edited(change):
-    study = copy.deepcopy(MULTI30K)
+    study = copy.deepcopy(SEVERAL_TEACHERS)
     change(study)
     return study
 
@@ -56,13 +56,13 @@ def test_a_piece_passes_half_of_the_weights_that_are_multiplied():
 
 def test_seeds_are_trained_and_not_timed():
     one_seed = edited(lambda study: study["students"]["deep"].update(seeds=[1]))
-    assert core_minutes(MULTI30K, "training") > 1.2 * core_minutes(one_seed, "training")
-    assert core_minutes(MULTI30K, "decoding") == core_minutes(one_seed, "decoding")
+    assert core_minutes(SEVERAL_TEACHERS, "training") > 1.2 * core_minutes(one_seed, "training")
+    assert core_minutes(SEVERAL_TEACHERS, "decoding") == core_minutes(one_seed, "decoding")
 
 
 def test_every_teacher_translates():
     one = edited(lambda study: study["teachers"].pop("narrow"))
-    assert core_minutes(MULTI30K, "distillation") > 1.2 * core_minutes(one, "distillation")
+    assert core_minutes(SEVERAL_TEACHERS, "distillation") > 1.2 * core_minutes(one, "distillation")
 
 
 @pytest.mark.parametrize(("compute_type", "share"), [("float32", 0.8), ("int8", 0.5)])
@@ -87,7 +87,7 @@ def test_teachers_translate_faster_in_the_native_engine(compute_type, share, mon
 )
 def test_a_slower_machine_takes_longer(rate, stage):
     slower = replace(RATES, **{rate: 3 * getattr(RATES, rate)})
-    assert core_minutes(MULTI30K, stage, slower) > core_minutes(MULTI30K, stage)
+    assert core_minutes(SEVERAL_TEACHERS, stage, slower) > core_minutes(SEVERAL_TEACHERS, stage)
 
 
 @given(st.lists(st.floats(0, 1e6), max_size=20), st.integers(1, 8))
@@ -99,7 +99,7 @@ def test_jobs_side_by_side_take_as_long_as_they_must(jobs, cores):
 
 def test_a_training_on_several_threads_ends_sooner_where_there_are_cores_for_them():
     def seconds(threads, cores):
-        study = copy.deepcopy(MULTI30K)
+        study = copy.deepcopy(SEVERAL_TEACHERS)
         for entry in (*study["teachers"].values(), *study["students"].values()):
             entry["training"]["threads"] = threads
         return wall_seconds(Work(study, RATES), cores)
@@ -109,9 +109,9 @@ def test_a_training_on_several_threads_ends_sooner_where_there_are_cores_for_the
 
 
 def test_it_says_which_targets_it_is_not_about():
-    assert "what only maps, speed and search make is not counted" in estimate(MULTI30K, 2, RATES)
+    assert "what only maps, speed and search make is not counted" in estimate(SEVERAL_TEACHERS, 2, RATES)
     without = edited(lambda study: study["speed"].update(systems=[]))
-    assert estimate(MULTI30K, 2, RATES) == estimate(without, 2, RATES)
+    assert estimate(SEVERAL_TEACHERS, 2, RATES) == estimate(without, 2, RATES)
 
 
 def resources(name, change=lambda study: None):
@@ -149,12 +149,12 @@ def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
     assert four["gpu"] == 4 and four["mem_mb"] > request["mem_mb"]
     text = estimate(edited(change), 2, RATES)
     assert re.search(r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s", text)
-    assert core_minutes(edited(change), "training") < core_minutes(MULTI30K, "training")
+    assert core_minutes(edited(change), "training") < core_minutes(SEVERAL_TEACHERS, "training")
 
 
 def test_a_shard_on_a_gpu_asks_for_one():
     on_gpu = distillation_resources(edited(lambda study: study["distillation"].update(device="cuda")))
-    assert distillation_resources(MULTI30K) == {"mem_mb": 0, "gpu": 0}
+    assert distillation_resources(SEVERAL_TEACHERS) == {"mem_mb": 0, "gpu": 0}
     assert on_gpu["gpu"] == 1 and on_gpu["mem_mb"] > 0
 
 

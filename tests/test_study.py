@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[1]
 CONFIGS = sorted(ROOT.glob("configs/*.yaml"))
 
 
-def loaded(name):
+def loaded(path):
     """A study whose teachers compute in int8 in CTranslate2, whatever is best on this machine."""
-    study = config.load(ROOT / f"configs/{name}.yaml")
+    study = config.load(ROOT / path)
     study["distillation"] |= {"engine": "ctranslate2", "compute_type": "int8"}
     return study
 
 
-OFFLINE, MULTI30K = loaded("offline"), loaded("multi30k")
+OFFLINE, SEVERAL_TEACHERS = loaded("configs/offline.yaml"), loaded("tests/studies/several-teachers.yaml")
 RECURRENT = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8}
 
 
@@ -46,9 +46,9 @@ def foreign_teacher(**keys):
 
 
 def test_corpora_are_held_out_or_learned_from():
-    study = plan(MULTI30K)
+    study = plan(SEVERAL_TEACHERS)
     assert study.dev in study.held_out and study.timed_corpus in study.held_out
-    assert sorted(study.held_out + study.training_corpora) == sorted(MULTI30K["corpora"])
+    assert sorted(study.held_out + study.training_corpora) == sorted(SEVERAL_TEACHERS["corpora"])
 
 
 def test_another_weight_is_no_reason_to_read_a_corpus_again():
@@ -73,7 +73,7 @@ def test_monolingual_text_is_in_the_source_language():
 
 def test_the_note_warns_of_the_builtin_corpus():
     assert plan().note.startswith("en-de: ") and "Synthetic text" in plan().note
-    assert "Synthetic" not in plan(MULTI30K).note
+    assert "Synthetic" not in plan(SEVERAL_TEACHERS).note
 
 
 # Systems
@@ -92,7 +92,7 @@ def test_every_system_has_one_part_in_every_study(path):
 
 
 def test_of_several_seeds_the_first_is_measured():
-    study = plan(MULTI30K)
+    study = plan(SEVERAL_TEACHERS)
     assert "deep-seed1" in study.measured and "deep-seed2" in study.trained
     assert not any(name.endswith("seed2") for name in study.measured)
     for name in study.trained:
@@ -109,10 +109,10 @@ def test_a_student_that_is_named_as_a_teacher_is_measured_too():
 
 
 def test_several_teachers_are_an_ensemble():
-    study = plan(MULTI30K)
+    study = plan(SEVERAL_TEACHERS)
     assert study.teachers == ["wide", "narrow"] and study.ensemble == "ensemble"
     assert study.imitated == "narrow" and study.foreign == ["ensemble"] and study.reference == "narrow"
-    together = plan(MULTI30K, lambda study: study["mixtures"]["distilled"].update(teacher=None))
+    together = plan(SEVERAL_TEACHERS, lambda study: study["mixtures"]["distilled"].update(teacher=None))
     assert together.imitated == "ensemble" and together.reference == "wide"  # which is timed
     names = [about["system"] for about in together.compared]
     assert names == ["wide", "narrow", "ensemble", *together.students]
@@ -175,7 +175,7 @@ def test_the_reverse_teacher_is_imported_and_no_teacher():
 
 
 def test_a_student_knows_its_teachers_corpora_and_parent():
-    study = plan(MULTI30K)
+    study = plan(SEVERAL_TEACHERS)
     assert study.teachers_of("deep-seed1") == ["narrow"] and study.teachers_of("wide") == []
     assert [corpus["name"] for corpus in study.corpora_of("wide")] == list(study.weights("original"))
     assert all(set(corpus) == {"name", "role", "licence", "url"} for corpus in study.corpora_of("deep-seed1"))

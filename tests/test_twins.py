@@ -3,6 +3,7 @@
 import re
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -107,7 +108,7 @@ def test_half_an_epoch_counts_half():
 
 
 def test_mixtures_of_a_study():
-    study = config.load("configs/multi30k.yaml")
+    study = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
     of = {name: composition(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
     assert twins.same_sentences(of["bilingual"], of["original"])
     assert twins.same_sentences(of["distilled"], of["interpolated"])
