@@ -16,8 +16,7 @@ Before there is a configuration:
 
 What follows from the configuration:
 
-- ``plan``: the systems of a study, what each is made of, what is done with it
-- ``paths``: paths of the files that several rules share
+- ``plan``: the systems of a study, what each is made of, what is done with it, where the files are
 - ``identity``: the folder of its results, the hash of its configuration
 - ``systems``, ``mixtures``, ``teachers``: what the plan is made of
 

@@ -30,7 +30,7 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-study = Study(config)  # src/study/plan.py: systems, corpora, mixtures; src/study/paths.py: where their files are
+study = Study(config)  # src/study/plan: systems, corpora, mixtures, and where their files are
 
 requests = Requests(config, Path(workflow.basedir) / benchmarked.FOLDER)  # minutes and memory of jobs, by their size
 

@@ -1,0 +1,61 @@
+"""The plan of a study: what follows from its configuration alone, without looking at the disk.
+
+``Study`` is the whole plan. Each class builds on the one before it:
+
+- ``paths``: where the files are that several rules share
+- ``corpora``: which texts there are, and what each is for
+- ``systems``: teachers, students and untrained models
+- ``teachers``: whom students learn from, and how teachers translate
+- ``mixtures``: the text that systems learn from
+- ``engines``: the model folders that systems are exported to
+- ``experiments``: what maps, search and speed are measured with
+"""
+
+from study.identity import config_hash
+from study.plan.experiments import Experiments
+from study.schema import Config
+
+
+class Study(Experiments):
+    """The whole plan, and what results say of the study and its systems.
+
+    ``config`` is the effective configuration (study.config.load). Corpora, mixtures, teachers and systems are given by
+    their names; None stands for one that the study does not have.
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(config)
+        self.hash = config_hash(config)
+
+    @property
+    def note(self) -> str:
+        """The data in a sentence, with a warning if they are synthetic."""
+        entries = self.config["corpora"]
+        names = ", ".join(f"{name} ({entry['role']}, {entry['licence']})" for name, entry in entries.items())
+        builtin = any(entry["builtin"] for entry in entries.values())
+        warning = " Synthetic text of a small grammar: BLEU here says nothing about the translation of real text."
+        return f"{'-'.join(self.pair)}: {names}.{warning if builtin else ''}"
+
+    def about(self, system: str) -> dict[str, str | int | None]:
+        """The names that distinguish a system from the others."""
+        return {"system": system} | {
+            key: getattr(self.systems[system], key) for key in ("role", "student", "mixture", "seed")
+        }
+
+    @property
+    def compared(self) -> list[dict[str, str | int | None]]:
+        """What is compared to explain the gap between teachers and students; an ensemble is one of the teachers."""
+        teacher = {"role": "teacher", "mixture": None, "seed": None}
+        teachers = [{"system": name, "student": name, **teacher} for name in self.imitable]
+        return teachers + [self.about(name) for name in self.students]
+
+    def description(self, system: str) -> dict[str, str | int | None]:
+        """What the model.json of a system says beyond its own files."""
+        languages = {"source": self.pair[0], "target": self.pair[1]}
+        longest = self.config["decoding"]["max_decoding_length"]
+        return {"study": self.name, **self.about(system), **languages, "max_decoding_length": longest}
+
+    def corpora_of(self, system: str) -> list[dict[str, str | list | None]]:
+        """The corpora that a system learned from, for its model card."""
+        names, entries = self.weights(self.systems[system].mixture), self.config["corpora"]
+        return [{"name": name} | {key: entries[name][key] for key in ("role", "licence", "url")} for name in names]

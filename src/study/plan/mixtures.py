@@ -1,0 +1,51 @@
+"""The mixtures of a study, which its systems learn from."""
+
+from functools import cached_property
+
+from study.mixtures import ORIGINAL, learned_from, mixture, weights
+from study.plan.teachers import Teachers
+
+
+class Mixtures(Teachers):
+    """Knows the text that each system learns from: its corpora, their files, whose translations they are."""
+
+    @cached_property
+    def mixtures(self) -> list[str]:
+        """The mixtures of the configuration, and that of the teachers."""
+        return list(dict.fromkeys([*self.config["mixtures"], ORIGINAL]))
+
+    @property
+    def aligned_mixture(self) -> str:
+        """What the vocabulary map is made of: the first mixture of translations, or the original text."""
+        mixtures = self.config["mixtures"].items()
+        return next((name for name, entry in mixtures if entry["targets"] != "original"), ORIGINAL)
+
+    def weights(self, name: str) -> dict[str, float]:
+        """The corpora of a mixture with their weights."""
+        return weights(self.config, name)
+
+    def mixed_corpus(self, name: str, corpus: str) -> str:
+        """The file that a mixture draws from."""
+        entry = mixture(self.config, name)
+        if entry["targets"] == "original":
+            return self.clean(corpus)
+        if entry["drop_worst"]:
+            return f"{self.folder}/training/{name}/{corpus}.tsv.zst"
+        return self.scored_corpus(name, corpus)
+
+    def scored_corpus(self, name: str, corpus: str) -> str:
+        """The distilled corpus with the scores that a mixture drops the worst pairs by."""
+        entry = self.config["mixtures"][name]
+        reverse = "-reverse" if entry["drop_by"] == "reverse" and entry["drop_worst"] else ""
+        return (
+            f"{self.folder}/distilled/{entry['teacher'] or self.ensemble}/{entry['targets']}{reverse}/{corpus}.tsv.zst"
+        )
+
+    def epochs_of(self, system: str) -> dict[str, str | range]:
+        """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
+        epochs = self.config["distillation"]["epochs"]
+        return {"mixture": self.systems[system].mixture, "epoch": range(1, epochs + 1)}
+
+    def teachers_of(self, system: str) -> list[str]:
+        """The teachers whose translations a system learned from."""
+        return learned_from(self.config, self.systems[system].mixture)
