@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from models import folders
-from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, on_last_core, snakemake, succeeded
+from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, snakemake, succeeded
 
 from corpora.availability import available
 from distill import n_best_lists
@@ -40,7 +40,7 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
     translations = [pair[1] for pair in records.read(results / "training/distilled.1.tsv.zst")]
     words = {"\u2581" + word for line in translations for word in line.split()}  # made up, none is in the corpora
     assert len(pieces & words) > 20
-    succeeded(snakemake("-n", "--configfile", study, cwd=tmp_path))
+    succeeded(dry_run("--configfile", study, cwd=tmp_path))
 
 
 def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
