@@ -1,4 +1,4 @@
-"""Commands in processes that are forked from one that has TensorFlow, so that each test need not load it again.
+"""Commands in processes that are forked from one that has TensorFlow and Snakemake, so that no test loads them again.
 
 Such a process is one of its own, as one that a user starts: with its own runtime of TensorFlow, output and signals.
 """
@@ -15,16 +15,16 @@ from pathlib import Path
 SERVER = multiprocessing.get_context("forkserver")
 # The former sets a variable that TensorFlow reads as it is loaded. Its runtime, whose threads would not survive a fork,
 # begins in the children.
-SERVER.set_forkserver_preload(["train.training", "opennmt"])
+SERVER.set_forkserver_preload(["train.training", "opennmt", "snakemake.cli", "study.plan", "study.estimate"])
 
 
 class Command:
     """A running ``python -m module arguments``, in a session of its own."""
 
-    def __init__(self, module: str, *arguments: object):
+    def __init__(self, module: str, *arguments: object, cwd: Path | None = None):
         self._folder = tempfile.TemporaryDirectory()
-        self._errors = Path(self._folder.name) / "errors"
-        self._process = SERVER.Process(target=_run, args=(module, [*map(str, arguments)], self._errors))
+        self._written = [Path(self._folder.name) / name for name in ("output", "errors")]
+        self._process = SERVER.Process(target=_run, args=(module, [*map(str, arguments)], self._written, cwd))
         self._process.start()
 
     def running(self) -> bool:
@@ -34,16 +34,18 @@ class Command:
         os.killpg(self._process.pid, number)
 
     def wait(self) -> subprocess.CompletedProcess:
-        """Its status, and what it wrote to standard error."""
+        """Its status, and what it wrote."""
         self._process.join()
-        return subprocess.CompletedProcess([], self._process.exitcode, "", self._errors.read_text())
+        return subprocess.CompletedProcess([], self._process.exitcode, *(path.read_text() for path in self._written))
 
 
-def _run(module: str, arguments: list[str], errors: Path) -> None:
+def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | None) -> None:
     os.setsid()
-    with open(errors, "wb") as written, open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(written.fileno(), 2)
+    for number, path in enumerate(written, start=1):
+        with open(path, "wb") as file:
+            os.dup2(file.fileno(), number)
+    if cwd:
+        os.chdir(cwd)
     # TensorFlow adds a handler where it is loaded before the program has its own, and each line would come twice.
     logging.getLogger("tensorflow").handlers.clear()
     sys.argv = [module, *arguments]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K = (
@@ -13,10 +15,19 @@ TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K = (
 )
 
 
+def arguments_of(*arguments):
+    shared = ["--cores", "2", "--snakefile", ROOT / "Snakefile"]
+    return [*shared, *arguments, "--workflow-profile", ROOT / "profiles/default"]
+
+
 def snakemake(*arguments, cwd, **options):
-    command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", *arguments]
-    profile = ["--workflow-profile", ROOT / "profiles/default"]
-    return subprocess.run([*command, *profile], cwd=cwd, capture_output=True, text=True, **options)
+    command = [BIN / "snakemake", *arguments_of(*arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, **options)
+
+
+def dry_run(*arguments, cwd):
+    """What would be done. Most of its time is that of loading Snakemake, which is loaded already (forked.py)."""
+    return forked.Command("snakemake", *arguments_of("-n", *arguments), cwd=cwd).wait()
 
 
 def on_last_core(study, folder):

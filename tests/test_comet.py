@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from measured import measured
-from snakefile import TINY, planned, snakemake
+from snakefile import TINY, dry_run, planned, snakemake
 
 from common.errors import UserError
 from common.files import read_json, sha256
@@ -185,10 +185,10 @@ def test_models_in_the_cache_of_hugging_face_have_their_name(study):
 
 @pytest.mark.slow
 def test_only_a_study_that_asks_for_comet_has_jobs_of_it(study):
-    assert "comet" not in snakemake("-n", "-p", "--configfile", TINY, cwd=study).stdout
+    assert "comet" not in dry_run("-p", "--configfile", TINY, cwd=study).stdout
     path = study / "scored.yaml"
     path.write_text(f"extends: {TINY}\nmetrics: {{comet: tiny-da/checkpoints/model.ckpt, comet_score: nowhere}}\n")
-    run = snakemake("-n", "-p", "--configfile", path, cwd=study)
+    run = dry_run("-p", "--configfile", path, cwd=study)
     jobs = planned(run)
     assert (jobs["comet"], jobs["comet_gap"]) == (1, 1)
     assert "not there: metrics.comet_score: no program nowhere" in run.stderr

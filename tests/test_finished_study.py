@@ -6,11 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
+import forked
 import pytest
-from snakefile import BIN, ROOT, TINY, snakemake, succeeded
+from snakefile import BIN, TINY, arguments_of, dry_run, snakemake, succeeded
 
 from decode.engines.native import Native
 from formats import records
@@ -18,8 +18,12 @@ from formats import records
 pytestmark = pytest.mark.slow
 
 
-def killed_when(command, cwd, happens):
-    """Start a command, kill it and everything it started with SIGKILL as soon as ``happens()``."""
+def killed_when(target, cwd, happens):
+    """Start to make a file of the study, kill it and everything it started with SIGKILL as soon as ``happens()``.
+
+    Of the file alone, or a training beside it would be killed and started again, too.
+    """
+    command = [BIN / "snakemake", *arguments_of(target, "--configfile", TINY)]
     process = subprocess.Popen(
         command, cwd=cwd, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -36,12 +40,11 @@ def finished(tmp_path_factory):
     """The tiny study: killed during teacher training, killed during distillation, then run to its end."""
     cwd = tmp_path_factory.mktemp("tiny")
     study = cwd / "results/test-tiny"
-    command = [BIN / "snakemake", "--cores", "2", "--snakefile", ROOT / "Snakefile", "--configfile", TINY,
-               "--workflow-profile", ROOT / "profiles/default"]  # fmt: skip
-    killed_when(command, cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-20.index")))
-    assert not (study / "systems/teacher/averaged").exists()
-    killed_when(command, cwd, lambda: list(study.glob("distilled/teacher/best/grammar/*.json")))
-    assert not (study / "distilled/teacher/best/grammar.json").exists()
+    trained, distilled = study / "systems/teacher/averaged", study / "distilled/teacher/best/grammar.json"
+    killed_when(trained.relative_to(cwd), cwd, lambda: list(study.glob("systems/teacher/run-*/ckpt-20.index")))
+    assert not trained.exists()
+    killed_when(distilled.relative_to(cwd), cwd, lambda: list(study.glob("distilled/teacher/best/grammar/*.json")))
+    assert trained.exists() and not distilled.exists()
     succeeded(snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
     return study
 
@@ -124,17 +127,18 @@ def test_snakemake_report(finished):
     assert (cwd / "report.html").stat().st_size > 100_000
 
 
-def test_any_exported_model_translates(finished):
+def test_any_exported_model_translates(finished, tmp_path):
     names = ["deep/int8", "teacher/opennmt-tf", *(["deep/native-int8"] if Native.supported() else [])]
+    text, output = tmp_path / "text", tmp_path / "output"
+    text.write_text("A man runs.\n\nA dog sleeps.\n")
     for name in names:
-        command = [sys.executable, "-m", "decode.translate", "--model", finished / "models" / name]
-        run = subprocess.run(
-            command, input="A man runs.\n\nA dog sleeps.\n", capture_output=True, text=True, check=True
-        )
-        lines = run.stdout.split("\n")
+        given = ["--model", finished / "models" / name, "--input", text, "--output", output]
+        succeeded(forked.Command("decode.translate", *given).wait())
+        lines = output.read_text().split("\n")
         assert len(lines) == 4 and lines[1] == lines[3] == ""
+        output.unlink()
 
 
 def test_nothing_is_left_to_do_after_a_finished_run(finished):
-    run = succeeded(snakemake("-n", "--configfile", TINY, cwd=finished.parents[1]))
+    run = succeeded(dry_run("--configfile", TINY, cwd=finished.parents[1]))
     assert "Nothing to be done" in run.stdout + run.stderr

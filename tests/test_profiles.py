@@ -5,7 +5,7 @@ import re
 
 import pytest
 import yaml
-from snakefile import ROOT, TINY, snakemake, succeeded
+from snakefile import ROOT, TINY, dry_run, succeeded
 
 
 def profile(name):
@@ -33,7 +33,7 @@ def test_the_command_of_the_page_gives_jobs_the_cores_of_a_node(tmp_path):
     """Here on a submit host of two cores; no job gets more than --cores."""
     page = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
     options = re.search(r"^snakemake --profile profiles/slurm (.*)--configfile", page, re.MULTILINE)[1].split()
-    command = ("-n", "--profile", ROOT / "profiles/slurm", *options, "--configfile", TINY)
-    plan = succeeded(snakemake(*command, cwd=tmp_path)).stdout
+    command = ("--profile", ROOT / "profiles/slurm", *options, "--configfile", TINY)
+    plan = succeeded(dry_run(*command, cwd=tmp_path)).stdout
     threads = re.search(r"^rule benchmark:\n(?:    .*\n)*?    threads: (\d+)", plan, re.MULTILINE)[1]
     assert int(threads) == profile("slurm")["set-threads"]["benchmark"]

@@ -1,11 +1,10 @@
 """Dry runs: the jobs that Snakemake plans for a study, and its errors."""
 
 import re
-import subprocess
-import sys
 
+import forked
 import pytest
-from snakefile import ROOT, TINY, TINY_GIVEN, planned, snakemake, succeeded
+from snakefile import ROOT, TINY, TINY_GIVEN, dry_run, planned, snakemake, succeeded
 
 from corpora.availability import available
 from decode.engines.native import Native
@@ -20,7 +19,7 @@ STUDIES = sorted(ROOT.glob("configs/*.yaml"))
 def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
     if missing := available(config.load(study)).missing:  # files that no address is known for
         pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
-    run = succeeded(snakemake("-n", "--configfile", study, cwd=tmp_path))
+    run = succeeded(dry_run("--configfile", study, cwd=tmp_path))
     assert "Estimate for the study" in run.stderr and "minutes" in run.stderr and "GB of disk" in run.stderr
     assert "train_student" in run.stdout + run.stderr
 
@@ -28,10 +27,10 @@ def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
 def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
     study = tmp_path / "study.yaml"
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: tiny}}\n")
-    plan = succeeded(snakemake("-n", "search", "--configfile", study, cwd=tmp_path))
+    plan = succeeded(dry_run("search", "--configfile", study, cwd=tmp_path))
     assert "models/tiny/int8" in plan.stdout and "search-components.svg" in plan.stdout
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: big}}\n")
-    run = snakemake("-n", "search", "--configfile", study, cwd=tmp_path)
+    run = dry_run("search", "--configfile", study, cwd=tmp_path)
     assert run.returncode != 0 and "search.system: big is none of the systems" in run.stdout + run.stderr
 
 
@@ -48,12 +47,11 @@ def required(usage):
 
 def test_the_programs_of_search_know_the_options_that_they_are_given(tmp_path):
     """Even on the tiny study they take minutes, so they are not run here."""
-    plan = succeeded(snakemake("-n", "-p", "search", "--configfile", TINY, cwd=tmp_path)).stdout
+    plan = succeeded(dry_run("-p", "search", "--configfile", TINY, cwd=tmp_path)).stdout
     calls = dict(re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*?) 2> ", plan))
     assert len(calls) == 7
     for module, given in calls.items():
-        call = [sys.executable, "-m", module, "--help"]
-        text = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+        text = succeeded(forked.Command(module, "--help").wait()).stdout
         assert required(text.split("\n\n")[0]) <= options(given) <= options(text), module
 
 
@@ -70,14 +68,14 @@ def test_french_differs_in_language_and_name_only():
 def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
     study = tmp_path / "bad.yaml"
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\ndecoding: {{beam: 4}}\n")
-    run = snakemake("-n", "--configfile", study, cwd=tmp_path)
+    run = dry_run("--configfile", study, cwd=tmp_path)
     assert run.returncode != 0
     assert "unknown key decoding.beam; did you mean decoding.beam_sizes?" in run.stderr
     assert "Traceback" not in run.stderr
 
 
 def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
-    run = snakemake("-n", "-p", "speed", "--configfile", TINY_GIVEN, cwd=tmp_path)
+    run = dry_run("-p", "speed", "--configfile", TINY_GIVEN, cwd=tmp_path)
     jobs = planned(run)
     calls = re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*)", run.stdout)
     assert "experiments.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
@@ -98,7 +96,7 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
 def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
     study = tmp_path / "x.yaml"
     study.write_text(f"extends: {TINY_GIVEN}\nstudy: x\ndecoding: {{engines: [native]}}\n")
-    run = snakemake("-n", "-p", "speed", "--configfile", study, cwd=tmp_path)
+    run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
     jobs = planned(run)
     assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 8, 8)
     calls = re.findall(r"python -m experiments.(\w+) (.*)", run.stdout)
@@ -109,14 +107,14 @@ def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
 
 
 def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
-    run = snakemake("-n", "-p", "speed", "--configfile", ROOT / "configs/offline.yaml", cwd=tmp_path)
+    run = dry_run("-p", "speed", "--configfile", ROOT / "configs/offline.yaml", cwd=tmp_path)
     assert planned(run)["ladder"] == planned(run)["scaling"] == 1
     (call,) = re.findall(r"experiments.end_to_end (.*?) --test-sets", run.stdout)
     for format in ("int8", "float32"):
         assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "deep-original", "tiny", "teacher"]
     study = tmp_path / "x.yaml"
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\nstudy: x\ndecoding: {{compute_types: [float32]}}\n")
-    run = snakemake("-n", "speed", "--configfile", study, cwd=tmp_path)
+    run = dry_run("speed", "--configfile", study, cwd=tmp_path)
     assert run.returncode != 0 and "decoding.compute_types: speed needs int8, too" in run.stdout + run.stderr
 
 
@@ -133,7 +131,7 @@ search: {{system: second}}
 vocabulary_map: {{grid: {{}}}}
 """)
     ladder = "results/x/report/ladder.wnmt2018-rnn-tiny-untrained.md"
-    run = snakemake("-n", "-p", "speed", "search", "maps", ladder, "--configfile", study, cwd=tmp_path)
+    run = dry_run("-p", "speed", "search", "maps", ladder, "--configfile", study, cwd=tmp_path)
     jobs, calls = planned(run), dict(re.findall(r"python -m ((?:experiments|export)[\w.]*) (.*)", run.stdout))
     assert [jobs[name] for name in ("ladder", "scaling", "switches", "search_grid", "map_timing")] == [2, 2, 2, 1, 1]
     for name in ("ladder", "scaling", "end_to_end", "beam_batch", "components", "ngram_timing", "map_timing"):
@@ -146,7 +144,7 @@ def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):
     study = ROOT / "configs/paper-sizes.yaml"
     if missing := available(config.load(study)).missing:
         pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
-    jobs = planned(snakemake("-n", "speed", "--configfile", study, cwd=tmp_path))
+    jobs = planned(dry_run("speed", "--configfile", study, cwd=tmp_path))
     expected = {
         "untrained": 24, "ladder": 1, "scaling": 1, "end_to_end": 1, "architectures": 1, "vocabulary_map": 1,
         "encode": 1,  # the epoch in which the pieces that are always on are counted
