@@ -142,7 +142,7 @@ def coverage(axes: Axes, rows: list[Row]) -> None:
         axes.plot([], [], marker=marker, linestyle="", color="#777777", label=f"frequency from {frequency}")
     axes.plot([], [], marker="o", linestyle="", color="#777777", markerfacecolor="none", label="of the references'")
     axes.set_ylabel("% of the model's own pieces that are allowed")
-    axes.legend(loc="lower right", fontsize=7.5)
+    axes.legend(fontsize=7.5)
 
 
 def speed(axes: Axes, rows: list[Row]) -> None:
