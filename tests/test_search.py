@@ -157,6 +157,15 @@ def test_operations_belong_to_components(name, expected):
     assert components_tf.component(name, numbers) == expected
 
 
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [("MatMul", "linear"), ("_FusedMatMul", "linear"), ("BatchMatMulV2", "attention"), ("LogSoftmax", "softmax"),
+     ("Tanh", "activations"), ("TopKV2", "other"), ("ResourceGather", "other")],
+)  # fmt: skip
+def test_operations_belong_to_operators(type, expected):
+    assert components_tf.operator(f"{LOOP}/MatMul/name:{type}") == expected
+
+
 def test_the_last_attention_of_a_layer_looks_at_the_encoder():
     layers = [f"{LAYER}/a/multi_head_attention/", f"{LAYER}/b/multi_head_attention_1/"]
     layers += [f"{LAYER}_1/c/multi_head_attention_12/", f"{LAYER}_1/c/multi_head_attention_9/"]

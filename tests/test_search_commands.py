@@ -17,6 +17,7 @@ from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test
 from common.errors import UserError
 from experiments import components, components_native, pipeline_cost
 from formats import measurement, records
+from formats.experiments import OPERATORS
 from measure import in_process
 from report import __main__ as report
 from report import beam_batch as beam_batch_report
@@ -88,6 +89,9 @@ def test_components_of_both_engines(test_set, tmp_path):
     base = timing("components_tf", test_set, tmp_path / "b.json", *options)
     shares = {name: value["share"] for name, value in base["rows"][0]["shares"].items()}
     assert all(shares[name] > 0 for name in components.COMPONENTS)
+    operators = {name: value["share"] for name, value in base["rows"][0]["operators"].items()}
+    assert tuple(operators) == OPERATORS and all(share > 0 for share in operators.values())
+    assert sum(operators.values()) == pytest.approx(1, abs=0.05)
     for found_rows in (found["rows"], base["rows"]):
         for row in found_rows:
             assert set(row["shares"]) == set(components.COMPONENTS) and row["cpu_seconds"] > 0
@@ -153,7 +157,8 @@ def test_components_by_the_native_engines_own_clock(native, test_set, tmp_path):
         assert sum(shares.values()) == pytest.approx(1, abs=0.05) and row["engine_label"] == "native"  # of medians
     (written := tmp_path / "b.json").write_text(json.dumps({**found, "rows": []}))
     text = page("components", tmp_path, written, tmp_path / "a.json")
-    assert text.count("| native, int8, beam 2, map") == 1 and text.count(" clock |") == 6 and "* **clock**" in text
+    assert text.count("| native, int8, beam 2, map") == 2 and text.count(" clock |") == 6 and "* **clock**" in text
+    assert "By operators" in text
 
 
 def test_the_groups_have_each_component_of_the_engine_once(native):
@@ -161,6 +166,8 @@ def test_the_groups_have_each_component_of_the_engine_once(native):
 
     assert sorted(itertools.chain(*components_native.GROUPS.values())) == sorted(names())
     assert tuple(components_native.GROUPS) == components.COMPONENTS
+    assert sorted(itertools.chain(*components_native.OPERATORS.values())) == sorted(names())
+    assert set(components_native.OPERATORS) < set(OPERATORS)
 
 
 def test_the_pipelines_of_two_engines(native, test_set, tmp_path):

@@ -7,7 +7,6 @@ from typing import Any
 
 from decode import engines
 from decode.engines import Batch, Engine, Search
-from formats.experiments import COMPONENTS
 from formats.spread import Spread
 from measure import in_process, interleave
 from measure.in_process import Conditions
@@ -16,9 +15,10 @@ from measure.usage import Usage
 
 @dataclass
 class Profile(Usage):
-    """shares: of each of COMPONENTS in the time."""
+    """shares: of each of COMPONENTS in the time; operators: of those of OPERATORS that the clock tells apart."""
 
     shares: dict[str, float] = field(default_factory=dict)
+    operators: dict[str, float] = field(default_factory=dict)
 
 
 Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a core under the engine's own clock
@@ -53,10 +53,14 @@ def row(
         **in_process.cpu_seconds(bare),
         "others": in_process.others([*profiles, *bare]),
         "profiler_costs": Spread.of(costs).middle,
-        "shares": {
-            name: Spread.of(profile.shares[name] for profile in profiles).fields("share") for name in COMPONENTS
-        },
+        "shares": spreads([profile.shares for profile in profiles]),
+        "operators": spreads([profile.operators for profile in profiles]),
     }
+
+
+def spreads(shares: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The spread over all runs of the share of each part."""
+    return {name: Spread.of(of_run[name] for of_run in shares).fields("share") for name in shares[0]}
 
 
 def decode(engine: Engine, batches: list[Batch]) -> None:

@@ -13,6 +13,8 @@ self-attention; memory holds the keys of its one attention.
 
 The projections of queries and outputs around encoder-decoder attention are products of the decoder here, while the
 other two engines count them as attention. Nothing is left over for *other*.
+
+By operators, the softmax of attention is part of its products, and the softmax of a beam part of its search.
 """
 
 from itertools import product
@@ -23,7 +25,6 @@ from decode.engines import Batch, Search
 from decode.engines.native import Native
 from experiments import component_rows
 from experiments.component_rows import Profile
-from formats.experiments import COMPONENTS
 from measure import in_process
 from measure.in_process import Conditions
 from measure.usage import watch
@@ -36,18 +37,24 @@ GROUPS = {
     "search": ("search",),
     "other": (),
 }
+OPERATORS = {
+    "linear": ("encoder products", "memory", "decoder products", "output layer"),
+    "attention": ("encoder attention", "self-attention", "encoder-decoder attention"),
+    "activations": ("encoder rows", "decoder rows"),
+    "other": ("embeddings", "candidates", "search"),
+}
 
 
-def grouped(shares: dict[str, float]) -> dict[str, float]:
-    """The shares of COMPONENTS from those of the engine's own components."""
-    return {name: sum((shares[part] for part in GROUPS[name]), 0.0) for name in COMPONENTS}
+def grouped(shares: dict[str, float], groups: dict[str, tuple[str, ...]]) -> dict[str, float]:
+    """The share of each group from those of the engine's own components."""
+    return {name: sum((shares[part] for part in parts), 0.0) for name, parts in groups.items()}
 
 
 def profiled(engine: Native, batches: list[Batch], core: int) -> Profile:
     """Decode the batches with the clock on."""
     with watch([core]) as usage:
         shares = engine.components(batches)
-    return Profile(**vars(usage), shares=grouped(shares))
+    return Profile(**vars(usage), shares=grouped(shares, GROUPS), operators=grouped(shares, OPERATORS))
 
 
 def rows(

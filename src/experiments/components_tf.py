@@ -22,7 +22,7 @@ from decode.engines import Batch, Engine, Search
 from decode.pipeline import ONE_CORE
 from experiments import component_rows
 from experiments.component_rows import Profile
-from formats.experiments import COMPONENTS
+from formats.experiments import COMPONENTS, OPERATORS
 from measure import in_process
 from measure.in_process import Conditions
 from measure.run import pin
@@ -37,6 +37,13 @@ SOFTMAX = "while/LogSoftmax"
 EMBEDDINGS = "embedder"
 
 OPERATION = re.compile(r"\w:\w")
+
+TYPES = {
+    "linear": ("MatMul", "_FusedMatMul", "BiasAdd"),
+    "attention": ("BatchMatMul", "BatchMatMulV2", "Einsum"),
+    "softmax": ("Softmax", "LogSoftmax"),
+    "activations": ("Relu", "Sigmoid", "Tanh"),
+}  # of OPERATORS; all others are *other*, the arithmetic of gates and of layer normalisation among them
 
 Operation = tuple[str, float]  # its place in the model and its name; milliseconds
 
@@ -67,6 +74,12 @@ def component(name: str, numbers: dict[str, int]) -> str:
     return "search" if looping else "other"
 
 
+def operator(name: str) -> str:
+    """The one of OPERATORS that an operation belongs to, by its type."""
+    type = name.rpartition(":")[2]
+    return next((operator for operator, types in TYPES.items() if type in types), "other")
+
+
 def operations(folder: Path) -> list[Operation]:
     """The operations in the folder that the profiler wrote. Raises UserError where there are none."""
     from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace  # inside, as in ``profiled``
@@ -92,11 +105,18 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
             component_rows.decode(engine, batches)
         recorded = operations(Path(folder))
     numbers = last(name for name, _ in recorded)
+    by_component = shares([(component(name, numbers), time) for name, time in recorded], COMPONENTS, usage.seconds)
+    by_operator = shares([(operator(name), time) for name, time in recorded], OPERATORS, usage.seconds)
+    return Profile(**vars(usage), shares=by_component, operators=by_operator)
+
+
+def shares(times: list[Operation], names: tuple[str, ...], seconds: float) -> dict[str, float]:
+    """The share of each name in the whole time; what no operation took is *other*. times: milliseconds of a name."""
     total: Counter[str] = Counter()
-    for name, milliseconds in recorded:
-        total[component(name, numbers)] += milliseconds / 1000
-    total["other"] += usage.seconds - sum(total.values())
-    return Profile(**vars(usage), shares={name: total[name] / usage.seconds for name in COMPONENTS})
+    for name, milliseconds in times:
+        total[name] += milliseconds / 1000
+    total["other"] += seconds - sum(total.values())
+    return {name: total[name] / seconds for name in names}
 
 
 def main() -> None:

@@ -15,6 +15,8 @@ EVERYTHING = "everything"  # begins the names of the rows that the others of the
 
 # experiments.components
 COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
+# Figure 2 of WNMT 2018 has the same time by operators, too: products with weights, products of two states, ...
+OPERATORS = ("linear", "attention", "softmax", "activations", "other")
 FEW = 64  # candidates in place of the vocabulary; a beam looks at twice its width
 
 # experiments.ngram_timing: hypotheses are drawn at random

@@ -1,12 +1,13 @@
-"""The shares of experiments.components and experiments.components_tf as a table and a picture."""
+"""The shares of experiments.components and experiments.components_tf as tables and a picture."""
 
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.files import read_json
-from formats.experiments import FEW
+from formats.experiments import COMPONENTS, FEW, OPERATORS
 from formats.spread import Spread
 from formats.wording import repeats
 from report import figure, markdown, search
@@ -28,7 +29,12 @@ CLOCK = """* **clock**: measured. The native engine reads the CPU's clock around
 that between decoder and encoder with its keys and values, but without the projections of its queries and outputs, \
 which are *decoder*; *generator* includes gathering the rows of the candidates. With a map, each sentence has its own \
 candidates. Translations are as long as the engine makes them; what the clock costs is in the last column."""
+BY_OPERATORS = """By operators, as the lower half of the paper's figure has it. *Linear* are products with weights, \
+*attention* products of two states, *activations* sigmoid, tanh and the like. The native engine's attention includes \
+its softmax, its activations the arithmetic of gates, layer normalisation and the rounding to integers, which in \
+TensorFlow are *other*."""
 NEGATIVE = "Parts below zero are not drawn; the others fill the bar."
+PARTS = {"shares": COMPONENTS, "operators": OPERATORS}
 COLORS = [*(style.color for style in figure.STUDENTS), "#999999"]
 
 
@@ -58,7 +64,9 @@ def table(result: dict[str, Any]) -> str:
     notes += [CLOCK] * any(row["how"] == "clock" for row in rows)
     note = "\n".join(notes)
     cells = [row_cells(row, noise) for row in rows]
-    return markdown.document("Components", note, markdown.table(cells), search.marks(rows, noise))
+    operators = [operator_cells(row, noise) for row in with_operators(rows)]
+    below = [BY_OPERATORS, markdown.table(operators)] if operators else []
+    return markdown.document("Components", note, markdown.table(cells), *below, search.marks(rows, noise))
 
 
 def row_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
@@ -71,20 +79,45 @@ def row_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
     }
 
 
+def with_operators(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows whose clock tells operators apart."""
+    return [row for row in rows if "operators" in row]
+
+
+def operator_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
+    shares = row["operators"]
+    return {"": name(row) + search.mark(row, noise)} | {
+        operator: f"{Spread.read(shares[operator], 'share', 100):,.1f}" if operator in shares else ""
+        for operator in OPERATORS
+    }
+
+
 # The picture
 
 
 @figure.styled
 def draw(result: dict[str, Any]) -> Figure:
-    """A bar for each way to decode. Parts below zero are not drawn; the others fill the bar."""
+    """A bar for each way to decode, by components and, below, by operators where there are any.
+
+    Parts below zero are not drawn; the others fill the bar.
+    """
     rows = result["rows"]
-    parts = list(rows[0]["shares"])
-    picture = Figure(figsize=(9.6, 1.2 + 0.36 * len(rows)), layout="constrained")
-    axes = picture.subplots()
-    shares = [{part: max(row["shares"][part]["share"], 0.0) for part in parts} for row in rows]
+    panels = {"shares": rows, "operators": with_operators(rows)}
+    panels = {key: shown for key, shown in panels.items() if shown}
+    heights = [1.0 + 0.36 * len(shown) for shown in panels.values()]
+    picture = Figure(figsize=(9.6, 0.4 + sum(heights)), layout="constrained")
+    grid = picture.subplots(len(panels), height_ratios=heights, squeeze=False)
+    for axes, (key, shown) in zip(grid.flat, panels.items(), strict=True):
+        _bars(axes, shown, [row[key] for row in shown], PARTS[key])
+    search.footnote(picture, search.Conditions.read(result), f"{result['sentences']:,} sentences", NEGATIVE)
+    return picture
+
+
+def _bars(axes: Axes, rows: list[dict[str, Any]], spreads: list[dict[str, Any]], parts: tuple[str, ...]) -> None:
+    shares = [{part: max(share["share"], 0.0) for part, share in of_row.items()} for of_row in spreads]
     left = [0.0] * len(rows)
-    for part, color in zip(parts, COLORS, strict=True):
-        widths = [100 * of_row[part] / sum(of_row.values()) for of_row in shares]
+    for part, color in zip(parts, COLORS, strict=False):
+        widths = [100 * of_row.get(part, 0.0) / sum(of_row.values()) for of_row in shares]
         axes.barh(range(len(rows)), widths, left=left, color=color, label=part, height=0.75)
         for y, (start, width) in enumerate(zip(left, widths, strict=True)):
             if width >= 5:
@@ -95,6 +128,4 @@ def draw(result: dict[str, Any]) -> Figure:
     axes.set_xlim(0, 100)
     axes.grid(visible=False)
     axes.set_xlabel("% of the time of decoding")
-    picture.legend(loc="outside upper center", ncols=len(parts))
-    search.footnote(picture, search.Conditions.read(result), f"{result['sentences']:,} sentences", NEGATIVE)
-    return picture
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(parts))
