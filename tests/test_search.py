@@ -159,8 +159,8 @@ def test_operations_belong_to_components(name, expected):
 
 @pytest.mark.parametrize(
     ("type", "expected"),
-    [("MatMul", "linear"), ("_FusedMatMul", "linear"), ("BatchMatMulV2", "attention"), ("LogSoftmax", "softmax"),
-     ("Tanh", "activations"), ("TopKV2", "other"), ("ResourceGather", "other")],
+    [("MatMul", "linear"), ("_MklNativeFusedMatMul", "linear"), ("_MklBatchMatMulV2", "attention"),
+     ("BatchMatMulV2", "attention"), ("LogSoftmax", "softmax"), ("Tanh", "activations"), ("TopKV2", "other")],
 )  # fmt: skip
 def test_operations_belong_to_operators(type, expected):
     assert components_tf.operator(f"{LOOP}/MatMul/name:{type}") == expected

@@ -37,9 +37,10 @@ SOFTMAX = "while/LogSoftmax"
 EMBEDDINGS = "embedder"
 
 OPERATION = re.compile(r"\w:\w")
+VARIANT = re.compile(r"^_(Mkl)?(Native)?(Fused)?")  # of a type, such as oneDNN's _MklNativeFusedMatMul
 
 TYPES = {
-    "linear": ("MatMul", "_FusedMatMul", "BiasAdd"),
+    "linear": ("MatMul", "BiasAdd"),
     "attention": ("BatchMatMul", "BatchMatMulV2", "Einsum"),
     "softmax": ("Softmax", "LogSoftmax"),
     "activations": ("Relu", "Sigmoid", "Tanh"),
@@ -76,7 +77,7 @@ def component(name: str, numbers: dict[str, int]) -> str:
 
 def operator(name: str) -> str:
     """The one of OPERATORS that an operation belongs to, by its type."""
-    type = name.rpartition(":")[2]
+    type = VARIANT.sub("", name.rpartition(":")[2])
     return next((operator for operator, types in TYPES.items() if type in types), "other")
 
 

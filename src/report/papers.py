@@ -1,7 +1,7 @@
 """The five papers (papers.yaml), and the numbers that they print (papers.csv): a line for each number.
 
-Of OpenNMT at WNMT 2018 tables 1 and 3, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4, of Devlin 2017 what its text says,
-of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of the texts that are in no table.
+Of OpenNMT at WNMT 2018 tables 1 and 3, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4, of Devlin 2017 what its text
+says, of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of the texts that are in no table.
 """
 
 import csv
