@@ -184,7 +184,7 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
         assert (value["table"], value["row"], value["quantity"]) in claims
         if "value" in value:
             text = (ROOT / value["file"]).read_text().replace(",", "")
-            numbers = [*map(float, re.findall(r"[0-9.]+", value["from"]))]
+            numbers = [*map(float, re.findall(r"-?[0-9.]+", value["from"]))]
             assert all(
                 re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", text) for number in value["from"].split()[::2]
             )
