@@ -27,8 +27,6 @@ from common.files import read_json, sha256
 
 STUDY = ROOT / "tests/studies/cluster.yaml"
 NAME = "test-cluster"
-# Every kind of job; `all` has more tables and pictures.
-TARGETS = [f"results/{NAME}/report/{name}" for name in ("report.html", "corpora.html", "table.md", "measurements.csv")]
 # What two runs of a study do not have in common: times, and what has them inside. The checkpoints of a training that
 # was continued have the same weights, as their averages show, and other records of TensorFlow beside them.
 DIFFERENT = re.compile(
@@ -40,8 +38,6 @@ MINUTE = "1 if attempt == 1 else 60"
 # Seconds that the teacher's first job, of 120, has left after a stall. A fast machine trains after 4 s and stalls for
 # 46 s: it would need 1.5 * 46 + 20 s to go on. A slow one trains after 16 s and has 70 s to its first checkpoint.
 AFTER_STALL = 70
-# The benchmark's first job, of a minute, ends in its stall: Slurm looks every 30 s, and kills 10 s after its SIGTERM.
-PAST_END = -60
 
 pytestmark = [
     pytest.mark.slow,
@@ -86,11 +82,6 @@ def process_of(folder, *arguments):
     raise ProcessLookupError(arguments)
 
 
-def resume(process):
-    with suppress(ProcessLookupError):  # its job has ended
-        os.kill(process, signal.SIGCONT)
-
-
 class Fate(threading.Thread):
     """Watches the queue, and does to jobs what happens on a cluster. events: what was done and seen, in order."""
 
@@ -117,38 +108,35 @@ class Fate(threading.Thread):
             self.tell(job=number, rule=rule, state=state)
         if state != "RUNNING":
             return
-        if rule == "train_teacher" and self._there("systems/teacher/run-*") and self._first("stalled"):
-            self._stall(number, rule, "train.train", AFTER_STALL)
-        elif rule == "train_teacher" and "stalled" in self._done and self._first("restarted"):
+        if rule == "train_teacher" and self._trains("teacher") and self._first("stalled"):
+            self._stall(number, rule)
+        elif rule == "translate_shard" and self._first("cancelled"):
+            self._cluster.call("scancel", number)
+            self.tell(job=number, rule=rule, done="cancelled by its user")
+        elif rule == "train_student" and self._trains("deep", "ckpt-*.index") and self._first("taken"):
+            self._cluster.call("scontrol", "requeue", number)
+            self.tell(job=number, rule=rule, done="its node was taken away, it went back to the queue")
+        elif "stalled" in self._done and rule == "train_student" and self._trains("deep*") and self._first("restarted"):
             self._cluster.stop("slurmctld")
             time.sleep(3)
             self._cluster.start("slurmctld")
             self.tell(done="the controller was restarted")
-        elif rule == "translate_shard" and self._first("cancelled"):
-            self._cluster.call("scancel", number)
-            self.tell(job=number, rule=rule, done="cancelled by its user")
-        elif rule == "train_student" and self._there("systems/deep/run-*/ckpt-*.index") and self._first("taken"):
-            self._cluster.call("scontrol", "requeue", number)
-            self.tell(job=number, rule=rule, done="its node was taken away, it went back to the queue")
-        elif rule == "benchmark" and self._there("decoding/translations/runs/*") and self._first("late"):
-            self._stall(number, rule, "measure.benchmark", PAST_END)
 
-    def _stall(self, number, rule, module, end):
-        """Stop the process of a module until its job has ``end`` seconds left, as a busy file system does; else a fast
-        one ends within its job."""
+    def _stall(self, number, rule):
+        """Stop the teacher's training for a while, as a busy file system does; else a fast one ends within its job."""
         _, left = state_and_seconds_left(number)
-        seconds = max(0, left - end)
-        process = process_of(self._cluster.folder / "run", module)
+        seconds = max(0, left - AFTER_STALL)
+        process = process_of(self._cluster.folder / "run", "train.train", "teacher")
         os.kill(process, signal.SIGSTOP)
-        threading.Timer(seconds, resume, [process]).start()  # whatever becomes of the test
-        self.tell(job=number, rule=rule, done=f"its {module} stalled for {seconds:.0f} s")
+        threading.Timer(seconds, os.kill, [process, signal.SIGCONT]).start()  # whatever becomes of the test
+        self.tell(job=number, rule=rule, done=f"its training stalled for {seconds:.0f} s")
 
     def _first(self, deed):
         return not (deed in self._done or self._done.add(deed))
 
-    def _there(self, files):
-        """Whether a job has got so far. One that is about to start would wait minutes for the controller."""
-        return any((self._cluster.folder / f"run/results/{NAME}").glob(files))
+    def _trains(self, system, files=""):
+        """Whether a training has got so far. One whose job is about to start would wait minutes for the controller."""
+        return any((self._cluster.folder / f"run/results/{NAME}/systems").glob(f"{system}/run-*/{files}"))
 
     def tell(self, **event):
         self.events.append({"seconds": round(time.monotonic() - self._since, 1), **event})
@@ -162,7 +150,7 @@ def finished():
     with slurm.slurm(folder) as cluster:
         fate = Fate(cluster)
         fate.start()
-        command = [BIN / "snakemake", *TARGETS, "--snakefile", ROOT / "Snakefile", "--configfile", STUDY]
+        command = [BIN / "snakemake", "--snakefile", ROOT / "Snakefile", "--configfile", STUDY]
         command += ["--workflow-profile", ROOT / "profiles/default", "--profile", profile(folder)]
         run = subprocess.run(command, cwd=folder / "run", capture_output=True, text=True)
         version = cluster.call("sinfo", "--version").strip()
@@ -203,7 +191,7 @@ def test_a_study_reaches_its_front_whatever_happens_to_its_jobs(finished):
     assert "TIMEOUT" in happened(events, "benchmark")
     assert "CANCELLED" in happened(events, "translate_shard")
     deeds = {event["done"].split()[1] for event in events if "done" in event}
-    assert deeds == {"train.train", "measure.benchmark", "by", "node", "controller"}
+    assert deeds == {"training", "by", "node", "controller"}
     assert all(happened(events, rule)[-1] == "COMPLETED" for rule in ("vocabulary", "benchmark", "train_student"))
 
 
@@ -232,7 +220,7 @@ def untimed(value):
 
 def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
     folder, _, _ = finished
-    succeeded(snakemake(*TARGETS, "--configfile", STUDY, cwd=tmp_path))
+    succeeded(snakemake("--configfile", STUDY, cwd=tmp_path))
     alone, ours = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
     assert alone.keys() == ours.keys() and len(alone) > 100
     assert [name for name in alone if alone[name] != ours[name]] == []
@@ -247,13 +235,12 @@ def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
 def test_what_reruns_a_job_is_the_same_as_on_one_machine(finished):
     """Nothing is to be done when the study is finished, in either profile; the reasons of a changed file are equal."""
     folder, _, _ = finished
-    again = succeeded(snakemake("-n", *TARGETS, "--configfile", STUDY, cwd=folder / "run"))
-    assert "Nothing to be done" in again.stdout
+    assert "Nothing to be done" in succeeded(snakemake("-n", "--configfile", STUDY, cwd=folder / "run")).stdout
     with open(folder / f"run/results/{NAME}/corpora/raw/grammar.tsv.zst", "ab") as corpus:
         corpus.write(b"changed")  # a new time alone does not count: Snakemake compares the checksums of small files
 
     def reasons(*options):
-        run = snakemake("-n", *TARGETS, "--configfile", STUDY, *options, cwd=folder / "run")
+        run = snakemake("-n", "--configfile", STUDY, *options, cwd=folder / "run")
         found = re.findall(r"reason: (.*)", succeeded(run).stdout)
         return sorted(sorted(re.split(r"[,;\s]+", reason)) for reason in found)  # files are named in any order
 
