@@ -21,11 +21,6 @@ class Contrast(NamedTuple):
         """BLEU above the reference's."""
         return self.record.bleu - self.reference.bleu
 
-    @property
-    def speed(self) -> float:
-        """Source words per second as a multiple of the reference's."""
-        return self.record.source_words_per_second / self.reference.source_words_per_second
-
 
 def best_search(records: list[Measurement], system: str) -> Measurement | None:
     """The result of a system in float32 without a map that has the highest BLEU, of any engine and beam.
@@ -44,9 +39,9 @@ def loss(records: list[Measurement], record: Measurement) -> float | None:
 
 
 def speed_up(records: list[Measurement], record: Measurement) -> float | None:
-    """Source words per second as a multiple of those of the system's own baseline on the same test set."""
+    """How many times faster a record is than the system's own baseline on the same test set: the median of the runs."""
     base = baseline(records, record.system)
-    return record.source_words_per_second / base.source_words_per_second if base else None
+    return faster(record, base).middle if base else None
 
 
 def contrasts(records: list[Measurement], setting: str, value: Any, reference: Any) -> list[Contrast]:
