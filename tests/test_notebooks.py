@@ -132,7 +132,7 @@ def without_distillation(gap):
 
 @pytest.mark.parametrize("change", [None, without_distillation])
 def test_02_says_what_distillation_is_worth(kernel, tmp_path, change):
-    study = altered("multi30k", "gap.json", change, tmp_path) if change else REFERENCE / "multi30k"
+    study = altered("multi30k-captions", "gap.json", change, tmp_path) if change else REFERENCE / "multi30k-captions"
     found = run(kernel, "02", study if change else None)
     gap = read_json(study / "gap.json")
     beams = next(iter(gap["test_sets"].values()))["beams"]
@@ -161,7 +161,7 @@ def harmful_small_maps(timing):
 
 
 @pytest.mark.parametrize("change", [None, harmful_small_maps])
-@pytest.mark.parametrize("study", ["large-map", "multi30k"])
+@pytest.mark.parametrize("study", ["large-map", "multi30k-captions"])
 def test_03_picks_the_smallest_map_that_loses_nothing(kernel, tmp_path, study, change):
     folder = altered(study, "maps.timing.json", change or (lambda timing: timing), tmp_path)
     found = run(kernel, "03", folder)

@@ -232,7 +232,7 @@ def test_averages_of_checkpoints_are_compared_with_the_last_one():
 
 
 def test_trainings_of_several_seeds_with_the_p_of_the_least_significant():
-    gap = teacher_student.read(REFERENCE / "multi30k/gap.json")
+    gap = teacher_student.read(REFERENCE / "multi30k-captions/gap.json")
     rows = [row for row in ideas.trainings(gap["test_sets"][TIMED]) if row["compared"].endswith("beam 4, 3 seeds")]
     assert len(rows) == 6
     (twins,) = [row for row in rows if row["idea"] == "distillation"]

@@ -353,11 +353,11 @@ def test_contrasts_are_all_pairs_that_differ_in_one_setting():
     """Two ways have a partner in float32; the third, with a beam of 4, has none with that beam."""
     ways = [("int8", 1), ("float32", 1), ("int8", 4), ("int16", 1)]
     records = [
-        measured(compute_type=type, beam_size=beam, bleu=20.0 + number)
-        for number, (type, beam) in enumerate(ways)
+        measured(compute_type=type, beam_size=beam, bleu=20.0 + number) for number, (type, beam) in enumerate(ways)
     ]
     (eight,) = comparison.contrasts(records, "compute_type", "int8", "float32")
     assert eight == (records[0], records[1]) and eight.bleu == -1.0
+    assert eight.speed == comparison.faster(records[0], records[1])
     (sixteen,) = comparison.contrasts(records, "compute_type", "int16", "float32")
     assert sixteen.bleu == 2.0
     assert comparison.contrasts(records, "vocabulary_map", True, False) == []

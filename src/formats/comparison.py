@@ -21,6 +21,11 @@ class Contrast(NamedTuple):
         """BLEU above the reference's."""
         return self.record.bleu - self.reference.bleu
 
+    @property
+    def speed(self) -> Spread:
+        """How many times faster than the reference."""
+        return faster(self.record, self.reference)
+
 
 def best_search(records: list[Measurement], system: str) -> Measurement | None:
     """The result of a system in float32 without a map that has the highest BLEU, of any engine and beam.

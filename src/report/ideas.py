@@ -11,7 +11,7 @@ from typing import Any
 
 from formats import selection, wording
 from formats.best_model import STUDENTS
-from formats.comparison import Contrast, contrasts, controls, faster
+from formats.comparison import Contrast, contrasts, controls
 from formats.measurement import Measurement
 from formats.selection import BASELINE, BEAM, OWN, PEER, matching
 from formats.shape import DECODERS
@@ -181,7 +181,7 @@ def paired(idea: str, compared: str, pairs: list[Contrast]) -> Row:
 
 def speeds(pairs: list[Contrast]) -> str:
     """The ratios of several pairs; of one pair that of its runs."""
-    ratios = [faster(pair.record, pair.reference) for pair in pairs]
+    ratios = [pair.speed for pair in pairs]
     return (ratios[0] if len(ratios) == 1 else Spread.of(ratio.middle for ratio in ratios)).short(SPEED)
 
 
