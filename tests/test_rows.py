@@ -168,6 +168,17 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     assert {"row", "source", "printed", "ours", "unit", "verdict", "reason"} <= first.keys()
 
 
+def test_what_is_said_by_hand_not_to_be_comparable_has_no_verdict():
+    claim = "(10i) Transformer-base-int16", "times faster than (10)"
+    by_hand = {"table": "4", "row": "10i", "quantity": claim[1], "reason": "another toolkit", "comparable": False}
+    pair = run(with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0))
+    for said, ours in ((by_hand, 1.0), (by_hand | {"value": 3.0, "low": 2.0, "high": 4.0}, 3.0)):
+        made = of(rows.rows("marian-2018", [pair], [said]), *claim)
+        assert made["ours"] == pytest.approx(ours) and made["reason"].endswith("another toolkit")
+        assert (made["verdict"], made["tolerance"], made["ratio"]) == ("not comparable", "", None)
+    assert (made["low"], made["high"]) == (2.0, 4.0)
+
+
 def test_the_command_of_a_file_is_that_of_its_study(tmp_path):
     for name, command in (("measurements", "snakemake"), ("ladder.x", "snakemake results/demo/report/ladder.x.md")):
         measurement.write(tmp_path / f"{name}.json", [measured(**RUN | {"study": "demo"})])
@@ -191,6 +202,7 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
             one, other = numbers if len(numbers) == 2 else (numbers[0], None)
             computed = one if other is None else one / other if "/" in value["from"] else one - other
             assert value["value"] == pytest.approx(computed, abs=0.005)
+            assert all(f"{value[end]:.2f}" in text for end in ("low", "high") if end in value)
 
 
 def test_an_unknown_paper_is_named():

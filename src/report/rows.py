@@ -128,21 +128,26 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     """A record for each number of a paper.
 
     values: numbers of ours with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which says how they were
-    measured or what differs, and ``test_set`` where the paper has several; ``command``, ``cpu`` and ``date`` are
-    optional. They go before measurements. Without ``value``, ``reason`` explains the number that was measured.
+    measured or what differs, and ``test_set`` where the paper has several; ``low``, ``high``, ``command``, ``cpu``,
+    ``date`` and ``comparable``, true unless said, are optional. They go before measurements. Without ``value``,
+    ``reason`` and ``comparable`` are said of the number that was measured.
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
     made = []
     for printed in claims(paper):
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
-        if "value" in hand:
-            names = ("command", "cpu", "date")
-            ours = Ours(hand["value"], hand["reason"], **{name: hand[name] for name in names if name in hand})
-        else:
-            ours = _ours(printed, runs)
-            ours = ours._replace(reason="; ".join(filter(None, (ours.reason, hand.get("reason")))))
-        made.append(_row(printed, ours))
+        made.append(_row(printed, _by_hand(hand) if "value" in hand else _explained(_ours(printed, runs), hand)))
     return made
+
+
+def _by_hand(hand: Row) -> Ours:
+    return Ours(**{name: hand[name] for name in Ours._fields if name in hand})
+
+
+def _explained(ours: Ours, hand: Row) -> Ours:
+    """A measured number with what is said of it by hand."""
+    reason = "; ".join(filter(None, (ours.reason, hand.get("reason"))))
+    return ours._replace(reason=reason, comparable=ours.comparable and hand.get("comparable", True))
 
 
 def _row(printed: Printed, ours: Ours) -> Row:
