@@ -219,8 +219,9 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
 
 
 def _ablated(record: Measurement) -> bool:
-    """Whether something that only the speed tables switch is off."""
-    return any(getattr(record, column.name) != column.default for column in ABLATIONS)
+    """Whether something that only the speed tables switch is off. Without a map it has no kinds."""
+    moot = () if record.vocabulary_map else ("map_per_sentence",)
+    return any(getattr(record, column.name) != column.default for column in ABLATIONS if column.name not in moot)
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
