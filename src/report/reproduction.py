@@ -23,7 +23,8 @@ SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 NOTE = """
 *Ratio*: ours over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; ours are of two
 measurements in turn, run by run, the median with the lowest and the highest. *Not comparable*: times of another
-machine, or BLEU of another test set. *Not run here*: there is no number of ours.
+machine, what was counted on another text, such as BLEU, or ratios of two toolkits where the paper has one. *Not run
+here*: there is no number of ours.
 """
 
 
