@@ -156,7 +156,7 @@ def _row(printed: Printed, ours: Ours) -> Row:
     none = ours.value is None
     return {
         "row": f"({printed.row}) {printed.system}",
-        "source": "text" if printed.table == "text" else f"Table {printed.table}",
+        "source": f"Table {printed.table}" if printed.table.isdigit() else printed.table,
         "page": printed.page,
         "quantity": printed.quantity,
         "test_set": printed.test_set,
