@@ -8,6 +8,7 @@ import pytest
 from common.errors import UserError
 from report import reproduction, rows
 from report.papers import papers
+from report.verdict import VERDICTS
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,7 +25,7 @@ def test_the_committed_rows_are_of_the_printed_numbers():
         names = ("quantity", "test_set", "printed", "unit")
         printed = [(claim.quantity, claim.test_set, claim.value, claim.unit) for claim in rows.claims(name)]
         assert [tuple(row[key] for key in names) for row in made] == printed, name
-        assert all(row["verdict"] in rows.VERDICTS and row["reason"] for row in made)
+        assert all(row["verdict"] in VERDICTS and row["reason"] for row in made)
         assert all(row["command"] for row in made if row["ours"] is not None)
 
 

@@ -13,6 +13,7 @@ from formats import measurement
 from formats.shape import registry, shape
 from report import papers, rows
 from report.rows import Run
+from report.verdict import TOLERANCES
 
 ROOT = Path(__file__).parents[1]
 BASE = str(shape(registry()["marian-base"]))
@@ -120,7 +121,7 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
     ],
 )  # fmt: skip
 def test_verdicts(unit, ours, printed, verdict):
-    assert rows.TOLERANCES[unit].verdict(ours, printed) == verdict
+    assert TOLERANCES[unit].verdict(ours, printed) == verdict
 
 
 def test_bleu_is_that_of_a_system_with_the_same_role():

@@ -16,7 +16,8 @@ from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import markdown
 from report.papers import Paper, papers
-from report.rows import VERDICTS, Row, rows
+from report.rows import Row, rows
+from report.verdict import VERDICTS
 
 PAGES = Path("docs/reproduction")
 SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)

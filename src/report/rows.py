@@ -1,4 +1,4 @@
-"""What the papers print beside what was measured: every number of papers.csv, with a verdict, as rows.json.
+"""What the papers print beside what was measured: every number of papers.csv, with its verdict, as rows.json.
 
 Times of two machines cannot be compared: a paper's seconds stand beside ours without a verdict. What can be compared is
 the ratio of two of its systems, beside the ratio of two of our records that were timed in turn, run by run. Sizes are
@@ -12,7 +12,7 @@ given by hand (--values).
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +29,8 @@ from formats.spread import Spread
 from report import papers
 from report.papers import LOWER, MARIAN, SIZE_UNITS, Printed
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, words_per_usd
+from report.verdict import GAIN, NOT_RUN, OTHER, Tolerance, tolerance_of
 
-REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not reproduced"
-OTHER, NOT_RUN = "not comparable", "not run here"
-VERDICTS = (REPRODUCED, IN_PART, NOT, OTHER, NOT_RUN)
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
 FIELDS = {  # of the records, by the times of the papers
     "seconds": "text_seconds",
@@ -41,54 +39,12 @@ FIELDS = {  # of the records, by the times of the papers
 }
 WORDS = {"newstest2014": SOURCE_TOKENS}  # of test sets, where a paper prints them
 PER_USD = "source tokens per USD"
+COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
 NAMES = ("rung", "tried")  # fields that say what a record of a ladder is, and switch nothing
 ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
 
 Row = dict[str, Any]
-
-
-class Tolerance(NamedTuple):
-    """How far a number may fall behind the printed one. text: what ``near`` and ``far`` are shares or points of."""
-
-    behind: Callable[[float, float], float]
-    near: float
-    far: float
-    text: str
-
-    def verdict(self, ours: float, printed: float) -> str:
-        behind = self.behind(ours, printed)
-        return REPRODUCED if behind <= self.near else IN_PART if behind <= self.far else NOT
-
-    def __str__(self) -> str:
-        return self.text.format(self.near, self.far)
-
-
-def _slower(ours: float, printed: float) -> float:
-    """The share that a ratio is lower; infinite where the paper has a gain and we have none."""
-    return float("inf") if ours <= 1 < printed else 1 - ours / printed
-
-
-def _lost(ours: float, printed: float) -> float:
-    return printed - ours
-
-
-def _off(ours: float, printed: float) -> float:
-    return abs(ours / printed - 1)
-
-
-_POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
-_LARGER = Tolerance(lambda ours, printed: ours / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
-GAIN = "ΔBLEU"  # the unit of a difference of two scores
-TOLERANCES = {
-    "×": Tolerance(_slower, 0.1, 0.5, "{:.0%} lower; {:.0%} in part, but above 1 where the paper is"),
-    "BLEU": _POINTS,
-    "%": _POINTS,
-    GAIN: Tolerance(_lost, 0.2, 0.5, "{:.1f} points lower; {:.1f} in part"),
-    "parameters": Tolerance(_off, 0, 0.02, "equal; {1:.0%} off in part"),
-    "size": Tolerance(_off, 0.02, 0.1, "{:.0%} off; {:.0%} in part"),
-    **dict.fromkeys(SIZE_UNITS, _LARGER),
-}  # by quantity, else by unit; numbers of all others are of a machine or a task, and cannot be compared
 
 
 class Run(NamedTuple):
@@ -151,7 +107,7 @@ def _explained(ours: Ours, hand: Row) -> Ours:
 
 
 def _row(printed: Printed, ours: Ours) -> Row:
-    tolerance = TOLERANCES.get(printed.quantity) or TOLERANCES.get(printed.unit)
+    tolerance = tolerance_of(printed)
     comparable = ours.comparable and tolerance is not None
     none = ours.value is None
     return {
@@ -206,7 +162,7 @@ def _bytes(printed: Printed) -> int:
 
 
 def _computed(value: float) -> Ours:
-    return Ours(value, "computed from the shape", command="python -m report.rows")
+    return Ours(value, "computed from the shape", command=COMPUTED)
 
 
 def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurement]:
