@@ -47,6 +47,15 @@ def test_what_rows_have_in_common_stands_once():
     assert [page.index(each) for each in five] == sorted(page.index(each) for each in five)
 
 
+def test_the_summary_tells_computed_sizes_from_measurements():
+    computed = {"verdict": "reproduced", "command": rows.COMPUTED}
+    of_base = [row(ours=238.8, **computed), row(ours=238.8, **computed), row(ours=101.5, **computed)]
+    missed = row(ours=67.6, **computed | {"verdict": "not reproduced"})
+    measured = row(ours=5.0, verdict="reproduced", command="snakemake")
+    *_, line = reproduction.summary({"marian-2018": [*of_base, missed, measured]}).splitlines()
+    assert line.endswith(" | 4 | 3 (2) | – | 1 | – | – |")
+
+
 def test_a_paper_without_rows_has_no_measurement(tmp_path):
     made = reproduction.read(tmp_path)
     assert made.keys() == papers().keys()
