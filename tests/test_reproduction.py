@@ -8,6 +8,7 @@ import pytest
 from common.errors import UserError
 from report import reproduction, rows
 from report.papers import papers
+from report.verdict import VERDICTS
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,7 +25,7 @@ def test_the_committed_rows_are_of_the_printed_numbers():
         names = ("quantity", "test_set", "printed", "unit")
         printed = [(claim.quantity, claim.test_set, claim.value, claim.unit) for claim in rows.claims(name)]
         assert [tuple(row[key] for key in names) for row in made] == printed, name
-        assert all(row["verdict"] in rows.VERDICTS and row["reason"] for row in made)
+        assert all(row["verdict"] in VERDICTS and row["reason"] for row in made)
         assert all(row["command"] for row in made if row["ours"] is not None)
 
 
@@ -44,6 +45,15 @@ def test_what_rows_have_in_common_stands_once():
     assert page.count("as \\| above") == 1 and page.count("no measurement was given") == 1 and page.count("`x`, C") == 1
     five = ["**Scope.**", "**Method.**", "**Results.**", "**What was easy.**", "**What was hard.**"]
     assert [page.index(each) for each in five] == sorted(page.index(each) for each in five)
+
+
+def test_the_summary_tells_computed_sizes_from_measurements():
+    computed = {"verdict": "reproduced", "command": rows.COMPUTED}
+    of_base = [row(ours=238.8, **computed), row(ours=238.8, **computed), row(ours=101.5, **computed)]
+    missed = row(ours=67.6, **computed | {"verdict": "not reproduced"})
+    measured = row(ours=5.0, verdict="reproduced", command="snakemake")
+    *_, line = reproduction.summary({"marian-2018": [*of_base, missed, measured]}).splitlines()
+    assert line.endswith(" | 4 | 3 (2) | – | 1 | – | – |")
 
 
 def test_a_paper_without_rows_has_no_measurement(tmp_path):

@@ -13,6 +13,7 @@ from formats import measurement
 from formats.shape import registry, shape
 from report import papers, rows
 from report.rows import Run
+from report.verdict import TOLERANCES
 
 ROOT = Path(__file__).parents[1]
 BASE = str(shape(registry()["marian-base"]))
@@ -41,7 +42,7 @@ def test_the_data_has_every_row_of_the_tables():
     lengths = {place: len(of_table) for place, of_table in counted.items()}
     assert lengths == {
         ("marian-2018", "2"): 8, ("marian-2018", "3"): 22, ("marian-2018", "4"): 16, ("opennmt-2018", "3"): 10,
-        ("opennmt-2018", "1"): 3, ("opennmt-2018", "text"): 1,
+        ("opennmt-2018", "1"): 3, ("opennmt-2018", "Figure 2"): 5, ("opennmt-2018", "text"): 1,
         ("devlin-2017", "text"): 11,
         ("opennmt-2020", "1"): 2, ("opennmt-2020", "3"): 4, ("opennmt-2020", "4"): 3, ("opennmt-2020", "5"): 6,
         ("opennmt-2020", "6"): 20, ("opennmt-2020", "text"): 4,
@@ -84,8 +85,9 @@ def test_seconds_of_newstest2014_are_always_scaled_by_words():
 
 
 def test_a_rung_of_a_ladder_fills_a_row_that_no_other_record_has():
-    tiny = {"shape": str(shape(registry()["wnmt2018-rnn-tiny"])), "rung": "16 bits", "vocabulary_map": False}
-    made = rows.rows("opennmt-2018", [run(measured(**RUN | tiny))])
+    tiny = {"shape": str(shape(registry()["wnmt2018-rnn-tiny"])), "rung": "16 bits", "map_per_sentence": False}
+    without, of_the_batch = (measured(**RUN | tiny | {"vocabulary_map": on}) for on in (False, True))
+    made = rows.rows("opennmt-2018", [run(without, of_the_batch)])
     found = [each["row"] for each in made if each["ours"] and each["quantity"] == "seconds"]
     assert found == ["(8) distilled RNN Tiny, quantize runtime"]
 
@@ -119,7 +121,7 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
     ],
 )  # fmt: skip
 def test_verdicts(unit, ours, printed, verdict):
-    assert rows.TOLERANCES[unit].verdict(ours, printed) == verdict
+    assert TOLERANCES[unit].verdict(ours, printed) == verdict
 
 
 def test_bleu_is_that_of_a_system_with_the_same_role():
@@ -168,6 +170,17 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     assert {"row", "source", "printed", "ours", "unit", "verdict", "reason"} <= first.keys()
 
 
+def test_what_is_said_by_hand_not_to_be_comparable_has_no_verdict():
+    claim = "(10i) Transformer-base-int16", "times faster than (10)"
+    by_hand = {"table": "4", "row": "10i", "quantity": claim[1], "reason": "another toolkit", "comparable": False}
+    pair = run(with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0))
+    for said, ours in ((by_hand, 1.0), (by_hand | {"value": 3.0, "low": 2.0, "high": 4.0}, 3.0)):
+        made = of(rows.rows("marian-2018", [pair], [said]), *claim)
+        assert made["ours"] == pytest.approx(ours) and made["reason"].endswith("another toolkit")
+        assert (made["verdict"], made["tolerance"], made["ratio"]) == ("not comparable", "", None)
+    assert (made["low"], made["high"]) == (2.0, 4.0)
+
+
 def test_the_command_of_a_file_is_that_of_its_study(tmp_path):
     for name, command in (("measurements", "snakemake"), ("ladder.x", "snakemake results/demo/report/ladder.x.md")):
         measurement.write(tmp_path / f"{name}.json", [measured(**RUN | {"study": "demo"})])
@@ -191,6 +204,7 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
             one, other = numbers if len(numbers) == 2 else (numbers[0], None)
             computed = one if other is None else one / other if "/" in value["from"] else one - other
             assert value["value"] == pytest.approx(computed, abs=0.005)
+            assert all(f"{value[end]:.2f}" in text for end in ("low", "high") if end in value)
 
 
 def test_an_unknown_paper_is_named():

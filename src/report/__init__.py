@@ -6,7 +6,7 @@
 - ``front``: quality against speed
 - ``front_column``: the same in one column of a paper
 - ``published``: our systems among those of Junczys-Dowmunt et al. 2018
-- ``rows``: what the papers print beside what was measured, with verdicts (command); ``papers`` has the numbers
+- ``rows``: what the papers print beside what was measured (command); ``papers`` has the numbers, ``verdict`` tolerances
 - ``reproduction``: the pages of ``docs/reproduction`` and the README's summary, of the rows of all papers (command)
 - ``training``: how every system was trained
 - ``funnel``, ``lengths``: lines dropped by the cleaning, lengths of sentences

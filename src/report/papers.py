@@ -1,7 +1,8 @@
 """The five papers (papers.yaml), and the numbers that they print (papers.csv): a line for each number.
 
-Of OpenNMT at WNMT 2018 tables 1 and 3, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4, of Devlin 2017 what its text
-says, of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of the texts that are in no table.
+Of OpenNMT at WNMT 2018 tables 1 and 3 and the caption of figure 2, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4,
+of Devlin 2017 what its text says, of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of
+the texts that are in no table.
 """
 
 import csv
@@ -40,11 +41,12 @@ class Paper(NamedTuple):
 class Printed(NamedTuple):
     """A number of a paper.
 
-    page: as printed, where what we have of the paper tells it. row: as the paper numbers it, else counted. quantity:
-    what the number is. test_set: of times and scores. over: rows of the same table that this one is to be better than;
-    the ratio to each of them is a claim of its own. shape: its name in formats/shapes.yaml. role: of the trained system
-    whose BLEU may stand beside it. engine, type, beam, map, settings: of the measurement beside it; empty or None where
-    any will do. reason: why there can be none. other: of a ratio the second number.
+    table: its number, ``Figure 2`` or ``text``. page: as printed, where what we have of the paper tells it. row: as the
+    paper numbers it, else counted. quantity: what the number is. test_set: of times and scores. over: rows of the same
+    table that this one is to be better than; the ratio to each of them is a claim of its own. shape: its name in
+    formats/shapes.yaml. role: of the trained system whose BLEU may stand beside it. engine, type, beam, map, settings:
+    of the measurement beside it; empty or None where any will do. reason: why there can be none. other: of a ratio the
+    second number.
     """
 
     paper: str

@@ -16,14 +16,18 @@ from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import markdown
 from report.papers import Paper, papers
-from report.rows import VERDICTS, Row, rows
+from report.rows import COMPUTED, Row, rows
+from report.verdict import REPRODUCED, VERDICTS
 
 PAGES = Path("docs/reproduction")
 SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+SIZES = "of these computed"
 NOTE = """
-*Ratio*: ours over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; ours are of two
+*Place*: with the page, where what we have of the paper tells it; else the table or the figure is the place. *Ratio*:
+ours over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; ours are of two
 measurements in turn, run by run, the median with the lowest and the highest. *Not comparable*: times of another
-machine, or BLEU of another test set. *Not run here*: there is no number of ours.
+machine, what was counted on another text, such as BLEU, or ratios of two toolkits where the paper has one. *Not run
+here*: there is no number of ours. What was computed from a shape has no CPU and no date.
 """
 
 
@@ -38,6 +42,12 @@ def counted(made: list[Row]) -> dict[str, int]:
     """Rows by verdict, in the order of VERDICTS."""
     found = Counter(row["verdict"] for row in made)
     return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def sizes(made: list[Row]) -> str:
+    """How many of the reproduced claims were computed from shapes, and how many different numbers these are."""
+    computed = [row["ours"] for row in made if row["verdict"] == REPRODUCED and row["command"] == COMPUTED]
+    return f"{len(computed)} ({len(set(computed))})" if computed else markdown.NONE
 
 
 def page(name: str, paper: Paper, made: list[Row]) -> str:
@@ -111,10 +121,11 @@ def number(value: float) -> str:
 
 def summary(made: dict[str, list[Row]]) -> str:
     """The table of all papers, as it stands in the README, whose lines are short: without a column's spaces."""
-    lines = [["paper", *VERDICTS], ["---", *["--:"] * len(VERDICTS)]]
+    head = ["paper", REPRODUCED, SIZES, *VERDICTS[1:]]
+    lines = [head, ["---", *["--:"] * len(head[1:])]]
     for name, of_paper in made.items():
-        numbers = (f"{count}" if count else markdown.NONE for count in counted(of_paper).values())
-        lines.append([f"[{papers()[name].title}]({PAGES}/{name}.md)", *numbers])
+        reproduced, *others = (f"{count}" if count else markdown.NONE for count in counted(of_paper).values())
+        lines.append([f"[{papers()[name].title}]({PAGES}/{name}.md)", reproduced, sizes(of_paper), *others])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

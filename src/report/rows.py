@@ -1,4 +1,4 @@
-"""What the papers print beside what was measured: every number of papers.csv, with a verdict, as rows.json.
+"""What the papers print beside what was measured: every number of papers.csv, with its verdict, as rows.json.
 
 Times of two machines cannot be compared: a paper's seconds stand beside ours without a verdict. What can be compared is
 the ratio of two of its systems, beside the ratio of two of our records that were timed in turn, run by run. Sizes are
@@ -12,7 +12,7 @@ given by hand (--values).
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +29,8 @@ from formats.spread import Spread
 from report import papers
 from report.papers import LOWER, MARIAN, SIZE_UNITS, Printed
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, words_per_usd
+from report.verdict import GAIN, NOT_RUN, OTHER, Tolerance, tolerance_of
 
-REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not reproduced"
-OTHER, NOT_RUN = "not comparable", "not run here"
-VERDICTS = (REPRODUCED, IN_PART, NOT, OTHER, NOT_RUN)
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
 FIELDS = {  # of the records, by the times of the papers
     "seconds": "text_seconds",
@@ -41,54 +39,12 @@ FIELDS = {  # of the records, by the times of the papers
 }
 WORDS = {"newstest2014": SOURCE_TOKENS}  # of test sets, where a paper prints them
 PER_USD = "source tokens per USD"
+COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
 NAMES = ("rung", "tried")  # fields that say what a record of a ladder is, and switch nothing
 ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
 
 Row = dict[str, Any]
-
-
-class Tolerance(NamedTuple):
-    """How far a number may fall behind the printed one. text: what ``near`` and ``far`` are shares or points of."""
-
-    behind: Callable[[float, float], float]
-    near: float
-    far: float
-    text: str
-
-    def verdict(self, ours: float, printed: float) -> str:
-        behind = self.behind(ours, printed)
-        return REPRODUCED if behind <= self.near else IN_PART if behind <= self.far else NOT
-
-    def __str__(self) -> str:
-        return self.text.format(self.near, self.far)
-
-
-def _slower(ours: float, printed: float) -> float:
-    """The share that a ratio is lower; infinite where the paper has a gain and we have none."""
-    return float("inf") if ours <= 1 < printed else 1 - ours / printed
-
-
-def _lost(ours: float, printed: float) -> float:
-    return printed - ours
-
-
-def _off(ours: float, printed: float) -> float:
-    return abs(ours / printed - 1)
-
-
-_POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
-_LARGER = Tolerance(lambda ours, printed: ours / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
-GAIN = "ΔBLEU"  # the unit of a difference of two scores
-TOLERANCES = {
-    "×": Tolerance(_slower, 0.1, 0.5, "{:.0%} lower; {:.0%} in part, but above 1 where the paper is"),
-    "BLEU": _POINTS,
-    "%": _POINTS,
-    GAIN: Tolerance(_lost, 0.2, 0.5, "{:.1f} points lower; {:.1f} in part"),
-    "parameters": Tolerance(_off, 0, 0.02, "equal; {1:.0%} off in part"),
-    "size": Tolerance(_off, 0.02, 0.1, "{:.0%} off; {:.0%} in part"),
-    **dict.fromkeys(SIZE_UNITS, _LARGER),
-}  # by quantity, else by unit; numbers of all others are of a machine or a task, and cannot be compared
 
 
 class Run(NamedTuple):
@@ -128,30 +84,35 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     """A record for each number of a paper.
 
     values: numbers of ours with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which says how they were
-    measured or what differs, and ``test_set`` where the paper has several; ``command``, ``cpu`` and ``date`` are
-    optional. They go before measurements. Without ``value``, ``reason`` explains the number that was measured.
+    measured or what differs, and ``test_set`` where the paper has several; ``low``, ``high``, ``command``, ``cpu``,
+    ``date`` and ``comparable``, true unless said, are optional. They go before measurements. Without ``value``,
+    ``reason`` and ``comparable`` are said of the number that was measured.
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
     made = []
     for printed in claims(paper):
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
-        if "value" in hand:
-            names = ("command", "cpu", "date")
-            ours = Ours(hand["value"], hand["reason"], **{name: hand[name] for name in names if name in hand})
-        else:
-            ours = _ours(printed, runs)
-            ours = ours._replace(reason="; ".join(filter(None, (ours.reason, hand.get("reason")))))
-        made.append(_row(printed, ours))
+        made.append(_row(printed, _by_hand(hand) if "value" in hand else _explained(_ours(printed, runs), hand)))
     return made
 
 
+def _by_hand(hand: Row) -> Ours:
+    return Ours(**{name: hand[name] for name in Ours._fields if name in hand})
+
+
+def _explained(ours: Ours, hand: Row) -> Ours:
+    """A measured number with what is said of it by hand."""
+    reason = "; ".join(filter(None, (ours.reason, hand.get("reason"))))
+    return ours._replace(reason=reason, comparable=ours.comparable and hand.get("comparable", True))
+
+
 def _row(printed: Printed, ours: Ours) -> Row:
-    tolerance = TOLERANCES.get(printed.quantity) or TOLERANCES.get(printed.unit)
+    tolerance = tolerance_of(printed)
     comparable = ours.comparable and tolerance is not None
     none = ours.value is None
     return {
         "row": f"({printed.row}) {printed.system}",
-        "source": "text" if printed.table == "text" else f"Table {printed.table}",
+        "source": f"Table {printed.table}" if printed.table.isdigit() else printed.table,
         "page": printed.page,
         "quantity": printed.quantity,
         "test_set": printed.test_set,
@@ -201,7 +162,7 @@ def _bytes(printed: Printed) -> int:
 
 
 def _computed(value: float) -> Ours:
-    return Ours(value, "computed from the shape", command="python -m report.rows")
+    return Ours(value, "computed from the shape", command=COMPUTED)
 
 
 def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurement]:
@@ -214,8 +175,9 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
 
 
 def _ablated(record: Measurement) -> bool:
-    """Whether something that only the speed tables switch is off."""
-    return any(getattr(record, column.name) != column.default for column in ABLATIONS)
+    """Whether something that only the speed tables switch is off. Without a map it has no kinds."""
+    moot = () if record.vocabulary_map else ("map_per_sentence",)
+    return any(getattr(record, column.name) != column.default for column in ABLATIONS if column.name not in moot)
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
