@@ -45,7 +45,7 @@ class Search:
     packed: bool = True  # weights laid out for matrix products once; False: for every product
     # Of recurrent models (Devlin 2017), the last two of those with fully connected layers; others translate the same,
     # whatever they are told.
-    piece_products: bool = True  # products of the commonest pieces with a first layer looked up; False: computed
+    piece_products: bool = True  # products of up to 8,000 pieces with a first layer looked up; False: computed
     source_products: bool = True  # what attention multiplies the source with, once a sentence; False: at each step
     equal_states: bool = True  # products of a state once for all hypotheses that have it; False: for each
     polynomials: bool = True  # sigmoid and tanh by polynomials, in any model; False: by the C library
