@@ -134,6 +134,11 @@ WRONG = [
         "students.tiny.shape.decoder: 'gru' is not one",
     ),
     (
+        "students.tiny.shape",
+        {"like": "wnmt2018-rnn-tiny", "cell": "elman"},
+        "students.tiny.shape.cell: 'elman' is not one of ['lstm', 'gru'",
+    ),
+    (
         "teachers.teacher.shape",
         {"like": "marian-small", "decoder": "ssru"},
         "teachers.teacher.shape: CTranslate2 has no",

@@ -72,6 +72,8 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 10}, "ffn_units, heads missing"),
         ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8, "heads": 2},
          "heads: not of a recurrent model"),
+        ({"cell": "elman", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8},
+         "cell elman is unknown; there are lstm, gru"),
         ({"model": "TransformerTiny", "units": 8}, "units: not of a model of the catalogue"),
         ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 7, "embedding_units": 8,
           "bidirectional": True}, "cannot be halved"),

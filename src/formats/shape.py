@@ -14,6 +14,7 @@ SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
 # inputs with a feed-forward layer and a gate, with one of them alone, and as it is; a simple recurrent cell.
 DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
+CELLS = ("lstm", "gru")  # of a recurrent model
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ class Transformer:
 class Recurrent:
     """Layers of LSTM or GRU cells, and Luong's attention (Luong et al. 2015) above the decoder.
 
-    cell: ``lstm`` or ``gru``; units: of a layer, in a bidirectional encoder of both directions together. Raises
-    ValueError for units that cannot be halved or shared.
+    cell: one of CELLS; units: of a layer, in a bidirectional encoder of both directions together. Raises ValueError for
+    an unknown cell, and for units that cannot be halved or shared.
     """
 
     cell: str
@@ -89,6 +90,8 @@ class Recurrent:
     share_embeddings: bool = False
 
     def __post_init__(self) -> None:
+        if self.cell not in CELLS:
+            raise ValueError(f"cell {self.cell} is unknown; there are {', '.join(CELLS)}")
         if self.bidirectional and self.units % 2:
             raise ValueError(f"units {self.units} cannot be halved, one half for each direction")
         if self.share_embeddings and self.embedding_units != self.units:
