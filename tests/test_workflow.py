@@ -138,6 +138,8 @@ vocabulary_map: {{grid: {{}}}}
         assert re.search(r"models/[\w-]+/native-int8", calls[f"experiments.{name}"]), name
         assert not re.search(r"models/[\w-]+/int8", calls[f"experiments.{name}"]), name
     assert "/native/native-int8" in calls["export.model_outputs"]
+    entries = "students.first, students.second, speed.untrained.wnmt2018-rnn-tiny"
+    assert f"\n{entries}: CTranslate2 has no recurrent model; OpenNMT-tf and native decode it\n" in run.stderr
 
 
 def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):

@@ -286,6 +286,14 @@ def self_attention(values: Mapping[str, Any] | None) -> bool:
     return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
 
 
+def architecture(values: Mapping[str, Any]) -> str:
+    """What these values describe, for messages: ``averaging decoder``, ``recurrent model``, ``Transformer``."""
+    values = _present(values)
+    kind, name = _kind(values)
+    decoder = values.get("decoder", SELF_ATTENTION)
+    return f"{decoder} decoder" if kind is Transformer and decoder != SELF_ATTENTION else name
+
+
 def decoder_kind(text: str) -> str:
     """What a decoder looks back with, from the text of a shape: one of DECODERS, or its recurrent unit.
 

@@ -98,9 +98,17 @@ class Engine(ABC):
         return None
 
     @classmethod
+    def lacks(cls, shape: Mapping[str, Any]) -> str | None:
+        """What keeps the engine from decoding a model that OpenNMT-tf trained, as in ``has no recurrent model``.
+
+        shape: its values (formats.shape). None if nothing does. Messages are made of it by ``decode.engines.refusal``.
+        """
+        return None
+
+    @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        """Whether the engine decodes a model that OpenNMT-tf trained. shape: its values (formats.shape)."""
-        return True
+        """Whether the engine decodes a model that OpenNMT-tf trained."""
+        return cls.lacks(shape) is None
 
     @classmethod
     def exported(cls, types: Sequence[str]) -> list[str]:
