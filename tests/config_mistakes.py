@@ -185,7 +185,7 @@ WRONG = [
         {"shape": "wnmt2018-rnn-tiny", "training": {"precision": "bfloat16"}},
         "students.odd.training.precision: bfloat16 is for Transformers; train GRU 2:1 d512 e256 in float32",
     ),
-    ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4"),
+    ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4; take heads 2, or"),
     ("teachers.teacher.shape", SHAPE, "teachers.teacher.shape: units 10 is not a multiple of heads 4"),
     (
         "decoding.compute_types",

@@ -66,7 +66,10 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     "values, message",
     [
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}, "multiple of heads"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4},
+         "units 10 is not a multiple of heads 4; take heads 2, or units 16"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 100, "ffn_units": 8, "heads": 6}, "heads 5, or units 144"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 7, "ffn_units": 8, "heads": 4}, "heads 1, or units 16"),
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 4, "decoder": "rnn"},
          "decoder rnn is unknown; there are self-attention, averaging"),
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 10}, "ffn_units, heads missing"),

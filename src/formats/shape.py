@@ -1,5 +1,6 @@
 """The shape of a model: layers, units, heads or cells, its number of parameters and its description for OpenNMT-tf."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
@@ -9,6 +10,7 @@ from typing import Any
 import yaml
 
 from formats.model_description import CATALOG, CONDITIONAL, FULLY_CONNECTED, HISTORY, RECURRENT, TRANSFORMER
+from formats.native_model import PANEL
 
 SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
@@ -35,9 +37,15 @@ class Transformer:
 
     def __post_init__(self) -> None:
         if self.units % self.heads:
-            raise ValueError(f"units {self.units} is not a multiple of heads {self.heads}")
+            raise ValueError(f"units {self.units} is not a multiple of heads {self.heads}; {self._fitting()}")
         if self.decoder not in DECODERS:
             raise ValueError(f"decoder {self.decoder} is unknown; there are {', '.join(DECODERS)}")
+
+    def _fitting(self) -> str:
+        """The next numbers that fit: fewer heads, or more units, as many as the native engine has, too."""
+        heads = next((heads for heads in range(self.heads, 1, -1) if self.units % heads == 0), 1)
+        multiple = math.lcm(self.heads, PANEL)
+        return f"take heads {heads}, or units {-(-self.units // multiple) * multiple}"
 
     def __str__(self) -> str:
         shared = " shared" if self.share_embeddings else ""
