@@ -139,16 +139,6 @@ WRONG = [
         "students.tiny.shape.cell: 'elman' is not one of ['lstm', 'gru'",
     ),
     (
-        "teachers.teacher.shape",
-        {"like": "marian-small", "decoder": "ssru"},
-        "teachers.teacher.shape: CTranslate2 has no",
-    ),
-    (
-        "teachers.teacher.shape",
-        "wnmt2018-rnn-tiny",
-        "teachers.teacher.shape: CTranslate2 has no such models; a teacher",
-    ),
-    (
         "teachers.x",
         {"ctranslate2": "x", "tokenization": {"bpe": "a", "sentencepiece": "b"}},
         "has both sentencepiece and",
