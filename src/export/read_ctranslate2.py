@@ -12,7 +12,8 @@ import numpy as np
 
 from common.errors import UserError
 from common.files import read_json
-from export.float_model import FloatModel, Product
+from decode.engines.ctranslate2 import CTranslate2
+from export.float_model import FloatModel, Product, check_widths
 from formats import ctranslate2_model, native_model
 from formats.native_model import pad_inputs, pad_outputs
 
@@ -83,8 +84,7 @@ def read(folder: Path) -> FloatModel:
     bias = "decoder/projection/bias"
     output_bias = weights.take(bias) if bias in weights else np.zeros(len(embeddings["output"][1]), np.float32)
     units = embeddings["target"][1].shape[1]
-    if units % native_model.PANEL:
-        raise UserError(f"{folder}: has {units} units; the native engine needs a multiple of {native_model.PANEL}")
+    check_widths(folder, {"units": units}, [CTranslate2.name])
     pre_norm = bool(weights.attribute("encoder/pre_norm"))
     if pre_norm != bool(weights.attribute("decoder/pre_norm")):
         raise UserError(f"{folder}: only one side normalises before its layers")
