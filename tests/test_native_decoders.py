@@ -11,6 +11,7 @@ from common.errors import UserError
 from decode.engines.native import Native
 from export import read_opennmt_tf
 from formats import native_model
+from formats.conversion import Converter
 from formats.shape import shape
 
 SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
@@ -127,6 +128,16 @@ def test_a_transformer_that_the_engine_does_not_compute_is_refused(option, messa
     model, pieces = built({"model": str(tmp_path / "model.py")})
     with pytest.raises(UserError, match=message):
         read_opennmt_tf.of_model(model, pieces, tmp_path)
+
+
+@pytest.mark.parametrize("made", ["averaging", "ssru", "gru"], indirect=True)
+def test_conversion_to_ctranslate2_names_what_reads_the_checkpoint(made, tmp_path):
+    model, _ = made
+    with pytest.raises(
+        ValueError, match=r"^CTranslate2 has no such model \(.+\); .* export\.native reads .*$"
+    ) as refused:
+        Converter(model).convert(str(tmp_path / "float32"))
+    assert "\n" not in str(refused.value)
 
 
 def worker(folder, kind="float32"):
