@@ -172,7 +172,7 @@ def test_no_translation_is_longer_than_the_model_says(broken, batch, name):
          "CTranslate2 has no averaging decoder; OpenNMT-tf and native decode it"),
         ("ctranslate2", {"units": 96, "fully_connected_layers": 1}, ["native"],
          "CTranslate2 has no recurrent model with fully connected layers; native decodes it"),
-        ("marian", {"units": 96}, ["opennmt-tf"], "Marian decodes what Marian trained alone; OpenNMT-tf decodes it"),
+        ("marian", {"units": 96}, ["opennmt-tf"], "Marian decodes only what it trained; OpenNMT-tf decodes it"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_what_an_engine_lacks_and_what_runs_the_shape(engine, shape, names, message):

@@ -44,7 +44,7 @@ class Marian(Engine):
     @classmethod
     def lacks(cls, shape: Mapping[str, Any]) -> str:
         """OpenNMT-tf's decoders begin with the embedding of ``<s>``, Marian's with zeros."""
-        return "decodes what Marian trained alone"
+        return "decodes only what it trained"
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
