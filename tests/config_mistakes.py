@@ -134,14 +134,9 @@ WRONG = [
         "students.tiny.shape.decoder: 'gru' is not one",
     ),
     (
-        "teachers.teacher.shape",
-        {"like": "marian-small", "decoder": "ssru"},
-        "teachers.teacher.shape: CTranslate2 has no",
-    ),
-    (
-        "teachers.teacher.shape",
-        "wnmt2018-rnn-tiny",
-        "teachers.teacher.shape: CTranslate2 has no such models; a teacher",
+        "students.tiny.shape",
+        {"like": "wnmt2018-rnn-tiny", "cell": "elman"},
+        "students.tiny.shape.cell: 'elman' is not one of ['lstm', 'gru'",
     ),
     (
         "teachers.x",
@@ -180,7 +175,7 @@ WRONG = [
         {"shape": "wnmt2018-rnn-tiny", "training": {"precision": "bfloat16"}},
         "students.odd.training.precision: bfloat16 is for Transformers; train GRU 2:1 d512 e256 in float32",
     ),
-    ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4"),
+    ("students.odd", {"shape": SHAPE}, "students.odd.shape: units 10 is not a multiple of heads 4; take heads 2, or"),
     ("teachers.teacher.shape", SHAPE, "teachers.teacher.shape: units 10 is not a multiple of heads 4"),
     (
         "decoding.compute_types",

@@ -47,6 +47,11 @@ def model(cell: str = "lstm", directions: int = 2, encoder_layers: int = 2, deco
 @functools.cache
 def folders() -> dict[str, Path]:
     """Native model folders of a system ``gru``, which CTranslate2 does not run, by type, all with one map."""
+    return made("gru", model("gru", directions=1), ["float32", "int16", "int8"])
+
+
+def made(system: str, network: FloatModel, kinds: list[str]) -> dict[str, Path]:
+    """Native model folders of a model of PIECES pieces, by type, all with one map."""
     from models import sentencepiece_model  # inside: who writes files only needs no pieces
     from native import random_map
 
@@ -60,15 +65,15 @@ def folders() -> dict[str, Path]:
     words = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
     pieces = ["<blank>", "<s>", "</s>", *words, "<unk>"]
     (root / "map.txt").write_text(random_map(pieces), encoding="utf-8")
-    made, network = {}, model("gru", directions=1)
-    for kind in ("float32", "int16", "int8"):
+    found = {}
+    for kind in kinds:
         network.write(kind, root / "weights" / kind)
         Vocabulary(pieces, pieces, "<unk>").write(root / "weights" / kind)
-        made[kind] = root / "gru" / f"native-{kind}"
+        found[kind] = root / system / f"native-{kind}"
         description = {
-            "format": 1, "engine": "native", "study": "test", "system": "gru", "role": "student", "quantization": kind,
+            "format": 1, "engine": "native", "study": "test", "system": system, "role": "student", "quantization": kind,
             "shape": "GRU 2:1 d512 e256", "parameters": 1234, "source": "en", "target": "de", "made_by": {},
             "vocabulary_map": True, "max_decoding_length": 20,
         }  # fmt: skip
-        model_folder.make(description, root / "weights" / kind, root / "sp.model", root / "map.txt", made[kind])
-    return made
+        model_folder.make(description, root / "weights" / kind, root / "sp.model", root / "map.txt", found[kind])
+    return found

@@ -114,18 +114,60 @@ def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teacher
         ({}, False, "is not installed"),
         ({"device": "cuda"}, True, "does not run on cuda"),
         ({"compute_type": "int8_float16"}, True, "does not compute in int8_float16, only in float32, int16, int8"),
-        ({}, True, "does not decode a teacher of the shape of narrow"),
+        ({}, True, "needs units in multiples of 16, not 24 (teachers.narrow)"),
     ],
 )
 def test_a_wish_that_cannot_be_had_is_said_in_one_line(tmp_path, installed, section, there, reason):
     teachers = edited("study", "x")["teachers"]
     installed(there)
     shape = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2}
-    narrow = {"narrow": teachers["teacher"] | {"shape": shape}} if reason.endswith("narrow") else {}
+    narrow = {"narrow": teachers["teacher"] | {"shape": shape}} if "narrow" in reason else {}
     study = distilling(tmp_path, NATIVE | section, **narrow)
     (line,) = precision.warnings(study)
     assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
     assert Study(study).teacher_engine == "ctranslate2"
+
+
+OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "wnmt2018-rnn-tiny"}
+
+
+def of_shape(shape):
+    """A teacher of this shape that is trained here, beside the study's own."""
+    return {"own": edited("study", "x")["teachers"]["teacher"] | {"shape": shape}}
+
+
+@pytest.mark.parametrize("shape", OF_NATIVE.values(), ids=OF_NATIVE)
+def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_path, installed, shape):
+    study = distilling(tmp_path, {}, **of_shape(shape))
+    plan = Study(study)
+    assert chosen(study) == ("native", "int8") and plan.teacher_model("own") == plan.converted_native("own", "int8")
+    assert plan.native_source("own") == plan.averaged("own")
+    with_another = distilling(tmp_path, NATIVE, given=ELSEWHERE, **of_shape(shape))
+    assert Study(with_another).teacher_model("given").endswith("native-int8")
+
+
+NARROW = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2, "decoder": "averaging"}
+
+
+@pytest.mark.parametrize(
+    ("section", "there", "teachers", "reason"),
+    [
+        (CTRANSLATE2, True, of_shape(OF_NATIVE["ssru"]),
+         "CTranslate2 has no ssru decoder; native decodes it: distillation: {engine: native}"),
+        ({}, True, of_shape(OF_NATIVE["ssru"]) | {"given": ELSEWHERE}, ": distillation: {engine: native}"),
+        ({}, False, of_shape(OF_NATIVE["ssru"]), "; native decodes it, but native is not installed"),
+        ({"device": "cuda"}, True, of_shape(OF_NATIVE["recurrent"]),
+         "CTranslate2 has no recurrent model; native decodes it, but native does not run on cuda"),
+        ({}, True, of_shape(NARROW),
+         "CTranslate2 has no averaging decoder, but native needs units in multiples of 16, not 24 (teachers.own)"),
+    ],
+)  # fmt: skip
+def test_a_teacher_without_an_engine_is_refused_with_what_helps(tmp_path, installed, section, there, teachers, reason):
+    installed(there)
+    with pytest.raises(UserError) as refused:
+        distilling(tmp_path, section, **teachers)
+    (line,) = str(refused.value).splitlines()
+    assert ": teachers.own.shape: " in line and line.endswith(reason)
 
 
 def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path, installed):

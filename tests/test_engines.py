@@ -156,6 +156,29 @@ def test_no_translation_is_longer_than_the_model_says(broken, batch, name):
     assert max(map(len, before)) > 2 and after == [output[:2] for output in before]
 
 
+@pytest.mark.parametrize(
+    ("engine", "shape", "names", "message"),
+    [
+        ("native", {"units": 96}, engines.ENGINES, None),
+        ("native", {"units": 90}, engines.ENGINES,
+         "native needs units in multiples of 16, not 90; OpenNMT-tf and CTranslate2 decode it"),
+        ("native", {"units": 48, "cell": "gru", "bidirectional": True}, engines.ENGINES,
+         "native needs units in multiples of 32, 16 for each direction, not 48; OpenNMT-tf decodes it"),
+        ("native", {"units": 48, "cell": "gru", "embedding_units": 40}, ["native", "ctranslate2"],
+         "native needs embedding_units in multiples of 16, not 40"),
+        ("native", {"model": "own"}, ["ctranslate2"],
+         "native needs the numbers of a shape, not the name of a model; CTranslate2 decodes it"),
+        ("ctranslate2", {"units": 96, "decoder": "averaging"}, engines.ENGINES,
+         "CTranslate2 has no averaging decoder; OpenNMT-tf and native decode it"),
+        ("ctranslate2", {"units": 96, "fully_connected_layers": 1}, ["native"],
+         "CTranslate2 has no recurrent model with fully connected layers; native decodes it"),
+        ("marian", {"units": 96}, ["opennmt-tf"], "Marian decodes only what it trained; OpenNMT-tf decodes it"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_an_engine_lacks_and_what_runs_the_shape(engine, shape, names, message):
+    assert engines.refusal(engines.ENGINES[engine], shape, names) == message
+
+
 def test_a_type_this_cpu_lacks(broken):
     folder = broken("float32")
     redescribe(folder, quantization="int4")

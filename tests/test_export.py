@@ -151,17 +151,31 @@ def test_the_model_card_of_a_control_has_no_teacher(model, tmp_path):
     assert "| teacher" not in card and "translations by" not in card
 
 
-def test_a_recurrent_model_of_the_native_engine_is_packaged_and_translates(tmp_path):
+def native_folder(system):
+    """Of a model that CTranslate2 does not run: a recurrent one, or a Transformer with such a decoder."""
+    recurrent = importlib.import_module("recurrent")
+    if system == "gru":
+        return recurrent.folders()["int8"]
+    decoders, reader = map(importlib.import_module, ("decoders", "export.read_opennmt_tf"))  # they load TensorFlow
+    values = {"encoder_layers": 1, "decoder_layers": 1, "units": 32, "ffn_units": 64, "heads": 2, "decoder": system}
+    network = reader.of_model(*decoders.built(values, words=recurrent.PIECES - 4), Path("random"))
+    return recurrent.made(system, network, ["int8"])["int8"]
+
+
+@pytest.mark.parametrize("system", ["gru", "averaging", "ssru"])
+def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(system, tmp_path):
     pytest.importorskip("native")
-    folder = importlib.import_module("recurrent").folders()["int8"]
-    own = [replace(r, system="gru", engine="native") for r in RECORDS if (r.system, r.compute_type) == ("deep", "int8")]
-    package(folder, own, CORPORA, [], tmp_path / "gru-int8.tar.gz")
-    with tarfile.open(tmp_path / "gru-int8.tar.gz") as archive:
+    folder, name = native_folder(system), f"{system}-int8"
+    own = [
+        replace(r, system=system, engine="native") for r in RECORDS if (r.system, r.compute_type) == ("deep", "int8")
+    ]
+    package(folder, own, CORPORA, [], tmp_path / f"{name}.tar.gz")
+    with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
-    card = (tmp_path / "gru-int8" / "README.md").read_text()
-    assert "python -m decode.translate --model gru-int8" in card and "ctranslate2" not in card
+    card = (tmp_path / name / "README.md").read_text()
+    assert f"python -m decode.translate --model {name}" in card and "ctranslate2" not in card
     lines = models.sentences(5)
-    said = [[*Translator(path).translate(lines)] for path in (tmp_path / "gru-int8", folder)]
+    said = [[*Translator(path).translate(lines)] for path in (tmp_path / name, folder)]
     assert said[0] == said[1] and any(said[0])
 
 

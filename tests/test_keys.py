@@ -13,7 +13,7 @@ import yaml
 
 from corpora.rules import REGISTRY
 from export.vocabulary_map import Knobs
-from formats.shape import Conditional, Custom, FullyConnected, Recurrent, Transformer
+from formats.shape import CELLS, DECODERS, Conditional, Custom, FullyConnected, Recurrent, Transformer
 from study import config
 from study.schema import resolved, schema
 
@@ -189,3 +189,9 @@ def test_the_knobs_of_a_map_are_those_of_the_schema():
     described = schema()["properties"]["vocabulary_map"]["properties"]
     assert set(described) == {*Knobs._fields, "system", "grid", "coverage"}
     assert set(described["grid"]["properties"]) == set(Knobs._fields)
+
+
+def test_cells_and_decoders_are_those_of_the_schema():
+    """A shape on the command line does not pass the schema, so that the classes have them, too."""
+    described = schema()["$defs"]["shape"]["properties"]
+    assert described["cell"]["enum"] == [*CELLS, None] and described["decoder"]["enum"] == [*DECODERS, None]

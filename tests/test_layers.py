@@ -6,6 +6,8 @@ import tensorflow as tf
 from decoders import built, log_probabilities
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from opennmt.optimizers.utils import make_optimizer
+from opennmt.utils.checkpoint import Checkpoint
 
 from formats.shape import DECODERS
 from layers.averaging import running_means
@@ -16,6 +18,11 @@ SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24,
 KINDS = [kind for kind in DECODERS if kind != "self-attention"]
 CONDITIONAL = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 16, "embedding_units": 16}
 CONNECTED = {"fully_connected_layers": 3, "fully_connected_units": 32, "units": 16, "embedding_units": 16}
+GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 16, "embedding_units": 16}
+RESUMED = {  # one cell stands for both, as Keras computes them; the other averaging decoders have fewer weights
+    "averaging": SHAPE | {"decoder": "averaging"}, "ssru": SHAPE | {"decoder": "ssru"}, "gru": GRU,
+    "conditional": CONDITIONAL, "fully connected": CONNECTED,
+}  # fmt: skip
 
 
 @settings(max_examples=20, deadline=None)
@@ -72,9 +79,8 @@ def test_a_beam_reorders_what_a_layer_keeps(kind):
     tf.nest.assert_same_structure(states, model.decoder._get_state_reorder_flags())
 
 
-@pytest.mark.parametrize("values", [CONDITIONAL, CONNECTED], ids=str)
-def test_every_weight_of_a_recurrent_model_learns(values):
-    model, _ = built(values, sure=0.3)
+def gradients(model):
+    """Of a sum of cross-entropies in training, with dropout, by all trainable variables."""
     ids = tf.constant([[5, 6, 7, 8], [9, 10, 11, 0]], tf.int64)
     lengths = tf.constant([4, 3])
     with tf.GradientTape() as tape:
@@ -84,10 +90,37 @@ def test_every_weight_of_a_recurrent_model_learns(values):
         logits, *_ = model.decoder(model.labels_inputter({"ids": ids, "length": lengths}), lengths, state=start,
                                    training=True)  # fmt: skip
         loss = tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(ids, logits))
-    for variable, gradient in zip(
-        model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
-    ):
+    return tape.gradient(loss, model.trainable_variables)
+
+
+@pytest.mark.parametrize("values", [CONDITIONAL, CONNECTED], ids=str)
+def test_every_weight_of_a_recurrent_model_learns(values):
+    model, _ = built(values, sure=0.3)
+    for variable, gradient in zip(model.trainable_variables, gradients(model), strict=True):
         assert np.abs(tf.convert_to_tensor(gradient)).max() > 0, variable.name
+
+
+def trained(model, optimizer, steps):
+    """The weights behind updates; each draws the dropout of its number, as behind a checkpoint (train.trainer)."""
+    for step in steps:
+        tf.random.set_seed(step)
+        optimizer.apply_gradients(zip(gradients(model), model.trainable_variables, strict=True))
+    return [variable.numpy() for variable in model.variables]
+
+
+@pytest.mark.parametrize("values", RESUMED.values(), ids=RESUMED)
+@pytest.mark.slow
+def test_a_training_goes_on_from_a_checkpoint_as_if_nothing_had_been(values, tmp_path):
+    """Two steps, and two more in another model that began with other weights, are four: a checkpoint has all of it."""
+    (model, _), (other, _) = (built(values, seed=seed, sure=0.3) for seed in (1, 2))
+    optimizer, fresh = (make_optimizer("Adam", 0.01) for _ in range(2))
+    half = trained(model, optimizer, (1, 2))
+    Checkpoint(model, optimizer, str(tmp_path)).save(2)
+    expected = trained(model, optimizer, (3, 4))
+    Checkpoint(other, fresh, str(tmp_path)).restore()
+    found = trained(other, fresh, (3, 4))
+    assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+    assert sum(not np.array_equal(*pair) for pair in zip(half, expected, strict=True)) > 8
 
 
 @pytest.mark.parametrize(("shared", "deviation"), [(False, 1.0), (True, 0.1)])

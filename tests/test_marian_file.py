@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import yaml
 
 from common.errors import UserError
 from export import read_marian
 from export.marian_parameters import CONFIG, Parameters
+from export.read_marian import ONLY_TRANSFORMER
+from export.read_marian_recurrent import ONLY_RECURRENT
 
 
 def file(folder, options):
@@ -17,6 +20,27 @@ def file(folder, options):
 def test_options_that_are_no_mapping(options, tmp_path):
     with pytest.raises(UserError, match=r"not a model\.npz of Marian's, or damaged"):
         Parameters(file(tmp_path, options))
+
+
+TRANSFORMER = ONLY_TRANSFORMER | {
+    "type": "transformer", "transformer-preprocess": "", "transformer-postprocess": "dan",
+    "transformer-postprocess-emb": "d", "transformer-ffn-activation": "relu", "transformer-aan-activation": "swish",
+    "transformer-dim-ffn": 48, "transformer-decoder-dim-ffn": 0, "transformer-decoder-ffn-depth": 0,
+}  # fmt: skip
+RECURRENT = ONLY_RECURRENT | {"type": "s2s", "enc-cell": "gru", "dec-cell": "gru", "dim-emb": 32, "dim-rnn": 32}
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        (TRANSFORMER | {"dim-emb": 24}, "units in multiples of 16, not 24"),
+        (RECURRENT | {"dim-rnn": 24}, "units in multiples of 16, not 24"),
+        (RECURRENT | {"dim-emb": 40}, "embedding_units in multiples of 16, not 40"),
+    ],
+)
+def test_a_width_that_the_native_engine_does_not_compute(options, needed, tmp_path):
+    with pytest.raises(UserError, match=f"native needs {needed}; Marian decodes it"):
+        read_marian.read(Parameters(file(tmp_path, yaml.safe_dump(options))), ["</s>", "<unk>"])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from common.errors import UserError
 from decode.engines.native import Native
 from export import read_opennmt_tf
 from formats import native_model
+from formats.conversion import Converter
 from formats.shape import shape
 
 SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
@@ -79,7 +80,6 @@ DESCRIPTION = shape(CELLS | {"decoder_layers": 1}).model_description(0.1)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("32,\n            bidirectional", "40,\n            bidirectional", "has 40 units of a direction"),
         ("32,\n            bidirectional", "48,\n            bidirectional", "differ in their units"),
         ("bidirectional=False", "residual_connections=True", "residual connections"),
         ("LuongAttention", "BahdanauAttention", "it has BahdanauAttention"),
@@ -94,6 +94,21 @@ def test_a_recurrent_model_that_the_engine_does_not_compute_is_refused(old, new,
     (tmp_path / "model.py").write_text(description)
     model, pieces = built({"model": str(tmp_path / "model.py")})
     with pytest.raises(UserError, match=message):
+        read_opennmt_tf.of_model(model, pieces, tmp_path)
+
+
+ODD = {
+    "units in multiples of 16, not 40": SMALL | {"units": 40, "decoder": "averaging"},
+    "units in multiples of 32, 16 for each direction, not 48": CELLS | {"units": 48, "bidirectional": True},
+    "embedding_units in multiples of 16, not 24": SHAPES["conditional"] | {"embedding_units": 24},
+    "fully_connected_units in multiples of 16, not 40": CONNECTED | {"fully_connected_units": 40},
+}
+
+
+@pytest.mark.parametrize("needed", ODD)
+def test_a_width_that_the_engine_does_not_compute_is_refused_with_what_decodes_it(needed, tmp_path):
+    model, pieces = built(ODD[needed])
+    with pytest.raises(UserError, match=f": native needs {needed}; OpenNMT-tf decodes it"):
         read_opennmt_tf.of_model(model, pieces, tmp_path)
 
 
@@ -113,6 +128,16 @@ def test_a_transformer_that_the_engine_does_not_compute_is_refused(option, messa
     model, pieces = built({"model": str(tmp_path / "model.py")})
     with pytest.raises(UserError, match=message):
         read_opennmt_tf.of_model(model, pieces, tmp_path)
+
+
+@pytest.mark.parametrize("made", ["averaging", "ssru", "gru"], indirect=True)
+def test_conversion_to_ctranslate2_names_what_reads_the_checkpoint(made, tmp_path):
+    model, _ = made
+    with pytest.raises(
+        ValueError, match=r"^CTranslate2 has no such model \(.+\); .* export\.native reads .*$"
+    ) as refused:
+        Converter(model).convert(str(tmp_path / "float32"))
+    assert "\n" not in str(refused.value)
 
 
 def worker(folder, kind="float32"):

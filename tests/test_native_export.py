@@ -213,7 +213,7 @@ REFUSED = {
     "gelu": ({"edit": gelu}, "no activation [0-9], only relu"),
     "positions of one side": ({"edit": positions_of_one_side}, "positions"),
     "alibi": ({"edit": alibi}, "the native engine has no alibi"),
-    "units not of 16": ({"units": 24}, "has 24 units; the native engine needs a multiple of 16"),
+    "units not of 16": ({"units": 24}, "native needs units in multiples of 16, not 24; CTranslate2 decodes it"),
     "one norm": ({"edit": one_sided}, "only one side normalises before its layers"),
     "a norm of embeddings": ({"layernorm_embedding": True}, "does not know .*layernorm_embedding"),
 }  # fmt: skip

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import recurrent
 from models import sentences
 from native import engine, folders
 from test_distillation import run
@@ -84,6 +85,19 @@ def test_scores_are_those_of_ctranslate2(models, kind):
     pairs += [([], some[0])] if kind == "plain" else []
     expected, found = ([*teacher.score(pairs)] for teacher in both(models, kind))
     assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_recurrent_teacher_scores_what_it_says():
+    """CTranslate2 has none to compare with: what is said step by step is scored from its start to its end."""
+    folder = recurrent.folders()["float32"]
+    source, _ = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
+    teacher, given = NativeTeacher(folder, 1), [source.encode(line) for line in SENTENCES[:40]]
+    lists = [*teacher.n_best(given, 4, 4)]
+    assert all(len({*map(str, hypotheses)}) == 4 for hypotheses in lists)
+    said = [(pieces, *scored) for pieces, best in zip(given, lists, strict=True) for scored in best]
+    ended = [row for row in said if len(row[1]) < MAXIMUM_OUTPUT]
+    scores = [*teacher.score((pieces, translation) for pieces, translation, _ in ended)]
+    assert len(scores) > 40 and scores == pytest.approx([score for *_, score in ended], abs=1e-3)
 
 
 def test_a_source_of_as_many_pieces_as_are_read(models):

@@ -66,12 +66,17 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     "values, message",
     [
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}, "multiple of heads"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4},
+         "units 10 is not a multiple of heads 4; take heads 2, or units 16"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 100, "ffn_units": 8, "heads": 6}, "heads 5, or units 144"),
+        ({"encoder_layers": 1, "decoder_layers": 1, "units": 7, "ffn_units": 8, "heads": 4}, "heads 1, or units 16"),
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 4, "decoder": "rnn"},
          "decoder rnn is unknown; there are self-attention, averaging"),
         ({"encoder_layers": 1, "decoder_layers": 1, "units": 10}, "ffn_units, heads missing"),
         ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8, "heads": 2},
          "heads: not of a recurrent model"),
+        ({"cell": "elman", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8},
+         "cell elman is unknown; there are lstm, gru"),
         ({"model": "TransformerTiny", "units": 8}, "units: not of a model of the catalogue"),
         ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 7, "embedding_units": 8,
           "bidirectional": True}, "cannot be halved"),

@@ -10,6 +10,7 @@ from models import folders
 from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, snakemake, succeeded
 
 from corpora.availability import available
+from decode.engines.native import Native
 from distill import n_best_lists
 from formats import records
 from study import config
@@ -43,6 +44,7 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
     succeeded(dry_run("--configfile", study, cwd=tmp_path))
 
 
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     """Quality only: nothing is timed. Shapes, sizes and the wiring; so short a training learns nothing."""
     succeeded(snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
@@ -57,6 +59,9 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
         for targets in ("best", "interpolated")
     )
     assert best != interpolated
+    for teacher in ("first", "second"):
+        assert json.loads((study / f"n-best/{teacher}/grammar/1-of-2.json").read_text())["engine"] == "native"
+    assert "ssru" in json.loads((study / "systems/second/learning.json").read_text())["shape"]
     lists = [*n_best_lists.read(study / "n-best/ensemble/grammar/1-of-2.tsv.zst")]
     assert max(len(n_best_list.hypotheses) for n_best_list in lists) == 3  # in all, not of each teacher
     names = ("deep", "rnn-original")

@@ -229,6 +229,28 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
     assert study.native_source("deep") == study.converted("deep", "float32")
 
 
+def test_what_an_engine_does_not_decode_is_said_once_with_what_does(monkeypatch):
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+
+    def odd(study):
+        study["decoding"]["engines"] = ["native"]
+        study["teachers"]["teacher"]["shape"] |= {"units": 24, "heads": 4}
+        study["students"]["deep"] |= {"mixtures": ["distilled", "original"], "seeds": [1, 2]}
+        study["students"]["deep"]["shape"] = study["students"]["deep"]["shape"] | {"decoder": "averaging"}
+        study["students"]["tiny"]["shape"] = RECURRENT
+        study["speed"]["untrained"] = ["bergamot-ssru-tiny"]
+
+    assert plan().refusals == [] and plan(change=odd).refusals == [
+        "teachers.teacher: native needs units in multiples of 16, not 24; OpenNMT-tf and CTranslate2 decode it",
+        "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf and native decode it",
+        "students.tiny: CTranslate2 has no recurrent model; OpenNMT-tf decodes it",
+        "students.tiny: native needs units in multiples of 16, not 8; OpenNMT-tf decodes it",
+        "speed.untrained.bergamot-ssru-tiny: CTranslate2 has no ssru decoder; OpenNMT-tf and native decode it",
+    ]
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
+    assert "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf decodes it" in plan(change=odd).refusals
+
+
 def test_maps_are_fitted_to_a_student_that_is_exported():
     assert plan().map_system == next(iter(OFFLINE["students"]))
     assert plan(change=lambda study: study["vocabulary_map"].update(system="tiny")).map_system == "tiny"

@@ -131,13 +131,17 @@ search: {{system: second}}
 vocabulary_map: {{grid: {{}}}}
 """)
     ladder = "results/x/report/ladder.wnmt2018-rnn-tiny-untrained.md"
-    run = dry_run("-p", "speed", "search", "maps", ladder, "--configfile", study, cwd=tmp_path)
+    samples = "results/x/report/samples.md"
+    run = dry_run("-p", "speed", "search", "maps", ladder, samples, "--configfile", study, cwd=tmp_path)
     jobs, calls = planned(run), dict(re.findall(r"python -m ((?:experiments|export)[\w.]*) (.*)", run.stdout))
     assert [jobs[name] for name in ("ladder", "scaling", "switches", "search_grid", "map_timing")] == [2, 2, 2, 1, 1]
     for name in ("ladder", "scaling", "end_to_end", "beam_batch", "components", "ngram_timing", "map_timing"):
         assert re.search(r"models/[\w-]+/native-int8", calls[f"experiments.{name}"]), name
         assert not re.search(r"models/[\w-]+/int8", calls[f"experiments.{name}"]), name
     assert "/native/native-int8" in calls["export.model_outputs"]
+    assert re.search(r"report\.samples .* first=\S*/first\.native-\w+\.beam4\.test\.txt second=", run.stdout)
+    entries = "students.first, students.second, speed.untrained.wnmt2018-rnn-tiny"
+    assert f"\n{entries}: CTranslate2 has no recurrent model; OpenNMT-tf and native decode it\n" in run.stderr
 
 
 def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):

@@ -33,7 +33,7 @@ struct Step {
 // with fully connected layers; and polynomials, where he has tables. Without one of them it computes the same, but for
 // rounding, so that its worth can be measured.
 struct Identities {
-  bool piece_products = true;   // of the commonest pieces with the matrices of first layers: looked up
+  bool piece_products = true;   // of up to 8,000 pieces with the matrices of first layers: looked up
   bool source_products = true;  // for the attention, and of what it sums: once a sentence
   bool equal_states = true;     // hypotheses that differ in their last piece alone: their state's products once
   bool polynomials = true;      // for sigmoid and tanh, in all networks, in place of the C library

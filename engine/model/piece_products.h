@@ -12,8 +12,8 @@
 
 namespace nmt {
 
-// Of the pieces that all workers of a model meet first: the commonest ones are among them, wherever they stand in the
-// vocabulary, and rows that nothing was written into take no memory.
+// Of the pieces that all workers of a model meet first: common ones come early, wherever they stand in the vocabulary.
+// Rows that nothing was written into take no memory.
 class PieceProducts {
  public:
   PieceProducts(const Linear& weights, const Rows& embeddings, float factor)

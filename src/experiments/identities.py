@@ -1,6 +1,6 @@
 """Devlin 2017's ladder: what each way to compute less is worth in a recurrent model with fully connected layers.
 
-A rung keeps what the rungs below it have: everything computed in float32, products in 16 bits, those of the commonest
+A rung keeps what the rungs below it have: everything computed in float32, products in 16 bits, those of up to 8,000
 pieces with the first layers looked up, those of the source once a sentence, sigmoid and tanh by polynomials where the
 paper has tables, products of a state of the beam once, and beyond the paper products in 8 bits, then the sentences of a
 batch together. Up to there each sentence is decoded by itself, with a beam, on one core, as in the paper; and from the

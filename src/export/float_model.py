@@ -1,11 +1,15 @@
 """A model with float32 weights on its way to the native engine: what a reader gives, and what is written."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from common.errors import UserError
+from decode.engines import ENGINES, refusal
+from decode.engines.native import Native
 from formats import native_model
 
 Product = tuple[np.ndarray, np.ndarray]  # weights [outputs, inputs], bias [outputs]
@@ -60,3 +64,12 @@ class FloatModel:
         tensors, places = self.tensors(kind)
         native_model.write(folder / native_model.NAME, tensors, {**self.metadata, **places, "type": kind})
         self.vocabulary.write(folder)
+
+
+def check_widths(origin: Path, shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> None:
+    """Raises UserError for widths that the native engine does not compute, with the engines that decode such a model.
+
+    origin: the file or folder. shape: as for ``Engine.lacks``. names: of the engines that could decode it as it is.
+    """
+    if refused := refusal(Native, shape, names):
+        raise UserError(f"{origin}: {refused}")

@@ -12,6 +12,8 @@ import numpy as np
 import yaml
 
 from common.errors import UserError
+from decode.engines.marian import Marian
+from decode.engines.native import Native
 from export.float_model import Product
 from formats import marian, native_model
 
@@ -94,6 +96,11 @@ class Parameters:
         entries = len(matrices["output"][1])
         bias = np.zeros(entries, np.float32) if self.config.get("output-omit-bias") else self.take(f"{output}_b")
         return matrices, bias
+
+    def check_widths(self, shape: dict[str, Any]) -> None:
+        """Raises UserError for widths that the native engine does not compute (export.float_model)."""
+        if lacks := Native.lacks(shape):
+            raise UserError(f"{self.path}: {Native.label} {lacks}; {Marian.label} decodes it")
 
     def check(self, only: dict[str, Any]) -> None:
         """Raises UserError for an option with a value other than the one given."""

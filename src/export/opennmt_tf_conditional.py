@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from export.float_model import Product
+from export.float_model import Product, check_widths
 from export.opennmt_tf_layers import Layers, dense
-from formats import native_model
 
 
 def reads(model: Any) -> bool:
@@ -21,11 +19,8 @@ def layers(model: Any, origin: Path) -> Layers:
     """Raises UserError for sizes that the engine cannot run."""
     encoder, decoder = model.encoder, model.decoder
     units, embedding = (layer.kernel.shape[0] for layer in (decoder.queries, decoder.hidden[0]))
-    if units % native_model.PANEL or embedding % native_model.PANEL:
-        panel = native_model.PANEL
-        raise UserError(
-            f"{origin}: has {units} units, embeddings of {embedding}; the engine needs multiples of {panel}"
-        )
+    transitions = len(decoder.units)
+    check_widths(origin, {"decoder_transitions": transitions, "units": units, "embedding_units": embedding})
     products: dict[str, Product] = {}
     vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
     sides = {"encoder.forward": encoder.cells[0].units, "encoder.backward": encoder.cells[1].units}
@@ -42,7 +37,7 @@ def layers(model: Any, origin: Path) -> Layers:
         "units": units,
         "embedding_units": embedding,
         "encoder_transitions": len(encoder.cells[0].units),
-        "decoder_transitions": len(decoder.units),
+        "decoder_transitions": transitions,
         "source_factor": 1.0,
         "target_factor": 1.0,
     }  # fmt: skip

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from export.float_model import Product
+from export.float_model import Product, check_widths
 from export.opennmt_tf_conditional import gated_unit
 from export.opennmt_tf_layers import Layers, dense
-from formats import native_model
 
 
 def reads(model: Any) -> bool:
@@ -23,11 +21,8 @@ def layers(model: Any, origin: Path) -> Layers:
     encoder, decoder = model.encoder, model.decoder
     units, layer_units = decoder.queries.kernel.shape[0], decoder.top[0].inner.kernel.shape[1]
     embedding = decoder.unit.inputs.kernel.shape[0]
-    if any(size % native_model.PANEL for size in (units, embedding, layer_units)):
-        raise UserError(
-            f"{origin}: has {units} units, embeddings of {embedding}, layers of {layer_units}; the engine needs"
-            f" multiples of {native_model.PANEL}"
-        )
+    top = {"fully_connected_layers": len(decoder.top), "fully_connected_units": layer_units}
+    check_widths(origin, {"units": units, "embedding_units": embedding, **top})
     products: dict[str, Product] = {}
     vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
     cells = [cell.units[0] for cell in encoder.cells]
@@ -46,8 +41,7 @@ def layers(model: Any, origin: Path) -> Layers:
         "architecture": "fully-connected",
         "units": units,
         "embedding_units": embedding,
-        "fully_connected_layers": len(decoder.top),
-        "fully_connected_units": layer_units,
+        **top,
         "source_factor": 1.0,
         "target_factor": 1.0,
     }  # fmt: skip

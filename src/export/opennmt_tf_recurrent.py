@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export.float_model import Product
+from export.float_model import Product, check_widths
 from export.opennmt_tf_layers import Layers, dense, product
-from formats.native_model import PANEL
 
 
 def reads(model: Any) -> bool:
@@ -30,6 +29,10 @@ def layers(model: Any, origin: Path) -> Layers:
     cells = _cells(decoder.cell._cell, origin)  # of the attention's wrapper
     kind = _kind([cell for stack in (*directions, cells) for cell in stack], origin)
     units, embedding = cells[0].units, model.labels_inputter.embedding.shape[-1]
+    if len(directions) * directions[0][0].units != units:
+        raise UserError(f"{origin}: encoder and decoder differ in their units; in the native engine they do not")
+    widths = {"units": units, "embedding_units": embedding, "bidirectional": encoder.bidirectional}
+    check_widths(origin, {"cell": kind, **widths})
     products: dict[str, Product] = {}
     for name, stack in zip(("encoder.forward", "encoder.backward"), directions, strict=False):
         products |= _products(name, stack)
@@ -42,11 +45,6 @@ def layers(model: Any, origin: Path) -> Layers:
         products["bridge"] = dense(linear)
     products["attention.keys"] = dense(decoder.attention_mechanism.memory_layer)
     products["attention.hidden"] = dense(decoder.cell._attention_layers[0])
-    sizes = {"units": units, "embedding_units": embedding, "units of a direction": directions[0][0].units}
-    if uneven := [f"{size} {name}" for name, size in sizes.items() if size % PANEL]:
-        raise UserError(f"{origin}: has {uneven[0]}; the native engine needs a multiple of {PANEL}")
-    if len(directions) * directions[0][0].units != units:
-        raise UserError(f"{origin}: encoder and decoder differ in their units; in the native engine they do not")
     metadata = {
         "architecture": "recurrent",
         "cell": kind,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export.float_model import Product
+from export.float_model import Product, check_widths
 from export.opennmt_tf_layers import Layers, dense, joined
-from formats import native_model
 from formats.conversion import EPSILON
 from formats.native_model import pad_inputs, pad_outputs, padded
 
@@ -28,8 +27,7 @@ def layers(model: Any, origin: Path) -> Layers:
     if unlike := next(_unlike(encoder, decoder), None):
         raise UserError(f"{origin}: {unlike}; the native engine has no such Transformers of OpenNMT-tf's")
     units = decoder.num_units
-    if units % native_model.PANEL:
-        raise UserError(f"{origin}: has {units} units; the native engine needs a multiple of {native_model.PANEL}")
+    check_widths(origin, {"units": units, "decoder": getattr(decoder, "history", None)})
     found = TransformerLayers(decoder.num_heads)
     for number, layer in enumerate(encoder.layers):
         found.self_attention(f"encoder.{number}.self", layer.self_attention)

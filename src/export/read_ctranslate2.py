@@ -12,7 +12,8 @@ import numpy as np
 
 from common.errors import UserError
 from common.files import read_json
-from export.float_model import FloatModel, Product
+from decode.engines.ctranslate2 import CTranslate2
+from export.float_model import FloatModel, Product, check_widths
 from formats import ctranslate2_model, native_model
 from formats.native_model import pad_inputs, pad_outputs
 
@@ -69,30 +70,13 @@ def read(folder: Path) -> FloatModel:
     """The model in a folder of a CTranslate2 converter, float32. Raises UserError for one that it cannot run."""
     weights = Weights(folder)
     config, source, target = _files(folder)
-    for name in ABSENT:
-        if weights.attribute(name, 0):
-            raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
-    for side in ("encoder", "decoder"):
-        if (activation := weights.attribute(f"{side}/activation", RELU)) != RELU:
-            raise UserError(f"{folder}: the native engine has no activation {activation}, only relu")
-    first = "encoder/embeddings_0" if "encoder/embeddings_0/weight" in weights else "encoder/embeddings"
-    names = {"source": first, "target": "decoder/embeddings", "output": "decoder/projection"}
-    embeddings = {
-        side: (weights.name(f"{name}/weight"), weights.take(f"{name}/weight")) for side, name in names.items()
-    }
-    bias = "decoder/projection/bias"
-    output_bias = weights.take(bias) if bias in weights else np.zeros(len(embeddings["output"][1]), np.float32)
+    _check(weights)
+    embeddings, output_bias = _embeddings(weights)
     units = embeddings["target"][1].shape[1]
-    if units % native_model.PANEL:
-        raise UserError(f"{folder}: has {units} units; the native engine needs a multiple of {native_model.PANEL}")
-    pre_norm = bool(weights.attribute("encoder/pre_norm"))
-    if pre_norm != bool(weights.attribute("decoder/pre_norm")):
-        raise UserError(f"{folder}: only one side normalises before its layers")
+    check_widths(folder, {"units": units}, [CTranslate2.name])
+    layers = Layers(weights)
     start_from_zero = bool(weights.attribute("decoder/start_from_zero_embedding", 0))
     start = config["eos_token" if start_from_zero else "decoder_start_token"] or config["bos_token"]
-    layers = Layers(weights, pre_norm)
-    if (positions := _positions(weights)) is not None:
-        layers.vectors["positions"] = positions
     metadata = {
         "architecture": "transformer",
         "units": units,
@@ -102,25 +86,48 @@ def read(folder: Path) -> FloatModel:
         **{f"{side}_head_units": units // heads for side, heads in layers.heads.items()},
         "start": target.index(start),
         "end": target.index(config["eos_token"]),
-        "pre_norm": pre_norm,
+        "pre_norm": layers.pre_norm,
         "start_from_zero": start_from_zero,
         "source_factor": _factor(weights, "encoder", units),
         "target_factor": _factor(weights, "decoder", units),
         "epsilon": config.get("layer_norm_epsilon") or 1e-5,
     }
-    prefix = [config["bos_token"]] if config.get("add_source_bos") else []
-    suffix = [config["eos_token"]] if config.get("add_source_eos") else []
-    vocabulary = native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
+    vocabulary = _vocabulary(config, source, target)
     model = FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary)
     weights.check_all_taken()
     return model
 
 
+def _check(weights: Weights) -> None:
+    """Raises UserError for what the engine does not compute."""
+    for name in ABSENT:
+        if weights.attribute(name, 0):
+            raise UserError(f"{weights.folder}: the native engine has no {name.partition('/')[2]}")
+    for side in ("encoder", "decoder"):
+        if (activation := weights.attribute(f"{side}/activation", RELU)) != RELU:
+            raise UserError(f"{weights.folder}: the native engine has no activation {activation}, only relu")
+
+
+def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, np.ndarray]], np.ndarray]:
+    """FloatModel.embeddings, and the bias of the output layer, zeros if it has none."""
+    first = "encoder/embeddings_0" if "encoder/embeddings_0/weight" in weights else "encoder/embeddings"
+    names = {"source": first, "target": "decoder/embeddings", "output": "decoder/projection"}
+    embeddings = {
+        side: (weights.name(f"{name}/weight"), weights.take(f"{name}/weight")) for side, name in names.items()
+    }
+    bias = "decoder/projection/bias"
+    none = np.zeros(len(embeddings["output"][1]), np.float32)
+    return embeddings, weights.take(bias) if bias in weights else none
+
+
 class Layers:
     """The layers of both sides: their products and vectors, and the numbers of the metadata."""
 
-    def __init__(self, weights: Weights, pre_norm: bool):
+    def __init__(self, weights: Weights):
         self._weights = weights
+        self.pre_norm = bool(weights.attribute("encoder/pre_norm"))
+        if self.pre_norm != bool(weights.attribute("decoder/pre_norm")):
+            raise UserError(f"{weights.folder}: only one side normalises before its layers")
         self.heads = {side: weights.attribute(f"{side}/num_heads") for side in ("encoder", "decoder")}
         self.counts = {side: _count(weights, side) for side in self.heads}
         self.feed_forward_units: int | None = None
@@ -129,8 +136,10 @@ class Layers:
         for side, count in self.counts.items():
             for layer in range(count):
                 self._layer(side, f"{side}/layer_{layer}", f"{side}.{layer}")
-            if pre_norm:
+            if self.pre_norm:
                 self._norm(f"{side}.norm", f"{side}/layer_norm")
+        if (positions := _positions(weights)) is not None:
+            self.vectors["positions"] = positions
 
     def _layer(self, side: str, old: str, new: str) -> None:
         heads = self.heads[side]
@@ -185,6 +194,13 @@ def _positions(weights: Weights) -> np.ndarray | None:
     if (source is None) != (target is None) or (source is not None and not np.array_equal(source, target)):
         raise UserError(f"{weights.folder}: the positions of its two sides differ")
     return source
+
+
+def _vocabulary(config: dict[str, Any], source: list[str], target: list[str]) -> native_model.Vocabulary:
+    """With the pieces that frame a source."""
+    prefix = [config["bos_token"]] if config.get("add_source_bos") else []
+    suffix = [config["eos_token"]] if config.get("add_source_eos") else []
+    return native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
 
 
 def _files(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:

@@ -10,7 +10,6 @@ from common.errors import UserError
 from export import read_marian_recurrent
 from export.float_model import FloatModel, Product
 from export.marian_parameters import ONLY, Parameters, framing, vocabulary
-from formats import native_model
 from formats.native_model import pad_inputs, pad_outputs, padded
 
 POSITIONS = 2048  # encodings that are stored; Marian computes as many as a sentence needs
@@ -96,8 +95,7 @@ def _check_transformer(parameters: Parameters) -> None:
     inner = {config[f"transformer-{decoder}dim-ffn"] for decoder in ("", "decoder-")} - {0}
     if len(inner) > 1 or config["transformer-decoder-ffn-depth"] not in (0, 2):
         raise UserError(f"{path}: the feed-forward layers of its two sides differ; the native engine has one size")
-    if config["dim-emb"] % native_model.PANEL:
-        raise UserError(f"{path}: its units are no multiple of {native_model.PANEL}, as the native engine needs")
+    parameters.check_widths({"units": config["dim-emb"]})
 
 
 class TransformerLayers:

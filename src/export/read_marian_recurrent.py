@@ -10,7 +10,6 @@ import numpy as np
 from common.errors import UserError
 from export.float_model import FloatModel, Product
 from export.marian_parameters import ONLY, Parameters, framing, vocabulary
-from formats import native_model
 
 ONLY_RECURRENT = {**ONLY, "enc-type": "bidirectional", "enc-depth": 1, "dec-depth": 1}
 CELLS = ("gru", "gru-nematus")  # the same without layer normalisation
@@ -37,8 +36,7 @@ def read(parameters: Parameters, pieces: list[str]) -> FloatModel:
     parameters.check(ONLY_RECURRENT)
     if foreign := {config["enc-cell"], config["dec-cell"]} - {*CELLS}:
         raise UserError(f"{path}: the native engine has no recurrent model of Marian's with {foreign.pop()} cells")
-    if any(config[width] % native_model.PANEL for width in ("dim-rnn", "dim-emb")):
-        raise UserError(f"{path}: its units are no multiple of {native_model.PANEL}, as the native engine needs")
+    parameters.check_widths({"units": config["dim-rnn"], "embedding_units": config["dim-emb"]})
     if config["dec-cell-base-depth"] < 2:
         raise UserError(f"{path}: has no cell behind its attention; the native engine needs --dec-cell-base-depth 2")
     if config["type"] == "nematus":

@@ -15,12 +15,12 @@ class Converter(ctranslate2.converters.OpenNMTTFConverter):
     """
 
     def _load(self) -> Any:
-        """Raises ValueError for a model that CTranslate2 has no layers for."""
+        """Raises ValueError of one line for a model that CTranslate2 has no layers for."""
         try:
             spec = super()._load()
-        except AttributeError as error:  # a layer of ours in the place of one that it knows
-            raise ValueError(
-                f"CTranslate2 has no such model ({error}); the native engine reads its checkpoint"
-            ) from None
+        except (AttributeError, ValueError) as error:  # the former: a layer of ours in the place of one that it knows
+            reason = str(error).rstrip().splitlines()[-1].removeprefix("- ")
+            remedy = "python -m export.native reads such checkpoints for the native engine"
+            raise ValueError(f"CTranslate2 has no such model ({reason}); {remedy}") from None
         spec.config.layer_norm_epsilon = EPSILON
         return spec

@@ -92,7 +92,7 @@ class Measurement:
     parallel_scan: bool = noted("whether vectors looked for such n-grams", default=True, only=SPEED_TABLES)
     packed: bool = noted("whether weights were laid out beforehand for the matrix products", default=True)
     piece_products: bool = noted(
-        "whether products of the commonest pieces with a first layer were looked up", default=True, only=SPEED_TABLES
+        "whether products of up to 8,000 pieces with a first layer were looked up", default=True, only=SPEED_TABLES
     )
     source_products: bool = noted(
         "whether the attention's products of the source were computed once a sentence", default=True, only=SPEED_TABLES

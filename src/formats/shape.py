@@ -1,5 +1,6 @@
 """The shape of a model: layers, units, heads or cells, its number of parameters and its description for OpenNMT-tf."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
@@ -9,11 +10,13 @@ from typing import Any
 import yaml
 
 from formats.model_description import CATALOG, CONDITIONAL, FULLY_CONNECTED, HISTORY, RECURRENT, TRANSFORMER
+from formats.native_model import PANEL
 
 SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
 # inputs with a feed-forward layer and a gate, with one of them alone, and as it is; a simple recurrent cell.
 DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
+CELLS = ("lstm", "gru")  # of a recurrent model
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,15 @@ class Transformer:
 
     def __post_init__(self) -> None:
         if self.units % self.heads:
-            raise ValueError(f"units {self.units} is not a multiple of heads {self.heads}")
+            raise ValueError(f"units {self.units} is not a multiple of heads {self.heads}; {self._fitting()}")
         if self.decoder not in DECODERS:
             raise ValueError(f"decoder {self.decoder} is unknown; there are {', '.join(DECODERS)}")
+
+    def _fitting(self) -> str:
+        """The next numbers that fit: fewer heads, or more units, as many as the native engine has, too."""
+        heads = next((heads for heads in range(self.heads, 1, -1) if self.units % heads == 0), 1)
+        multiple = math.lcm(self.heads, PANEL)
+        return f"take heads {heads}, or units {-(-self.units // multiple) * multiple}"
 
     def __str__(self) -> str:
         shared = " shared" if self.share_embeddings else ""
@@ -76,8 +85,8 @@ class Transformer:
 class Recurrent:
     """Layers of LSTM or GRU cells, and Luong's attention (Luong et al. 2015) above the decoder.
 
-    cell: ``lstm`` or ``gru``; units: of a layer, in a bidirectional encoder of both directions together. Raises
-    ValueError for units that cannot be halved or shared.
+    cell: one of CELLS; units: of a layer, in a bidirectional encoder of both directions together. Raises ValueError for
+    an unknown cell, and for units that cannot be halved or shared.
     """
 
     cell: str
@@ -89,6 +98,8 @@ class Recurrent:
     share_embeddings: bool = False
 
     def __post_init__(self) -> None:
+        if self.cell not in CELLS:
+            raise ValueError(f"cell {self.cell} is unknown; there are {', '.join(CELLS)}")
         if self.bidirectional and self.units % 2:
             raise ValueError(f"units {self.units} cannot be halved, one half for each direction")
         if self.share_embeddings and self.embedding_units != self.units:
@@ -281,6 +292,14 @@ def self_attention(values: Mapping[str, Any] | None) -> bool:
     """Whether these values are those of a Transformer whose decoder has self-attention, or of a model by its name."""
     values = _present(values or {})
     return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
+
+
+def architecture(values: Mapping[str, Any]) -> str:
+    """What these values describe, for messages: ``averaging decoder``, ``recurrent model``, ``Transformer``."""
+    values = _present(values)
+    kind, name = _kind(values)
+    decoder = values.get("decoder", SELF_ATTENTION)
+    return f"{decoder} decoder" if kind is Transformer and decoder != SELF_ATTENTION else name
 
 
 def decoder_kind(text: str) -> str:

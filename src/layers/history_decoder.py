@@ -25,6 +25,7 @@ class HistoryDecoder(SelfAttentionDecoder):
     def __init__(self, history: str, num_layers: int, units: int, heads: int, ffn_units: int, dropout: float):
         options = {"dropout": dropout, "attention_dropout": dropout, "ffn_dropout": dropout}
         super().__init__(0, units, heads, ffn_units, **options)
+        self.history = history
         self.layers = [_layer(history, units, heads, ffn_units, dropout, options) for _ in range(num_layers)]
 
     def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: Any = None) -> list[dict[str, Any]]:

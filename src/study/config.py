@@ -30,7 +30,7 @@ def load(path: str | Path) -> Config:
         problems = list(checks.problems(config))
     if not problems:
         config["distillation"] |= chosen(config)
-        problems = list(checks.teacher_type_problems(config))
+        problems = list(checks.teacher_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config

@@ -64,9 +64,8 @@ def obstacle(config: Config) -> str | None:
     if (type := distillation["compute_type"]) and type not in Native.types:
         return f"does not compute in {type}, only in {', '.join(Native.types)}"
     shapes = {name: teacher["shape"] for name, teacher in config["teachers"].items() if teacher["shape"]}
-    if others := [name for name, shape in shapes.items() if not Native.runs(shape)]:
-        return f"does not decode a teacher of the shape of {others[0]}"
-    return None
+    lacking = {name: lacks for name, shape in shapes.items() if (lacks := Native.lacks(shape))}
+    return next((f"{lacks} (teachers.{name})" for name, lacks in lacking.items()), None)
 
 
 def note_teachers(config: Config) -> None:

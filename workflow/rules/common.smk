@@ -113,6 +113,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"teacher is not there: {line}", file=sys.stderr)
     for engine in study.absent_engines:
         print(f"decoding.engines: {engine} is not installed; CTranslate2 decodes in its place", file=sys.stderr)
+    for line in study.refusals:
+        print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)
     for line in warnings(config):

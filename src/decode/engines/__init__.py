@@ -16,7 +16,10 @@ from decode.engines.opennmt_tf import OpenNMTTF
 from formats import model_folder
 from formats.model_folder import Description
 
-__all__ = ["ENGINES", "SWITCHES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "version"]
+__all__ = [
+    "ENGINES", "SWITCHES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "refusal", "running",
+    "version",
+]  # fmt: skip
 
 ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (OpenNMTTF, CTranslate2, Native, Marian)}
 
@@ -35,10 +38,26 @@ def of(folder: Path) -> type[Engine]:
     return ENGINES[describe(folder)["engine"]]
 
 
+def running(shape: Mapping[str, Any], names: Collection[str]) -> list[type[Engine]]:
+    """Those of the engines of these names that decode a model of this shape, which OpenNMT-tf trained."""
+    return [engine for engine in ENGINES.values() if engine.name in names and engine.runs(shape)]
+
+
+def refusal(engine: type[Engine], shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> str | None:
+    """Why an engine does not decode a model of this shape, and which of the engines of these names do.
+
+    As in ``CTranslate2 has no recurrent model; OpenNMT-tf and native decode it``. None if the engine decodes it.
+    """
+    if (lacks := engine.lacks(shape)) is None:
+        return None
+    others = [other.label for other in running(shape, names)]
+    decode = f"; {' and '.join(others)} decode{'s' * (len(others) == 1)} it" if others else ""
+    return f"{engine.label} {lacks}{decode}"
+
+
 def folders(shape: Mapping[str, Any], types: Sequence[str], names: Collection[str]) -> list[str]:
     """Names of the model folders of a system of this shape, in a study that asks for these types and engines."""
-    engines = [engine for engine in ENGINES.values() if engine.name in names and engine.runs(shape)]
-    return [engine.folder(name) for engine in engines for name in engine.exported(types)]
+    return [engine.folder(name) for engine in running(shape, names) for name in engine.exported(types)]
 
 
 def load(folder: Path, search: Search, checksums: bool = True) -> Engine:

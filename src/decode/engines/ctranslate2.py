@@ -12,7 +12,7 @@ from common.files import read_json
 from decode.engines.interface import Batch, Engine, Search
 from formats import decoding, loading, vocabulary_map
 from formats.model_folder import Description
-from formats.shape import self_attention
+from formats.shape import architecture, self_attention
 from formats.vocabulary_map import VocabularyMap
 
 PACKED = "CT2_PACKED_GEMM"  # of the environment: 0 lays weights out for every product of matrices
@@ -52,8 +52,8 @@ class CTranslate2(Engine):
         return cpu.widest()
 
     @classmethod
-    def runs(cls, shape: Mapping[str, Any]) -> bool:
-        return self_attention(shape)
+    def lacks(cls, shape: Mapping[str, Any]) -> str | None:
+        return None if self_attention(shape) else f"has no {architecture(shape)}"
 
     @classmethod
     def folder(cls, quantization: str) -> str:

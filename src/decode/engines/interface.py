@@ -45,7 +45,7 @@ class Search:
     packed: bool = True  # weights laid out for matrix products once; False: for every product
     # Of recurrent models (Devlin 2017), the last two of those with fully connected layers; others translate the same,
     # whatever they are told.
-    piece_products: bool = True  # products of the commonest pieces with a first layer looked up; False: computed
+    piece_products: bool = True  # products of up to 8,000 pieces with a first layer looked up; False: computed
     source_products: bool = True  # what attention multiplies the source with, once a sentence; False: at each step
     equal_states: bool = True  # products of a state once for all hypotheses that have it; False: for each
     polynomials: bool = True  # sigmoid and tanh by polynomials, in any model; False: by the C library
@@ -98,9 +98,17 @@ class Engine(ABC):
         return None
 
     @classmethod
+    def lacks(cls, shape: Mapping[str, Any]) -> str | None:
+        """What keeps the engine from decoding a model that OpenNMT-tf trained, as in ``has no recurrent model``.
+
+        shape: its values (formats.shape). None if nothing does. Messages are made of it by ``decode.engines.refusal``.
+        """
+        return None
+
+    @classmethod
     def runs(cls, shape: Mapping[str, Any]) -> bool:
-        """Whether the engine decodes a model that OpenNMT-tf trained. shape: its values (formats.shape)."""
-        return True
+        """Whether the engine decodes a model that OpenNMT-tf trained."""
+        return cls.lacks(shape) is None
 
     @classmethod
     def exported(cls, types: Sequence[str]) -> list[str]:

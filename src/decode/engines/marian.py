@@ -42,9 +42,9 @@ class Marian(Engine):
     }
 
     @classmethod
-    def runs(cls, shape: Mapping[str, Any]) -> bool:
-        """None: OpenNMT-tf's decoders begin with the embedding of ``<s>``, Marian's with zeros."""
-        return False
+    def lacks(cls, shape: Mapping[str, Any]) -> str:
+        """OpenNMT-tf's decoders begin with the embedding of ``<s>``, Marian's with zeros."""
+        return "decodes only what it trained"
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:

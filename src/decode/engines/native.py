@@ -43,12 +43,17 @@ class Native(Engine):
         return [*cls.types] if util.find_spec("nmt_frontier_engine") else []
 
     @classmethod
-    def runs(cls, shape: Mapping[str, Any]) -> bool:
-        """All vectors are multiples of 16, in a bidirectional encoder those of each direction."""
-        units, directions = shape.get("units") or 0, 2 if shape.get("bidirectional") else 1
-        others = (shape.get(name) or 0 for name in ("embedding_units", "fully_connected_units"))
-        widths = (units / directions, *others)
-        return not shape.get("model") and units > 0 and not any(width % native_model.PANEL for width in widths)
+    def lacks(cls, shape: Mapping[str, Any]) -> str | None:
+        """Multiples of 16 for all vectors, in a bidirectional encoder for those of each direction."""
+        if shape.get("model") or not shape.get("units"):
+            return "needs the numbers of a shape, not the name of a model"
+        both = 2 * native_model.PANEL if shape.get("bidirectional") else native_model.PANEL
+        panels = {"units": both, "embedding_units": native_model.PANEL, "fully_connected_units": native_model.PANEL}
+        for name, panel in panels.items():
+            if (width := shape.get(name) or 0) % panel:
+                directions = f", {native_model.PANEL} for each direction" if panel > native_model.PANEL else ""
+                return f"needs {name} in multiples of {panel}{directions}, not {width}"
+        return None
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from study.checks import corpora, hardware, mixtures, systems, timing
-from study.checks.hardware import teacher_type_problems
+from study.checks.hardware import teacher_problems
 from study.identity import RESERVED
 from study.schema import Config
 
-__all__ = ["problems", "teacher_type_problems"]
+__all__ = ["problems", "teacher_problems"]
 
 
 def problems(config: Config) -> Iterator[str]:

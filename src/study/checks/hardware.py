@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
 from formats.prices import PATH as PRICES
 from study.expansion import listed_prices
-from study.precision import engine
+from study.precision import engine, obstacle
 from study.schema import Config
 
 
@@ -23,12 +24,16 @@ def compute_type_problems(config: Config) -> Iterator[str]:
         yield from _type_problems(f"decoding.compute_types.{number}", name, supported)
 
 
-def teacher_type_problems(config: Config) -> Iterator[str]:
-    """Of the type that the teachers compute in, once it is chosen (study.precision)."""
-    distillation = config["distillation"]
+def teacher_problems(config: Config) -> Iterator[str]:
+    """Of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
+    distillation, used = config["distillation"], engines.ENGINES[engine(config)]
     if distillation["device"] == "cpu":  # only the machine with the GPU knows what it computes in
-        supported = engines.ENGINES[engine(config)].supported()
-        yield from _type_problems("distillation.compute_type", distillation["compute_type"], supported)
+        yield from _type_problems("distillation.compute_type", distillation["compute_type"], used.supported())
+    why = obstacle(config)
+    remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
+    for name, teacher in config["teachers"].items():
+        if teacher["shape"] and (refused := engines.refusal(used, teacher["shape"], (CTranslate2.name, Native.name))):
+            yield f"teachers.{name}.shape: {refused}{remedy}"
 
 
 def _type_problems(path: str, name: str, supported: list[str]) -> Iterator[str]:

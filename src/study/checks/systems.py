@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from formats.shape import Transformer, registry, self_attention, shape
+from formats.shape import Transformer, registry, shape
 from study import schema
 from study.expansion import BATCHES, LENGTHS
 from study.schema import Config, suggestion
@@ -48,8 +48,6 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
         yield from _training_problems(f"{path}.training", teacher["training"])
         if teacher["tokenization"] is not None:
             yield f"{path}.tokenization: a teacher that is trained here has the study's own"
-    if not self_attention(teacher["shape"]):
-        yield f"{path}.shape: CTranslate2 has no such models; a teacher is a Transformer with self-attention"
 
 
 def _student_problems(path: str, student: Config, config: Config) -> Iterator[str]:

@@ -43,5 +43,4 @@ def _has_optimised_student(config: Config) -> bool:
 
 def _optimised(config: Config, shape: Config) -> bool:
     """Whether another engine of the study than OpenNMT-tf decodes this shape."""
-    names = (CTranslate2.name, *config["decoding"]["engines"])
-    return any(engines.ENGINES[name].runs(shape) for name in names)
+    return bool(engines.running(shape, (CTranslate2.name, *config["decoding"]["engines"])))

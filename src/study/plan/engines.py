@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cached_property
 
-from decode.engines import ENGINES, Engine, folders
+from decode.engines import ENGINES, Engine, folders, refusal
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from formats.selection import BASELINE
@@ -30,6 +30,17 @@ class Engines(Mixtures):
         return [name for name in self.config["decoding"]["engines"] if not ENGINES[name].supported()]
 
     # Which systems an engine decodes
+
+    @cached_property
+    def refusals(self) -> list[str]:
+        """A line for each reason why an engine of the study does not decode some of its models, and what does."""
+        sections = {"teacher": "teachers", "untrained": "speed.untrained"}
+        refused: dict[str, dict[str, None]] = {}  # entries of the configuration, each once
+        for system in (self.systems[name] for name in (*self.measured, *self.untrained)):
+            entry = f"{sections.get(system.role, 'students')}.{system.student}"
+            for line in filter(None, (refusal(ENGINES[name], system.shape, self.engines) for name in self.engines)):
+                refused.setdefault(line, {})[entry] = None
+        return [f"{', '.join(entries)}: {line}" for line, entries in refused.items()]
 
     def runs_in_ctranslate2(self, system: str) -> bool:
         """Whether CTranslate2 has the architecture of a system."""
