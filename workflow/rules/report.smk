@@ -6,7 +6,6 @@ FRONTS = ["front_speed", "published"]
 # Types whose rounding is measured, against float32.
 ROUNDED = [type for type in study.types if type != "float32"]
 ROUNDING = "float32" in study.types and ROUNDED and study.quantized  # whether the rule quantization has work
-SHOWN = f"{study.types[0]}.beam{max(config['decoding']['beam_sizes'])}"  # the translations shown as samples
 
 
 rule measurements:
@@ -214,11 +213,7 @@ rule samples:
         runtime=grows(10),
     params:
         test_set=study.named_corpora([study.timed_corpus])[0],
-        outputs=[
-            f"{system}={study.folder}/decoding/translations/{system}.{SHOWN}.{study.timed_corpus}.txt"
-            for system in study.measured
-            if study.runs_in_ctranslate2(system)
-        ],
+        outputs=[f"{system}={study.shown(system)}" for system in study.measured],
         seed=config["seed"],
     shell:
         "python -m report.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
