@@ -31,7 +31,6 @@ ROOT = Path(__file__).parents[1]
 FIXTURE = ROOT / "tests/data/measurements.json"  # two test sets
 REFERENCE = ROOT / "results/reference"
 STUDIES = [REFERENCE / "demo", REFERENCE / "architectures"]  # of two CPUs
-LIMIT = 3_000_000
 SYMBOLS = "document.querySelectorAll('#panels .mark-symbol.role-mark path')"
 NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
 
@@ -47,7 +46,11 @@ def made(folders, samples=True):
 
 def embedded(text):
     """The data that a page carries."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+    return json.loads(inflated(re.search('<script type="text/plain" id="data">(.*?)</script>', text)[1]))
+
+
+def inflated(text):
+    return gzip.decompress(base64.b64decode(text)).decode()
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +67,7 @@ def demo():
 
 
 def test_the_page_is_small_and_needs_nothing_else(both):
-    assert len(both.encode()) < LIMIT
+    assert len(both.encode()) < front_page.LIMIT / 2
     outline = Outline(both)
     assert [address for address in outline.loaded if address] == []
     assert "default-src 'none'" in both and not re.search(r"@import|url\(", both)
@@ -92,10 +95,18 @@ def front_defaults(name):
 
 
 def test_the_page_carries_vega_and_the_licences_of_all_its_parts(both):
-    texts = re.findall(r'<script type="text/plain" id="[\w-]+">(.*?)</script>', both, re.S)
-    vega, licences = (gzip.decompress(base64.b64decode(text)).decode() for text in texts)
+    _, vega, licences = map(inflated, re.findall(r'<script type="text/plain" id="[\w-]+">(.*?)</script>', both))
     assert all(Assets.get_content(f"{name}/{name}.js") in vega for name in ("vega", "vega-lite"))
     assert all(Assets.get_content(f"{name}/LICENSE") in licences for name in ("vega", "vega-lite", "d3-scale", "clone"))
+
+
+def test_a_page_that_is_too_large_says_what_to_leave_out(monkeypatch):
+    size = len(made(STUDIES[:1]).encode())
+    monkeypatch.setattr(front_page, "LIMIT", size)
+    assert len(made(STUDIES[:1]).encode()) == size
+    monkeypatch.setattr(front_page, "LIMIT", size - 1)
+    with pytest.raises(UserError, match=r"leave out studies or test sets .* \(demo, test_2016_flickr: 52\)$"):
+        made(STUDIES[:1])
 
 
 def test_names_of_a_study_stay_text(tmp_path, demo):

@@ -12,6 +12,7 @@ import argparse
 import base64
 import gzip
 import itertools
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
@@ -33,6 +34,7 @@ from report.html import templates
 
 FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
 SENTENCES = 5
+LIMIT = 3_000_000  # bytes of the page, so that it can be sent by mail and opened on a phone
 
 
 class Axis(NamedTuple):
@@ -232,14 +234,18 @@ def data(studies: list[Study]) -> dict[str, Any]:
     }
 
 
-def compressed(*names: str) -> str:
-    """Assets of Snakemake, joined, as gzip in base64."""
-    content = "\n".join(Assets.get_content(name) for name in names)
-    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
+def compressed(text: str) -> str:
+    """As gzip in base64."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def assets(names: Iterable[str]) -> str:
+    """Assets of Snakemake, joined."""
+    return "\n".join(map(Assets.get_content, names))
 
 
 def page(studies: list[Study]) -> str:
-    """The page as HTML."""
+    """The page as HTML. Raises UserError where it would have more than LIMIT bytes."""
     names = list(Assets.spec)
     names = names[names.index(FIRST) : names.index(END)]
     values = data(studies)
@@ -249,12 +255,13 @@ def page(studies: list[Study]) -> str:
         (f"{study.name}, {name}", markdown.plain(tables.notes(selection.of_test_set(study.records, name))))
         for study, name in groups
     ]
-    return (
+    text = (
         templates()
         .get_template("front.html.jinja")
         .render(
             studies=[study.name for study in studies],
-            data=values,
+            facets=values["facets"],
+            data=compressed(json.dumps(values, separators=(",", ":"))),
             across=[axis for axis in ACROSS if axis.name in values["places"]],
             up=[axis for axis in (*UP, COMET) if axis.name in values["places"]],
             keys=[key for key in KEYS if key == "system" or key in values["facets"]],
@@ -262,9 +269,22 @@ def page(studies: list[Study]) -> str:
             rows=aligned_rows(studies, told),
             left={*tables.WORDS, *told},
             notes=notes,
-            vega=compressed(*(name for name in names if name.endswith(".js"))),
-            licences=compressed(*(name for name in names if not name.endswith(".js"))),
+            vega=compressed(assets(name for name in names if name.endswith(".js"))),
+            licences=compressed(assets(name for name in names if not name.endswith(".js"))),
         )
+    )
+    if (size := len(text.encode())) > LIMIT:
+        raise too_large(size, studies)
+    return text
+
+
+def too_large(size: int, studies: list[Study]) -> UserError:
+    """The error for a page of so many bytes."""
+    counts = Counter((study.name, record.test_set) for study in studies for record in study.records)
+    parts = ", ".join(f"{study}, {test_set}: {count:,}" for (study, test_set), count in counts.most_common())
+    return UserError(
+        f"the page would have {size / 1e6:.1f} MB, more than {LIMIT / 1e6:g} MB; "
+        f"leave out studies or test sets of these measurements ({parts})"
     )
 
 
