@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import chromium
@@ -25,7 +26,7 @@ from formats import measurement, selection, wording
 from formats.front import pareto
 from formats.shape import DECODERS, decoder_kind, registry, shape
 from measure.configuration import Configuration
-from report import figure, front_page
+from report import figure, front, front_page
 
 ROOT = Path(__file__).parents[1]
 FIXTURE = ROOT / "tests/data/measurements.json"  # two test sets
@@ -187,9 +188,17 @@ def test_colours_and_shapes_tell_the_same_apart():
     assert len({color for color, _ in pairs}) == len({shape for _, shape in pairs}) == len(pairs)
     styles = embedded(made(STUDIES))["styles"]
     assert styles["system"]["teacher"] == [figure.TEACHER.color, "square"]
+    assert len(set(map(tuple, styles["system"].values()))) == len(styles["system"]) > 18
     assert all(
         len({shape for _, shape in styles[key].values()}) == len(styles[key]) for key in ("engine", "type", "study")
     )
+
+
+def test_systems_look_as_in_the_pictures_of_their_study():
+    records = measurement.read(STUDIES[1] / "measurements.json")
+    drawn = front.Plot(selection.drawn(records), attrgetter("source_words_per_second"), "").styles
+    styles = embedded(made(STUDIES[1:], samples=False))["styles"]["system"]
+    assert styles == {name: [*front_page.vega(style)] for name, style in drawn.items()}
 
 
 def test_sentences_are_the_record_s_own_where_its_output_is_there(tmp_path, demo):

@@ -174,7 +174,7 @@ def about(study: Study, record: Measurement) -> dict[str, Any]:
 
 
 def styles(studies: list[Study], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
-    """Colour and shape of each value of each of KEYS; systems look as in the pictures of their study."""
+    """Colour and shape of each value of each of KEYS; the systems of one study look as in its pictures."""
     roles = {name: record.role for study in studies for name, record in selection.systems(study.records).items()}
     values = {key: dict.fromkeys(word[key] for word in words) for key in KEYS}
     cycled = {key: dict(zip(found, itertools.cycle(figure.PALETTE))) for key, found in values.items()}
