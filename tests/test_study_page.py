@@ -184,6 +184,18 @@ def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():
     assert rows["int8 weights"]["compared"] == "rather than float32, 2 pairs"
 
 
+def test_comet_stands_beside_bleu_where_it_was_measured():
+    about = {"bleu": 20.0, "dev_set": "d", "dev_bleu": 20.0}
+    found = [measured(**about, comet=80.0, vocabulary_map=True), measured(**about, comet=81.5, compute_type="float32")]
+    found.append(measured(**about, comet=82.25))
+    rows = ideas.tables(found)["Decoding"]
+    assert {row["idea"]: row["COMET"] for row in rows} == {"int8 weights": "+0.75", "vocabulary map": "-2.25"}
+    assert choices.answer(found[:1]).sentences[0] == "It has 20.00 BLEU and 80.00 COMET on t."
+    assert choices.rows(found)[0]["COMET"] == f"{best_model.best(found).comet:.2f}"
+    without = [replace(record, comet=None) for record in found]
+    assert "COMET" not in str([ideas.tables(without), choices.rows(without), choices.answer(without)])
+
+
 def test_one_pair_has_the_spread_of_its_runs():
     runs = {"bleu": 20.0, "vocabulary_map": True, "text_seconds_runs": (1.0, 2.0, 4.0)}
     found = [measured(**runs), measured(**runs | {"vocabulary_map": False, "text_seconds_runs": (3.0, 4.0, 4.0)})]
