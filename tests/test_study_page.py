@@ -66,6 +66,7 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     assert len(pictures) == 5 == len(set(pictures)) and all(name.startswith("data:image/") for name in pictures)
     assert html.escape("synthetic <text>") in text and "<text>" not in text
     shown = "".join(outline.text)
+    assert "In Snakemake's report, where this link does not work" in shown
     assert "train_teacher" in shown and "200.0" in shown and "20,000 (1.5 passes)" in outline.text
     told = ["Which model to ship", "The front", "What each idea was worth", f"20 sentences of {TIMED}", "The data"]
     assert headings(outline) == [*told, "How it was made"]
