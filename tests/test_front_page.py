@@ -346,6 +346,15 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     assert front == expected(left, "speed") != {number: rank for number, rank in before if rank}
     choose(shown, least="2")
     assert {number for number, _ in table(shown)} == {n for n, record in left if record.parameters >= 2e6}
+    choose(shown, least="", most="2")
+    assert {number for number, _ in table(shown)} == {n for n, record in left if record.parameters <= 2e6}
+    choose(shown, most="")
+    for name in ("engine", "decoder", "map", "type"):
+        word = front_page.FACETS[name]
+        value = word(left[0][1])
+        switch(shown, name, value)
+        left = [(n, record) for n, record in left if word(record) != value]
+        assert left and {number for number, _ in table(shown)} == {n for n, _ in left}
     shown.run("document.querySelector('button[type=reset]').click()")
     shown.wait(f"body.querySelectorAll('tr:not([hidden])').length === {len(records)}")
     shown.run("update()")
