@@ -33,6 +33,7 @@ FIXTURE = ROOT / "tests/data/measurements.json"  # two test sets
 REFERENCE = ROOT / "results/reference"
 STUDIES = [REFERENCE / "demo", REFERENCE / "architectures"]  # of two CPUs
 SYMBOLS = "document.querySelectorAll('#panels .mark-symbol.role-mark path')"
+PACKED = re.compile(r'<script type="text/plain" id="[\w-]+">(.*?)</script>')
 NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
 
 
@@ -85,9 +86,15 @@ def test_the_page_has_the_measurements_as_they_are(both):
         assert set(names) - set(record) <= {name for name in told if told[name] in (None, *front_defaults(name))}
 
 
-def test_the_reference_page_is_of_its_measurements():
-    page = (STUDIES[0] / "front.html").read_text()
-    assert embedded(page)["records"] == embedded(made(STUDIES[:1]))["records"]
+@pytest.mark.parametrize("folder", STUDIES, ids=lambda folder: folder.name)
+def test_the_reference_page_is_what_its_measurements_give_now(folder):
+    """But for the translations, which the folder of the finished study had."""
+    kept, now = (folder / "front.html").read_text(), made([folder])
+    assert PACKED.sub("", kept) == PACKED.sub("", now)
+    kept, now = embedded(kept), embedded(now)
+    for one in (*kept["about"], *now["about"]):
+        one["translations"] = None
+    assert kept == now
 
 
 def front_defaults(name):
@@ -96,7 +103,7 @@ def front_defaults(name):
 
 
 def test_the_page_carries_vega_and_the_licences_of_all_its_parts(both):
-    _, vega, licences = map(inflated, re.findall(r'<script type="text/plain" id="[\w-]+">(.*?)</script>', both))
+    _, vega, licences = map(inflated, PACKED.findall(both))
     assert all(Assets.get_content(f"{name}/{name}.js") in vega for name in ("vega", "vega-lite"))
     assert all(Assets.get_content(f"{name}/LICENSE") in licences for name in ("vega", "vega-lite", "d3-scale", "clone"))
 
