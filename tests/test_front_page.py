@@ -150,12 +150,12 @@ def test_places_spread_as_the_runs_do(demo):
     assert front_page.place(axes["usd"], record) is None
 
 
-def test_latency_is_that_of_single_sentences(demo):
-    record = replace(demo[0], sentences=50, text_seconds=2.0, workers=1)
-    assert front_page.latency(record) is None
-    assert front_page.latency(replace(record, batch_sentences=1)) == 40
-    assert front_page.latency(replace(record, batch_sentences=1, workers=2)) is None
+def test_latency_is_that_of_single_sentences(tmp_path, demo):
+    timed = [replace(demo[0], sentence_seconds=0.04), *demo[1:]]
+    assert [front_page.latency(record) for record in timed[:2]] == [40, None]
     assert "latency" not in embedded(made(STUDIES))["places"]
+    measurement.write(tmp_path / "measurements.json", timed)
+    assert embedded(made([tmp_path], samples=False))["places"]["latency"] == [[40], *[None] * len(demo[1:])]
 
 
 def test_zero_has_no_place_on_a_logarithmic_axis(demo):

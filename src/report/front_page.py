@@ -48,10 +48,8 @@ class Axis(NamedTuple):
 
 
 def latency(record: Measurement) -> float | None:
-    """Milliseconds a sentence, of a record whose batches are single sentences."""
-    if record.batch_sentences != 1 or record.workers != 1 or not (record.text_seconds and record.sentences):
-        return None
-    return 1000 * record.text_seconds / record.sentences
+    """Milliseconds of a sentence that is decoded alone, where that was timed."""
+    return record.sentence_seconds and 1000 * record.sentence_seconds
 
 
 def megabytes(name: str) -> Callable[[Measurement], float | None]:
@@ -69,7 +67,7 @@ ACROSS = [  # logarithmic, so without what is not above 0
         TEXT,
     ),
     Axis("usd", "USD per million source words", False, attrgetter("usd_per_million_words"), TEXT),
-    Axis("latency", "milliseconds a sentence, one at a time", False, latency, TEXT),
+    Axis("latency", "milliseconds a sentence, one at a time", False, latency),
     Axis("memory", "peak memory, MB", False, megabytes("peak_rss_bytes")),
     Axis("size", "files of the model, MB", False, megabytes("model_bytes")),
     Axis("parameters", "parameters, millions", False, lambda record: record.parameters / 1e6),
