@@ -1,6 +1,5 @@
 """Chromium without a window, driven by the DevTools protocol over two pipes, so that no other program is needed."""
 
-import base64
 import itertools
 import json
 import os
@@ -108,11 +107,6 @@ class Browser:
         code = {"Enter": 13, "Tab": 9, " ": 32}[name]
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=name, text=text, windowsVirtualKeyCode=code)
-
-    def picture(self, path: Path) -> None:
-        """The whole page as PNG."""
-        taken = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(taken["data"]))
 
     def close(self) -> None:
         self._process.kill()

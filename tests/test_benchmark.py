@@ -85,6 +85,17 @@ def test_records(study):
         assert "|batch:64t|" in record["signature"] and "|workers:1|cores:1|" in record["signature"]
 
 
+def test_the_fastest_way_says_what_a_sentence_takes_alone(study):
+    found = json.loads((study / "decoding/tiny.json").read_text())
+    (fastest,) = [record for record in found if "sentence_seconds" in record]
+    way = ("test_set", "compute_type", "beam_size", "vocabulary_map", "batch_sentences")
+    assert [fastest[name] for name in way] == ["first", "int8", 1, True, None]
+    name = "tiny.int8.beam1.map.overlap-False.batch_sentences-1"
+    run = json.loads((study / f"decoding/tiny/runs/{name}.1.json").read_text())
+    assert fastest["sentence_seconds"] == run["test_sets"]["first"]["text_seconds"] / len(SOURCES)
+    assert list(run["test_sets"]) == ["first"]
+
+
 def test_the_dev_set_is_decoded_once_and_its_records_say_so(study, tmp_path):
     shutil.copytree(study, tmp_path / "copy")
     found = timed(tmp_path / "copy", 1, "--dev", f"val={study}/second.tsv.zst")
@@ -189,15 +200,17 @@ def test_what_changed_is_measured_again(study, calls):
     calls.clear()
     os.utime(study / "models/int8/vmap.txt")
     timed(study)
-    assert len(calls) == 2 * 2  # runs and beams, with the map only
+    assert len(calls) == 2 * 2 + 1  # runs and beams, with the map only, and single sentences
     assert all("--no-vocabulary-map" not in call for call in calls)
+    assert sum("--batch-sentences" in call for call in calls) == 1
 
 
 def test_runs_are_interleaved(study, calls):
     shutil.rmtree(study / "decoding/tiny/runs")
     timed(study)
     outputs = [call[call.index("--output") + 1].split("/")[-1].removesuffix(".json") for call in calls]
-    first, second = outputs[:8], outputs[8:]
+    first, single, second = outputs[:8], outputs[8], outputs[9:]
+    assert single == "tiny.int8.beam1.map.overlap-False.batch_sentences-1.1"
     assert [name.removesuffix(".1") for name in first] == [name.removesuffix(".2") for name in second]
     assert len(set(first)) == 8
 
@@ -254,6 +267,33 @@ def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
     assert [name for name, _ in made.decoded(one, 1)] == ["test"]
     assert [name for name, _ in made.decoded(todo[1], 1)] == ["test", "val"]
     assert [name for name, _ in made.decoded(todo[1], 2)] == ["test"]
+
+
+def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
+    told = {"format": 1, "shape": "1:1 d16 ff32 h2", "parameters": 1234}
+    systems = {"teacher": "teacher", "deep": "student", "deep-original": "control"}
+    formats = {"opennmt-tf": "opennmt-tf", "float32": "ctranslate2", "int8": "ctranslate2", "native-int8": "native"}
+    for system, role in systems.items():
+        for name, engine in formats.items():
+            kind = {"quantization": "int8" if "int8" in name else "float32", "vocabulary_map": name != "opennmt-tf"}
+            (tmp_path / system / name).mkdir(parents=True)
+            about = told | kind | {"engine": engine, "system": system, "role": role}
+            (tmp_path / system / name / "model.json").write_text(json.dumps(about))
+    models = [tmp_path / system / name for system in systems for name in formats]
+    todo = benchmark.configurations(models, [1, 4], [4], ["first", "second"])
+    found = benchmark.alone([replace(one, workers=2) for one in todo], "first")
+    end = "beam1.map.overlap-False.batch_sentences-1"
+    assert [one.name for one in found] == [f"deep.int8.{end}", f"deep.native-int8.{end}"]
+    assert {(one.test_sets, one.workers, protocol.times(one, 3)) for one in found} == {(("first",), 1, 1)}
+
+
+def test_a_disturbed_time_of_a_single_sentence_is_none():
+    way = {"compute_type": "int8", "vocabulary_map": True}
+    fast, slow = measured(**way), measured(compute_type="float32")
+    single = measured(**way, batch_sentences=1, sentences=50, text_seconds=2.0)
+    other = measured(**way, test_set="u")
+    assert benchmark.joined([fast, slow, other, single]) == [replace(fast, sentence_seconds=0.04), slow, other]
+    assert benchmark.joined([fast, replace(single, noisy=True)]) == [fast]
 
 
 def one_run(decode_seconds, output="x", load_seconds=0.5):

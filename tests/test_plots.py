@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 from matplotlib.text import Annotation, Text
 
 from common.errors import UserError
@@ -187,8 +189,26 @@ def test_styles_tell_systems_apart_and_do_not_depend_on_what_else_is_drawn():
     assert figure.styles(dict(list(roles.items())[:2])) == {name: styles[name] for name in list(roles)[:2]}
 
 
-def test_more_students_than_styles():
-    assert len(figure.styles({f"student{number}": "student" for number in range(20)})) == 20
+def test_no_two_systems_look_alike():
+    counts = {"teacher": 12, "student": 100, "control": 12}
+    roles = {f"{role}{number}": role for role, count in counts.items() for number in range(count)}
+    assert len(set(figure.styles(roles).values())) == len(roles)
+
+
+def test_the_systems_of_a_large_study_differ_in_grey_too():
+    records = measurement.read(Path(__file__).parents[1] / "results/reference/architectures/measurements.json")
+    roles = {name: record.role for name, record in selection.systems(records).items()}
+    styles = figure.styles(roles)
+    assert len(styles) == 18
+    assert front.Plot(records, SPEED, "").styles == styles
+    pairs = itertools.combinations([styles[name] for name in roles], 2)
+    assert all(abs(lightness(a.color) - lightness(b.color)) > 5 for a, b in pairs if a.marker == b.marker)
+
+
+def lightness(color):
+    """L* of CIELAB, from 0 to 100, of a colour that is not nearly black or black itself."""
+    linear = [(c / 12.92) if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return max(116 * (np.array([0.2126, 0.7152, 0.0722]) @ linear) ** (1 / 3) - 16, 0)
 
 
 # Labels

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decode.engines.native import Native
+from formats.selection import BASELINE
+from measure.configuration import Configuration
 from study import config
 from study.plan import Study
 
@@ -249,6 +251,26 @@ def test_what_an_engine_does_not_decode_is_said_once_with_what_does(monkeypatch)
     ]
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
     assert "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf decodes it" in plan(change=odd).refusals
+
+
+def test_people_read_every_measured_system_whatever_engine_has_it():
+    """By the names that measure.benchmark gives the translations, of which OpenNMT-tf's are all with beam 4."""
+    shapes = {"deep": RECURRENT, "tiny": OFFLINE["students"]["tiny"]["shape"] | {"decoder": "ssru"}}
+
+    def change(study):
+        study["decoding"].update(beam_sizes=[1, 2], engines=["native"])
+        for name, shape in shapes.items():
+            study["students"][name]["shape"] = shape
+
+    study = plan(change=change)
+    formats = {system: study.quick_format(system) for system in study.measured}
+    assert set(formats) > {"teacher", "deep", "tiny"}
+    assert formats["deep"] == BASELINE and formats["teacher"] == "float32" == OFFLINE["decoding"]["compute_types"][0]
+    assert formats["tiny"] == ("native-float32" if "native" in study.engines else BASELINE)
+    for system, name in formats.items():
+        model = Path(study.model(system, name))
+        decoded = Configuration(model, 4 if name == BASELINE else 2, label=system)
+        assert study.shown(system) == f"{study.folder}/decoding/translations/{decoded.name}.{study.timed_corpus}.txt"
 
 
 def test_maps_are_fitted_to_a_student_that_is_exported():

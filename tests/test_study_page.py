@@ -66,6 +66,7 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     assert len(pictures) == 5 == len(set(pictures)) and all(name.startswith("data:image/") for name in pictures)
     assert html.escape("synthetic <text>") in text and "<text>" not in text
     shown = "".join(outline.text)
+    assert "In Snakemake's report, where this link does not work" in shown
     assert "train_teacher" in shown and "200.0" in shown and "20,000 (1.5 passes)" in outline.text
     told = ["Which model to ship", "The front", "What each idea was worth", f"20 sentences of {TIMED}", "The data"]
     assert headings(outline) == [*told, "How it was made"]
@@ -182,6 +183,18 @@ def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():
         "greedy search": ("-0.88 (-1.00 to -0.75)", "3.25 (2.50 to 4.00)", "–"),
     }
     assert rows["int8 weights"]["compared"] == "rather than float32, 2 pairs"
+
+
+def test_comet_stands_beside_bleu_where_it_was_measured():
+    about = {"bleu": 20.0, "dev_set": "d", "dev_bleu": 20.0}
+    found = [measured(**about, comet=80.0, vocabulary_map=True), measured(**about, comet=81.5, compute_type="float32")]
+    found.append(measured(**about, comet=82.25))
+    rows = ideas.tables(found)["Decoding"]
+    assert {row["idea"]: row["COMET"] for row in rows} == {"int8 weights": "+0.75", "vocabulary map": "-2.25"}
+    assert choices.answer(found[:1]).sentences[0] == "It has 20.00 BLEU and 80.00 COMET on t."
+    assert choices.rows(found)[0]["COMET"] == f"{best_model.best(found).comet:.2f}"
+    without = [replace(record, comet=None) for record in found]
+    assert "COMET" not in str([ideas.tables(without), choices.rows(without), choices.answer(without)])
 
 
 def test_one_pair_has_the_spread_of_its_runs():

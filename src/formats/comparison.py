@@ -22,6 +22,12 @@ class Contrast(NamedTuple):
         return self.record.bleu - self.reference.bleu
 
     @property
+    def comet(self) -> float | None:
+        """COMET above the reference's; None where it was not measured."""
+        scores = self.record.comet, self.reference.comet
+        return None if None in scores else scores[0] - scores[1]
+
+    @property
     def speed(self) -> Spread:
         """How many times faster than the reference."""
         return faster(self.record, self.reference)

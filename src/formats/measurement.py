@@ -132,6 +132,9 @@ class Measurement:
     text_seconds: float | None = noted("from text to text, without loading", "s")
     text_seconds_min: float | None = lowest("s")
     text_seconds_max: float | None = highest("s")
+    sentence_seconds: float | None = noted(
+        "from text to text of one sentence that is decoded alone, mean of a test set, timed once", "s", only=BENCHMARK
+    )
     total_seconds: float | None = noted("loading and from text to text", "s")
     total_seconds_min: float | None = lowest("s")
     total_seconds_max: float | None = highest("s")

@@ -2,6 +2,7 @@
 
 The systems take turns, search by search, so that a slow minute of the machine falls on all of them alike. Students,
 among which the speed decides, are timed as often as --runs says; teachers and controls, their references, once.
+Their fastest ways are timed once more, sentence by sentence: what one sentence takes is a field of the same record.
 
 The best student is chosen on the dev set, never on a test set. Students and controls decode the dev set like a further
 test set: once, and not with the baseline engine. The field ``split`` of a record says which of the two it is about.
@@ -17,7 +18,8 @@ from common.command_line import named_path, pick, positive
 from common.errors import command
 from decode import engines
 from formats import measurement
-from formats.selection import BASELINE
+from formats.measurement import Measurement
+from formats.selection import BASELINE, configured
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 
@@ -45,6 +47,34 @@ def configurations(
     return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
 
 
+def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
+    """What decodes a test set sentence by sentence: students in int8, greedy, with the map where they have one."""
+    one = {"batch_sentences": 1, "workers": 1, "overlap": False, "runs": 1, "test_sets": (test_set,)}
+    return [replace(configuration, **one) for configuration in todo if is_fastest(configuration)]
+
+
+def is_fastest(configuration: Configuration) -> bool:
+    """Whether it is the fastest way to decode a student with an engine other than the baseline."""
+    description = engines.describe(configuration.model)
+    way = description.get("role"), description["quantization"], configuration.beam_size, configuration.vocabulary_map
+    return not configuration.baseline and way == ("student", "int8", 1, bool(description["vocabulary_map"]))
+
+
+def joined(records: list[Measurement]) -> list[Measurement]:
+    """The records of batches; those whose way also decoded single sentences, undisturbed, say how long one takes."""
+    single = {way(record): record.text_seconds / record.sentences for record in records if is_single(record)}
+    batches = (record for record in records if record.batch_sentences is None)
+    return [replace(record, sentence_seconds=single.get(way(record))) for record in batches]
+
+
+def is_single(record: Measurement) -> bool:
+    return record.batch_sentences == 1 and not record.noisy
+
+
+def way(record: Measurement) -> tuple[object, ...]:
+    return record.test_set, *configured(record).values()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of all systems")
@@ -60,7 +90,7 @@ def main() -> None:
     tests = [name for name, _ in args.test_sets]
     todo = configurations(args.models, args.beam_sizes, args.baseline_beam_sizes, tests, **shared)
     args.test_sets += [args.dev] if args.dev else []
-    records = protocol.measured(todo, pick(Conditions, args))
+    records = joined(protocol.measured([*todo, *alone(todo, tests[0])], pick(Conditions, args)))
     split = (replace(record, split="test" if record.test_set in tests else "dev") for record in records)
     measurement.write(args.output, split)
 

@@ -34,13 +34,15 @@ def answer(records: list[Measurement]) -> Answer:
 
 
 def quality(record: Measurement) -> str:
-    score = f"It has {record.bleu:.2f} BLEU on {record.test_set}"
+    comet = f" and {record.comet:.2f} COMET" if record.comet is not None else ""
+    score = f"It has {record.bleu:.2f} BLEU{comet} on {record.test_set}"
     if record.bleu_delta_teacher is None:
         return f"{score}."
     delta, p = record.bleu_delta_teacher, record.bleu_p_teacher
     side = "below" if delta < 0 else "above"
     tested = f" (p = {p:.3f}, paired bootstrap)" if p is not None else ""
-    return f"{score}, {abs(delta):.2f} {side} {record.teacher or 'its teacher'} with beam {selection.BEAM}{tested}."
+    difference = f"{abs(delta):.2f}{' BLEU' * bool(comet)} {side}"
+    return f"{score}, {difference} {record.teacher or 'its teacher'} with beam {selection.BEAM}{tested}."
 
 
 def speed(records: list[Measurement], record: Measurement) -> str:
@@ -119,8 +121,9 @@ def row(records: list[Measurement], record: Measurement, reasons: str) -> dict[s
     bleu = {f"BLEU, {name}": tables.number(other.bleu if other else None, 2) for name, other in same.items()}
     if list(same) == [record.test_set]:
         bleu = {"BLEU": cells["BLEU"]}
+    scores = bleu | ({"COMET": cells["COMET"]} if "COMET" in cells else {})
     about = {"choice": reasons, "model": wording.title(record)}
     told = {short: cells[name] for name, short in COLUMNS.items()}
     if record.usd_per_million_words is None:
         told.pop("USD/M words")
-    return about | bleu | {"to teacher": cells["to teacher"]} | told
+    return about | scores | {"to teacher": cells["to teacher"]} | told

@@ -1,7 +1,7 @@
 """The style that all pictures share, and how they are saved."""
 
-import itertools
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,13 +74,32 @@ MORE = [
     Style("#44aa99", "d"),
 ]
 PALETTE = [TEACHER, *STUDENTS, CONTROL, *MORE]
+# In the order in which the others of a marker are the farthest from black and from orange, in grey, too.
+OF_ROLES = {"teacher": (TEACHER.color, "sDXPd<v^*>po"), "control": (CONTROL.color, "Dsp>*o^vPXd<")}
 
 
 def styles(roles: dict[str, str]) -> dict[str, Style]:
-    """A style for each system. All teachers share one, all controls another; students get theirs in order."""
-    students = itertools.cycle([*STUDENTS, *MORE])
-    fixed = {"teacher": TEACHER, "control": CONTROL}
-    return {system: fixed.get(role) or next(students) for system, role in roles.items()}
+    """A style for each system, in order. Up to 12 teachers, 12 controls and 100 students no two look alike.
+
+    Teachers are black and controls orange; each has another marker.
+    """
+    counts = Counter()
+    found = {}
+    for system, role in roles.items():
+        found[system] = style(role, counts[role])
+        counts[role] += 1
+    return found
+
+
+def style(role: str, number: int) -> Style:
+    """The style of the system of this number, from 0, among those of its role."""
+    if role in OF_ROLES:
+        color, markers = OF_ROLES[role]
+        return Style(color, markers[number % len(markers)])
+    students = [*STUDENTS, *MORE]
+    turn, place = divmod(number, len(students))
+    shift = len(students) // 2 * turn + turn // 2  # the first one by half: dark colours meet the markers of light ones
+    return Style(students[place].color, students[(place + shift) % len(students)].marker)
 
 
 def whiskers(*spreads: Spread) -> list[list[float]]:

@@ -12,6 +12,7 @@ import argparse
 import base64
 import gzip
 import itertools
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
@@ -33,6 +34,7 @@ from report.html import templates
 
 FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
 SENTENCES = 5
+LIMIT = 3_000_000  # bytes of the page, so that it can be sent by mail and opened on a phone
 
 
 class Axis(NamedTuple):
@@ -46,10 +48,8 @@ class Axis(NamedTuple):
 
 
 def latency(record: Measurement) -> float | None:
-    """Milliseconds a sentence, of a record whose batches are single sentences."""
-    if record.batch_sentences != 1 or record.workers != 1 or not (record.text_seconds and record.sentences):
-        return None
-    return 1000 * record.text_seconds / record.sentences
+    """Milliseconds of a sentence that is decoded alone, where that was timed."""
+    return record.sentence_seconds and 1000 * record.sentence_seconds
 
 
 def megabytes(name: str) -> Callable[[Measurement], float | None]:
@@ -67,7 +67,7 @@ ACROSS = [  # logarithmic, so without what is not above 0
         TEXT,
     ),
     Axis("usd", "USD per million source words", False, attrgetter("usd_per_million_words"), TEXT),
-    Axis("latency", "milliseconds a sentence, one at a time", False, latency, TEXT),
+    Axis("latency", "milliseconds a sentence, one at a time", False, latency),
     Axis("memory", "peak memory, MB", False, megabytes("peak_rss_bytes")),
     Axis("size", "files of the model, MB", False, megabytes("model_bytes")),
     Axis("parameters", "parameters, millions", False, lambda record: record.parameters / 1e6),
@@ -172,7 +172,7 @@ def about(study: Study, record: Measurement) -> dict[str, Any]:
 
 
 def styles(studies: list[Study], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
-    """Colour and shape of each value of each of KEYS; systems look as in the pictures of their study."""
+    """Colour and shape of each value of each of KEYS; the systems of one study look as in its pictures."""
     roles = {name: record.role for study in studies for name, record in selection.systems(study.records).items()}
     values = {key: dict.fromkeys(word[key] for word in words) for key in KEYS}
     cycled = {key: dict(zip(found, itertools.cycle(figure.PALETTE))) for key, found in values.items()}
@@ -232,14 +232,18 @@ def data(studies: list[Study]) -> dict[str, Any]:
     }
 
 
-def compressed(*names: str) -> str:
-    """Assets of Snakemake, joined, as gzip in base64."""
-    content = "\n".join(Assets.get_content(name) for name in names)
-    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
+def compressed(text: str) -> str:
+    """As gzip in base64."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def assets(names: Iterable[str]) -> str:
+    """Assets of Snakemake, joined."""
+    return "\n".join(map(Assets.get_content, names))
 
 
 def page(studies: list[Study]) -> str:
-    """The page as HTML."""
+    """The page as HTML. Raises UserError where it would have more than LIMIT bytes."""
     names = list(Assets.spec)
     names = names[names.index(FIRST) : names.index(END)]
     values = data(studies)
@@ -249,12 +253,13 @@ def page(studies: list[Study]) -> str:
         (f"{study.name}, {name}", markdown.plain(tables.notes(selection.of_test_set(study.records, name))))
         for study, name in groups
     ]
-    return (
+    text = (
         templates()
         .get_template("front.html.jinja")
         .render(
             studies=[study.name for study in studies],
-            data=values,
+            facets=values["facets"],
+            data=compressed(json.dumps(values, separators=(",", ":"))),
             across=[axis for axis in ACROSS if axis.name in values["places"]],
             up=[axis for axis in (*UP, COMET) if axis.name in values["places"]],
             keys=[key for key in KEYS if key == "system" or key in values["facets"]],
@@ -262,9 +267,22 @@ def page(studies: list[Study]) -> str:
             rows=aligned_rows(studies, told),
             left={*tables.WORDS, *told},
             notes=notes,
-            vega=compressed(*(name for name in names if name.endswith(".js"))),
-            licences=compressed(*(name for name in names if not name.endswith(".js"))),
+            vega=compressed(assets(name for name in names if name.endswith(".js"))),
+            licences=compressed(assets(name for name in names if not name.endswith(".js"))),
         )
+    )
+    if (size := len(text.encode())) > LIMIT:
+        raise too_large(size, studies)
+    return text
+
+
+def too_large(size: int, studies: list[Study]) -> UserError:
+    """The error for a page of so many bytes."""
+    counts = Counter((study.name, record.test_set) for study in studies for record in study.records)
+    parts = ", ".join(f"{study}, {test_set}: {count:,}" for (study, test_set), count in counts.most_common())
+    return UserError(
+        f"the page would have {size / 1e6:.1f} MB, more than {LIMIT / 1e6:g} MB; "
+        f"leave out studies or test sets of these measurements ({parts})"
     )
 
 

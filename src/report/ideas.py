@@ -43,11 +43,18 @@ def tables(
         "Averages of checkpoints, on the dev set": list(averages(learning)),
         "Decoding": [*decodings(drawn), *on_other_cpus(drawn, *elsewhere)],
     }
-    return {kind: rows for kind, rows in kinds.items() if rows}
+    return {kind: known(rows) for kind, rows in kinds.items() if rows}
 
 
-def row(idea: str, compared: str, bleu: str, p: float | None = None, speed: str = NONE) -> Row:
-    return {"idea": idea, "compared": compared, "BLEU": bleu, "p": NONE if p is None else f"{p:.3f}", "speed ×": speed}
+def row(idea: str, compared: str, bleu: str, p: float | None = None, speed: str = NONE, comet: str = NONE) -> Row:
+    scores = {"BLEU": bleu, "COMET": comet, "p": NONE if p is None else f"{p:.3f}"}
+    return {"idea": idea, "compared": compared, **scores, "speed ×": speed}
+
+
+def known(rows: list[Row]) -> list[Row]:
+    """The rows without COMET where none has it."""
+    left = {"COMET"} if all(row["COMET"] == NONE for row in rows) else set()
+    return [{name: cell for name, cell in row.items() if name not in left} for row in rows]
 
 
 # Trainings
@@ -106,13 +113,15 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
             groups.setdefault((first.student or system, first.mixture or "", first.shape), []).append(pair)
     for (student, _, shape), pairs in groups.items():
         own, reference = pairs[0]
+        contrasted = [Contrast(*pair) for pair in pairs]
         seeds = f", {len(pairs)} seeds" if len(pairs) > 1 else ""
         yield row(
             f"{student}: {shape}",
             f"rather than {reference.system}: {reference.shape}, {engine_and_search(own)}{seeds}",
             Spread.of(record.bleu_delta_teacher for record, _ in pairs).short(BLEU),
             max((record.bleu_p_teacher for record, _ in pairs if record.bleu_p_teacher is not None), default=None),
-            speeds([Contrast(*pair) for pair in pairs]),
+            speeds(contrasted),
+            comets(contrasted),
         )
 
 
@@ -176,7 +185,14 @@ def decodings(records: list[Measurement]) -> Iterator[Row]:
 
 def paired(idea: str, compared: str, pairs: list[Contrast]) -> Row:
     count = f"{len(pairs)} pairs" if len(pairs) > 1 else wording.title(pairs[0].record)
-    return row(idea, f"{compared}, {count}", Spread.of(pair.bleu for pair in pairs).short(BLEU), None, speeds(pairs))
+    bleu = Spread.of(pair.bleu for pair in pairs).short(BLEU)
+    return row(idea, f"{compared}, {count}", bleu, None, speeds(pairs), comets(pairs))
+
+
+def comets(pairs: list[Contrast]) -> str:
+    """The differences of the pairs that have COMET."""
+    found = [pair.comet for pair in pairs if pair.comet is not None]
+    return Spread.of(found).short(BLEU) if found else NONE
 
 
 def speeds(pairs: list[Contrast]) -> str:

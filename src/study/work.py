@@ -166,7 +166,10 @@ class Work:
     # Timing
 
     def timing_seconds(self, system: System) -> float:
-        """All types and beams, with and without the map: the first test set repeatedly, other sets once."""
+        """All types and beams, with and without the map: the first test set repeatedly, other sets once.
+
+        Students in int8 also decode the first one sentence by sentence, once.
+        """
         decoding, corpora = self.config["decoding"], self.config["corpora"].values()
         roles = ("test",) if system.role == "teacher" else ("test", "dev")
         first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in roles]
@@ -175,9 +178,11 @@ class Work:
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
         seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))
+        starts = 2 * len(decoding["beam_sizes"]) * runs
+        if system.role == "student" and "int8" in decoding["compute_types"]:
+            seconds, starts = seconds + GREEDY * piece * first, starts + 1
         seconds *= 1 + NATIVE * len(decoding["engines"])
-        starts = 2 * len(decoding["beam_sizes"]) * runs * (1 + len(decoding["engines"]))
-        seconds += starts * RUN_STARTS * self.rates.python
+        seconds += starts * (1 + len(decoding["engines"])) * RUN_STARTS * self.rates.python
         return seconds + times * BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
 
     # Disk

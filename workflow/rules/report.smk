@@ -6,11 +6,6 @@ FRONTS = ["front_speed", "published"]
 # Types whose rounding is measured, against float32.
 ROUNDED = [type for type in study.types if type != "float32"]
 ROUNDING = "float32" in study.types and ROUNDED and study.quantized  # whether the rule quantization has work
-SHOWN = {  # the translations shown as samples, by system: of its first model folder behind OpenNMT-tf's
-    system: f"{system}.{study.formats(system)[1]}.beam{max(config['decoding']['beam_sizes'])}.{study.timed_corpus}.txt"
-    for system in study.measured
-    if study.is_exported(system)
-}
 
 
 rule measurements:
@@ -218,7 +213,7 @@ rule samples:
         runtime=grows(10),
     params:
         test_set=study.named_corpora([study.timed_corpus])[0],
-        outputs=[f"{system}={study.folder}/decoding/translations/{name}" for system, name in SHOWN.items()],
+        outputs=[f"{system}={study.shown(system)}" for system in study.measured],
         seed=config["seed"],
     shell:
         "python -m report.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"

@@ -1,13 +1,12 @@
 "use strict";
 // The page of report.front_page. A measurement is its number: that of its row in the table, its place in every list.
-const data = JSON.parse(document.getElementById("data").textContent);
 const controls = document.getElementById("controls");
 const body = document.querySelector("#measurements tbody");
 const rows = [...body.rows];
 const headers = [...document.querySelectorAll("#measurements thead th")];
-const PARAMETERS = data.fields.findIndex(field => field.name === "parameters");
 const FASTEST = "source words/s"; // the column that the table is sorted by at first
 const numbers = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+let data = null; // of front_page.data, once it is inflated
 let picked = null; // the measurement that is fixed
 let views = []; // of Vega
 let width = 0; // of the page when it was drawn
@@ -59,8 +58,9 @@ function choice() {
 // The measurements that pass all filters.
 function passing({ facets, least, most }) {
   const all = data.records.map((_, number) => number);
+  const column = data.fields.findIndex(({ name }) => name === "parameters");
   return all.filter(number => {
-    const parameters = data.records[number][PARAMETERS];
+    const parameters = data.records[number][column];
     const { words } = data.about[number];
     return least <= parameters && parameters <= most && facets.every(([name, values]) => values.has(words[name]));
   });
@@ -254,6 +254,7 @@ function sentences(number, translations) {
 }
 
 async function start() {
+  data = JSON.parse(await inflated("data"));
   const script = element("script");
   script.textContent = await inflated("vega");
   document.head.append(script);

@@ -6,7 +6,7 @@ from functools import cached_property
 from decode.engines import ENGINES, Engine, folders, refusal
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from formats.selection import BASELINE
+from formats.selection import BASELINE, BEAM
 from study.plan.mixtures import Mixtures
 
 
@@ -70,6 +70,12 @@ class Engines(Mixtures):
         """The model folder that translates a system where nothing is timed."""
         names = [self.types[0], Native.folder(self.types[0]), BASELINE]
         return next(name for name in names if name in self.formats(system))
+
+    def shown(self, system: str) -> str:
+        """The translations of a measured system that people read: of the timed test set, with the widest beam."""
+        name = self.quick_format(system)
+        beam = BEAM if name == BASELINE else max(self.config["decoding"]["beam_sizes"])
+        return f"{self.folder}/decoding/translations/{system}.{name}.beam{beam}.{self.timed_corpus}.txt"
 
     def native(self, *systems: str, type: str = "int8") -> list[str]:
         """The folders of those of the systems that the native engine decodes."""
