@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from snakefile import ROOT
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from common.errors import UserError
@@ -287,11 +289,37 @@ def test_the_estimate_keeps_to_the_time(draft, tmp_path, lines, hours, cores):
     assert plan.pairs == (study["corpora"]["x"]["sample"] or lines)
 
 
+NAMED = [size for size in sizes.costliest_first() if size.like.startswith("configs/")]
+
+
+@pytest.mark.parametrize("size", NAMED, ids=lambda size: size.like)
+def test_a_size_is_that_of_the_study_it_names(draft, tmp_path, size):
+    (tmp_path / "x.yaml").write_text(text(draft(10**6, 1), sizes.Plan(size, 4000, 10**6)))
+    named, *of_tiny = (config.load(ROOT / name) for name in re.findall(r"configs/\w+\.yaml", size.like))
+    written = config.load(tmp_path / "x.yaml")
+    teachers = [study["teachers"]["teacher"] for study in (written, named)]
+    students = [study["students"]["deep"] for study in (written, named)]
+    for ours, theirs in (teachers, students):
+        assert ours["shape"] == theirs["shape"]
+        for key in ("steps", "batch_tokens", "learning_rate"):
+            assert ours["training"][key] == theirs["training"][key]
+    tiny, of_deep = (written["students"][name]["shape"] for name in ("tiny", "deep"))
+    theirs = (of_tiny or [named])[0]["students"]["tiny"]["shape"]
+    assert tiny == theirs | {"share_embeddings": of_deep.get("share_embeddings", False)}
+
+
+def test_multi30k_gets_the_sizes_of_multi30k(draft, tmp_path):
+    plan, study = planned(draft(29_000, 10), tmp_path)
+    assert plan.size.like.startswith("configs/multi30k.yaml") and plan.scale >= 1
+    assert study["teachers"]["teacher"]["training"]["dropout"] == 0.2
+
+
 def test_more_time_and_more_text_make_larger_models(draft, tmp_path):
     (short, _), (long, _), (small, _) = (
         planned(draft(lines, hours), tmp_path) for lines, hours in ((10**6, 0.5), (10**6, 50), (2_000, 50))
     )
-    assert sizes.SIZES.index(long.size) < sizes.SIZES.index(short.size) and long.pieces > short.pieces > small.pieces
+    known = sizes.costliest_first()
+    assert known.index(long.size) < known.index(short.size) and long.pieces > short.pieces > small.pieces
     assert small.full and small.passes(small.teacher_steps, small.pairs) <= 1.1 * sizes.PASSES
 
 

@@ -91,7 +91,7 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]
         )
         if measured is None:
             print("measuring how fast this machine is", file=sys.stderr)
-            smallest = configured(Plan(sizes.SIZES[-1], sizes.PIECES[-1][1], sum(pairs.values())))
+            smallest = configured(Plan(sizes.costliest_first()[-1], sizes.PIECES[-1][1], sum(pairs.values())))
             measured = rates(draft.cores, Study(smallest).teacher_type)
         plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
         return plan, configured(plan), measured

@@ -184,7 +184,7 @@ def _models(draft: Draft, plan: Plan) -> str:
 # Shapes and learning rates: {size.like}.
 teachers:
   teacher:
-    shape: {size.teacher}
+    shape: {_yaml(size.teacher)}
     training: &training
       steps: {plan.teacher_steps} # {teacher:.1f} passes through pairs of {TOKENS} pieces a side: {limit}
       batch_tokens: {size.batch_tokens}
@@ -202,10 +202,10 @@ mixtures:
 
 students:
   deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
-    shape: {size.deep}
+    shape: {_yaml(size.deep)}
     mixtures: [distilled, original] # twice: what the teacher's translations are worth
   tiny:
-    shape: {size.tiny}
+    shape: {_yaml(size.tiny)}
 student_training:
   <<: *training
   steps: {plan.student_steps} # {student:.1f} passes through the translations
