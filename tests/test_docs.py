@@ -60,7 +60,7 @@ def test_broken_links_are_errors(tmp_path):
     for name in ("mkdocs.yml", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "docs"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
-    for name in ("results", "configs", "notebooks", "src", "tests", "workflow", "LICENSE", "Snakefile"):
+    for name in ("results", "configs", "notebooks", "src", "tests", "workflow", "CITATION.cff", "LICENSE", "Snakefile"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "README.md").write_text((ROOT / "README.md").read_text() + "".join(f"\n[x]({link})" for link in links))
     done = build(tmp_path, tmp_path / "site", api=False)
