@@ -19,7 +19,7 @@ PAGES = [
 ]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 # Names that stand for the reader's own, or for what a run makes.
-PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/(mine\.yaml|en-cs\.)")
+PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/(mine\.yaml|en-(cs|es)\.)")
 FOLDERS = "src|workflow|configs|benchmarks|docs|tests|notebooks|profiles|results/reference"
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -22,7 +22,7 @@ from study.new import files, sizes
 from study.new import look as look_module
 from study.new.__main__ import arguments, new
 from study.new.look import look
-from study.new.text import Draft, _yaml, cleaning, text
+from study.new.text import Draft, _yaml, cleaning, percent, text
 from study.rates import Rates
 from study.work import Work
 
@@ -321,6 +321,17 @@ def test_more_time_and_more_text_make_larger_models(draft, tmp_path):
     known = sizes.costliest_first()
     assert known.index(long.size) < known.index(short.size) and long.pieces > short.pieces > small.pieces
     assert small.full and small.passes(small.teacher_steps, small.pairs) <= 1.1 * sizes.PASSES
+
+
+@pytest.mark.parametrize(("cores", "said"), [(1, "there is one core"), (2, "side by side on 2 cores")])
+def test_one_core_is_not_called_several(draft, tmp_path, cores, said):
+    planned(draft(29_000, 9, cores), tmp_path)
+    written = (tmp_path / "x.yaml").read_text()
+    assert said in written and f"for 9 hours on {cores} core{'s' * (cores > 1)}.\n" in written
+
+
+def test_what_is_little_is_not_called_nothing():
+    assert [percent(share, 1) for share in (0, 0.0004, 0.0006, 0.012)] == ["0.0 %", "< 0.1 %", "0.1 %", "1.2 %"]
 
 
 def test_too_little_time_says_how_much_is_needed(draft, tmp_path):

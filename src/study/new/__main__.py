@@ -130,7 +130,7 @@ def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
 def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list[str]:
     passes = plan.passes(plan.teacher_steps, plan.pairs)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
-    lines.append(f"sizes: {plan.size.like}; {plan.pieces:,} pieces")
+    lines.append(f"shapes and learning rates: {plan.size.like}; vocabulary: {plan.pieces:,} pieces")
     lines.append(
         f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs, if these have {TOKENS} pieces a side"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from study.estimate import duration, wall_seconds
+from study.estimate import duration, of_cores, wall_seconds
 from study.extends import read
 from study.rates import Rates
 from study.resources import TOKENS
@@ -54,7 +54,7 @@ def costliest_first() -> tuple[Size, ...]:
     return (
         _as_in("mixed", pairs=500_000, pieces=32000),
         Size(
-            "between those of configs/mixed.yaml and configs/multi30k.yaml, untried", 150_000, 16000, 4096,
+            "between configs/mixed.yaml and configs/multi30k.yaml, untried", 150_000, 16000, 4096,
             _shape(6, 6, 256, 8), 15000, 0.001, _shape(6, 1, 192, 4), _shape(3, 1, 128, 4), 10000, 0.002,
         ),
         _as_in("multi30k", pairs=20_000, pieces=8000),
@@ -72,7 +72,7 @@ def _as_in(name: str, pairs: int, pieces: int) -> Size:
     if "tiny" in students:
         tiny = students["tiny"]["shape"]
     else:
-        like += ", and for tiny configs/demo.yaml"
+        like += " (tiny: configs/demo.yaml)"
         tiny = read(CONFIGS / "demo.yaml")["students"]["tiny"]["shape"]
         tiny |= {"share_embeddings": deep.get("share_embeddings", False)}
     of_teacher = teacher["training"]
@@ -147,8 +147,8 @@ def plan(
         if smallest and scale < LEAST:
             least = (once - (1 - LEAST) * (twice - once)) / AIM
             raise UserError(
-                f"--hours {hours:g}: even the smallest study of this text takes {duration(least)} on {cores} cores; "
-                f"give --hours {math.ceil(least / 360) / 10:g}, or less text"
+                f"--hours {hours:g}: even the smallest study of this text takes {duration(least)} on "
+                f"{of_cores(cores)}; give --hours {math.ceil(least / 360) / 10:g}, or less text"
             )
         if smallest or min(scale, most) >= 1:
             return replace(first, scale=min(scale, max(most, LEAST)), full=scale > max(most, LEAST))
