@@ -10,7 +10,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from snakefile import ROOT
+from snakefile import ROOT, dry_run
+from snakefile import planned as planned_jobs
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from common.errors import UserError
@@ -221,6 +222,17 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     assert found["x"] == ("train", 3000) and found["more"] == ("monolingual", 100)
     shown = capsys.readouterr().out
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
+
+
+@pytest.mark.slow
+def test_snakemake_plans_what_is_proposed(tmp_path):
+    """In the folder where the proposal was made, from whose files its paths start."""
+    proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "more.en": ENGLISH[:100]})
+    run = dry_run("--configfile", "configs/en-fr.yaml", cwd=tmp_path)
+    jobs = planned_jobs(run)
+    assert "Estimate for the study en-fr: " in run.stderr
+    expected = {"fetch": 4, "train_teacher": 1, "train_student": 3, "page": 1}  # x, more, dev, test; deep twice, tiny
+    assert {name: jobs[name] for name in expected} == expected
 
 
 def test_held_out_lines_cost_the_training_nothing_but_themselves(tmp_path):
