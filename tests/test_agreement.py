@@ -26,14 +26,14 @@ class Scoring:
 
 def test_what_differs_is_a_tie_or_one_of_the_searches_found_more(monkeypatch):
     ours = [([3, 4], -1.0), ([3], -1.0), ([4], -1.0), ([5], -1.0)]
-    theirs = [([3, 4], -1.0002), ([6], -9.0), ([6], -9.0), ([6], -9.0)]
+    theirs = [([3, 4], -1.0002), ([6], -1.00009), ([6], -1.5), ([6], -0.5)]
     monkeypatch.setattr(agreement, "outputs", lambda *_, **options: [[best] for best in ours])
-    twins = agreement.Twins(Scoring(-1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: theirs, 9)
+    twins = agreement.Twins(Scoring(-1.0, -1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: theirs, 9)
     found = agreement.compared(twins, 1)
     assert [found[name] for name in ("equal", "ties", "ours_better", "theirs_better")] == [1, 1, 1, 1]
     assert found["score_difference"] == pytest.approx(0.0002) and found["distinct"] == 4
     alike = agreement.compared(replace(twins, theirs=lambda beam: ours), 1)
-    assert (alike["equal"], alike["ties"], alike["score_difference"]) == (4, 0, 0.0)
+    assert (alike["equal"], alike["ties"], alike["score_difference"]) == (4, 0, 0.5)
 
 
 def test_the_same_word_is_the_same_piece():
