@@ -2,7 +2,8 @@
 
 Every way runs in a process of its own on one core, in turn with the others (measure.interleave), on the same sentences
 of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding. With
---across, systems are compared with the first one in place of ways: what each architecture costs to train.
+--across, architectures are compared with a Transformer in place of ways: what each kind of decoder costs to train, with
+embeddings of one width, about equal parameters, and the settings of the study's first student.
 """
 
 import argparse
@@ -44,6 +45,22 @@ WAYS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {  # environment, and o
     "bfloat16": (ON, {"policy": "mixed_bfloat16"}),
 }
 USUAL = next(iter(WAYS))
+# Every kind of decoder, for --across: embeddings of 128, and about 2.4 million parameters with 4,000 pieces.
+BASE = {"encoder_layers": 2, "decoder_layers": 2, "units": 128, "ffn_units": 512, "heads": 4}
+CELLS = {"bidirectional": True, "encoder_layers": 2, "decoder_layers": 2, "embedding_units": 128}
+LAYERS = {"fully_connected_layers": 7, "fully_connected_units": 128, "embedding_units": 128}
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "self-attention": BASE,
+    "averaging": BASE | {"decoder": "averaging"},
+    "averaging, gated": BASE | {"decoder": "averaging-gated"},  # without the feed-forward layer behind the mean
+    "averaging, ungated": BASE | {"decoder": "averaging-ungated"},  # without the gate
+    "averaging, plain": BASE | {"decoder": "averaging-plain"},  # without both
+    "ssru": BASE | {"decoder": "ssru"},
+    "lstm": CELLS | {"cell": "lstm", "units": 128},
+    "gru": CELLS | {"cell": "gru", "units": 160},
+    "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 160, "embedding_units": 128},
+    "fully connected": LAYERS | {"units": 176},  # Devlin's
+}
 WARM_UP = 4  # steps
 
 
@@ -107,15 +124,26 @@ class Given:
         return iter(self._batches)
 
 
-def run(way: str, study: str, system: str, steps: int, core: int, _number: int) -> Steps:
+def run(way: str, study: str, system: str, across: bool, steps: int, core: int, _number: int) -> Steps:
     """One run of one way in a process of its own. study: the path of its configuration."""
     environment, options = WAYS[way]
     call = [sys.executable, __file__, "--config", study, "--systems", system, "--core", str(core)]
-    call += ["--output", "-", "--way", json.dumps({"count": steps, **options})]
+    call += ["--across"] * across + ["--output", "-", "--way", json.dumps({"count": steps, **options})]
     done = subprocess.run(call, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(f"{way}: {done.stderr.strip().splitlines()[-1]}")
     return Steps(**json.loads(done.stdout))
+
+
+def trained(study: dict[str, Any], name: str, across: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The shape and the training of a system of the study, or of an architecture. Raises UserError for no such name."""
+    found = {system.name: (system.shape, system.training) for system in systems(study)}
+    if across:
+        training = next(system.training for system in systems(study) if system.role == "student")
+        found = {of: (values, training) for of, values in ARCHITECTURES.items()}
+    if name not in found:
+        raise UserError(f"--systems {name}: is none of {', '.join(found)}")
+    return found[name]
 
 
 def compared(calls: dict[tuple[str, str], Callable[[int], Steps]], repeats: Repeats, what: str) -> list[dict[str, Any]]:
@@ -134,8 +162,8 @@ def compared(calls: dict[tuple[str, str], Callable[[int], Steps]], repeats: Repe
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", default="configs/demo.yaml", help="the study, whose data are there")
-    parser.add_argument("--systems", nargs="+", default=["teacher", "deep", "tiny"], help="whose steps are made")
-    parser.add_argument("--across", action="store_true", help="compare the systems with the first one")
+    parser.add_argument("--systems", nargs="+", help="whose steps are made (default: teacher deep tiny; --across: all)")
+    parser.add_argument("--across", action="store_true", help="compare architectures with the first one")
     parser.add_argument("--steps", type=positive, default=20)
     parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--core", type=int, default=0)
@@ -145,23 +173,25 @@ def main() -> None:
     args = parser.parse_args()
     study = config.load(args.config)
     pin([args.core])
+    names = args.systems or ([*ARCHITECTURES] if args.across else ["teacher", "deep", "tiny"])
+    settings = {name: trained(study, name, args.across) for name in names}
     if args.way:
-        system = next(system for system in systems(study) if system.name == args.systems[0])
-        folder = Path("results", study["study"])
-        print(json.dumps(vars(measured(folder, system.shape, system.training, args.way, args.core))))
+        print(json.dumps(vars(measured(Path("results", study["study"]), *settings[names[0]], args.way, args.core))))
         return
 
     def call(system: str, way: str) -> Callable[[int], Steps]:
-        return functools.partial(run, way, args.config, system, args.steps, args.core)
+        return functools.partial(run, way, args.config, system, args.across, args.steps, args.core)
 
-    groups = {system: [(system, way) for way in WAYS] for system in args.systems}
+    groups = {name: [(name, way) for way in WAYS] for name in names}
     if args.across:
-        groups = {"systems": [(system, USUAL) for system in args.systems]}
+        groups = {"architectures": [(name, USUAL) for name in names]}
     repeats = pick(Repeats, args)
     rows = [row for what, keys in groups.items() for row in compared({key: call(*key) for key in keys}, repeats, what)]
+    entries = study["vocabulary"]["pieces"]
+    rows = [row | {"parameters": shape(settings[row["system"]][0]).parameters(entries)} for row in rows]
     told = " ".join(["python", "benchmarks/training.py", *sys.argv[1:]])
-    settings = {name: getattr(args, name) for name in ("steps", "runs", "noise")}
-    write_json(args.output, {"command": told, **machine.describe(), **settings, "rows": rows})
+    asked = {name: getattr(args, name) for name in ("steps", "runs", "noise")}
+    write_json(args.output, {"command": told, **machine.describe(), **asked, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = (
-    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Snakefile", "Makefile"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "Snakefile", "Makefile"),
     *("docs", "engine", "results/reference", "benchmarks", "configs", "notebooks", "src", "tests", "workflow"),
 )
 HIDDEN = {"__pycache__", "nmt_frontier.egg-info"}

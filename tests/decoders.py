@@ -14,6 +14,38 @@ from formats.shape import shape
 PIECES = 90
 NEVER, END = -50.0, 7.0  # added to the scores of control tokens, so that sentences end and hold words only
 
+SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
+CELLS = {"cell": "lstm", "encoder_layers": 2, "decoder_layers": 2, "units": 32, "embedding_units": 48}
+SHAPES = {
+    "self-attention": SMALL,
+    "averaging": SMALL | {"decoder": "averaging"},
+    "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
+    "averaging, plain": SMALL | {"decoder": "averaging-plain"},
+    "ssru": SMALL | {"decoder": "ssru"},
+    "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
+    "lstm": CELLS,
+    "lstm, both directions": CELLS | {"bidirectional": True, "decoder_layers": 1},
+    "gru": CELLS | {"cell": "gru", "decoder_layers": 1},
+    "gru, both directions, shared": CELLS
+    | {"cell": "gru", "bidirectional": True, "embedding_units": 32, "share_embeddings": True},
+    "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 32, "embedding_units": 16},
+    "conditional, deep": {"encoder_transitions": 3, "decoder_transitions": 4, "units": 32, "embedding_units": 16},
+}
+CONNECTED = {"fully_connected_layers": 3, "fully_connected_units": 48, "units": 32, "embedding_units": 16}
+SHAPES |= {
+    "fully connected": CONNECTED,
+    "fully connected, nothing projected, shared": CONNECTED
+    | {"fully_connected_units": 32, "embedding_units": 32, "share_embeddings": True},
+}
+
+
+def weights(values: dict) -> dict[str, float]:
+    """Of ``built`` for a shape. Smaller for cells: with large ones states are chaotic, and any rounding decides."""
+    if "cell" not in values:
+        return {}
+    return {"sure": 5.0, "spread": 0.45 if "share_embeddings" in values else 0.3}
+
 
 def built(
     values: dict, seed: int = 1, sure: float = 3.0, spread: float = 0.5, words: int = PIECES

@@ -14,6 +14,18 @@ from train.marian import Schedule, train
 
 PIECES = [f"p{number}" for number in range(90)]
 VOCABULARY = [marian.END, marian.UNKNOWN, *PIECES]
+SMALL = {"encoder_layers": 1, "decoder_layers": 2, "units": 64, "ffn_units": 72, "heads": 4}
+CONDITIONAL = {"units": 64, "embedding_units": 64}
+SHAPES = {
+    "self-attention": SMALL,
+    "averaging": SMALL | {"decoder": "averaging"},
+    "averaging, gated": SMALL | {"decoder": "averaging-gated"},
+    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
+    "averaging, plain": SMALL | {"decoder": "averaging-plain"},
+    "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
+    "conditional": CONDITIONAL | {"encoder_transitions": 1, "decoder_transitions": 2},
+    "conditional, deep": CONDITIONAL | {"encoder_transitions": 3, "decoder_transitions": 4, "share_embeddings": True},
+}
 LONGEST = 10  # pieces of a sentence
 DECODE = """
 import json, sys, _pymarian

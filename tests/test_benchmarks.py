@@ -17,6 +17,8 @@ from common.files import read_json, write_json
 from decode.engines import ENGINES
 from export import phrase_table, phrases
 from formats import records
+from formats.shape import shape
+from study import config
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 CORE = min(os.sched_getaffinity(0))
@@ -121,6 +123,27 @@ def test_the_plain_extractor_counts_the_same_phrases(vmap, tmp_path):
     table = phrase_table.PhraseTable.load(tmp_path / "table")
     plain = vmap.plain(pairs)
     assert len(plain) == len(table.phrases.keys) and sum(plain.values()) == table.phrases.counts.sum()
+
+
+@pytest.fixture(scope="module")
+def training(cleaning_load):
+    return importlib.import_module("training")
+
+
+def test_architectures_whose_trainings_are_compared_are_of_one_size(training):
+    shapes = training.ARCHITECTURES.values()
+    parameters = [shape(values).parameters(4000) for values in shapes]
+    assert max(parameters) < 1.08 * min(parameters)
+    assert {values.get("embedding_units", values["units"]) for values in shapes} == {128}
+    assert len({str(values) for values in shapes}) == len(shapes) == 10
+
+
+def test_architectures_are_trained_as_the_first_student(training):
+    study = config.load(FOLDER.parent / "configs/demo.yaml")
+    _, settings = training.trained(study, "deep", False)
+    assert training.trained(study, "gru", True) == (training.ARCHITECTURES["gru"], settings)
+    with pytest.raises(UserError, match="--systems gru: is none of teacher, "):
+        training.trained(study, "gru", False)
 
 
 DESCRIBED = {"format": 1, "quantization": "int8", "vocabulary_map": True}

@@ -19,7 +19,7 @@ PAGES = [
 ]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 # Names that stand for the reader's own, or for what a run makes.
-PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/(mine\.yaml|en-cs\.)")
+PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/(mine\.yaml|en-(cs|es)\.)")
 FOLDERS = "src|workflow|configs|benchmarks|docs|tests|notebooks|profiles|results/reference"
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -60,7 +60,7 @@ def test_broken_links_are_errors(tmp_path):
     for name in ("mkdocs.yml", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "docs"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
-    for name in ("results", "configs", "notebooks", "src", "tests", "workflow", "LICENSE", "Snakefile"):
+    for name in ("results", "configs", "notebooks", "src", "tests", "workflow", "CITATION.cff", "LICENSE", "Snakefile"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "README.md").write_text((ROOT / "README.md").read_text() + "".join(f"\n[x]({link})" for link in links))
     done = build(tmp_path, tmp_path / "site", api=False)

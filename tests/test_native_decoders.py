@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from decoders import built, forced, translations
+from decoders import CELLS, CONNECTED, SHAPES, SMALL, built, forced, translations, weights
 from native import engine, outputs, run, sentences
 
 from common.errors import UserError
@@ -14,39 +14,8 @@ from formats import native_model
 from formats.conversion import Converter
 from formats.shape import shape
 
-SMALL = {"encoder_layers": 2, "decoder_layers": 2, "units": 32, "ffn_units": 72, "heads": 4}
-CELLS = {"cell": "lstm", "encoder_layers": 2, "decoder_layers": 2, "units": 32, "embedding_units": 48}
-SHAPES = {
-    "self-attention": SMALL,
-    "averaging": SMALL | {"decoder": "averaging"},
-    "averaging, gated": SMALL | {"decoder": "averaging-gated"},
-    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
-    "averaging, plain": SMALL | {"decoder": "averaging-plain"},
-    "ssru": SMALL | {"decoder": "ssru"},
-    "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
-    "lstm": CELLS,
-    "lstm, both directions": CELLS | {"bidirectional": True, "decoder_layers": 1},
-    "gru": CELLS | {"cell": "gru", "decoder_layers": 1},
-    "gru, both directions, shared": CELLS
-    | {"cell": "gru", "bidirectional": True, "embedding_units": 32, "share_embeddings": True},
-    "conditional": {"encoder_transitions": 1, "decoder_transitions": 2, "units": 32, "embedding_units": 16},
-    "conditional, deep": {"encoder_transitions": 3, "decoder_transitions": 4, "units": 32, "embedding_units": 16},
-}
-CONNECTED = {"fully_connected_layers": 3, "fully_connected_units": 48, "units": 32, "embedding_units": 16}
-SHAPES |= {
-    "fully connected": CONNECTED,
-    "fully connected, nothing projected, shared": CONNECTED
-    | {"fully_connected_units": 32, "embedding_units": 32, "share_embeddings": True},
-}
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(120)]
-
-
-def weights(values):
-    """Smaller ones for cells: with large weights their states are chaotic, and any rounding decides what is said."""
-    if "cell" not in values:
-        return {}
-    return {"sure": 5.0, "spread": 0.45 if "share_embeddings" in values else 0.3}
 
 
 @pytest.fixture(scope="module", params=SHAPES)

@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 import yaml
-from marian_models import PIECES, VOCABULARY, convert, nematus, sentences, trained, translations
+from marian_models import PIECES, SHAPES, SMALL, VOCABULARY, convert, nematus, sentences, trained, translations
 from native import engine, outputs
 
 from common.errors import UserError
@@ -21,18 +21,6 @@ pytestmark = [
         importlib.util.find_spec("_pymarian") is None, reason="pymarian: pip install -r requirements-marian.lock"
     ),
 ]
-SMALL = {"encoder_layers": 1, "decoder_layers": 2, "units": 64, "ffn_units": 72, "heads": 4}
-CONDITIONAL = {"units": 64, "embedding_units": 64}
-SHAPES = {
-    "self-attention": SMALL,
-    "averaging": SMALL | {"decoder": "averaging"},
-    "averaging, gated": SMALL | {"decoder": "averaging-gated"},
-    "averaging, ungated": SMALL | {"decoder": "averaging-ungated"},
-    "averaging, plain": SMALL | {"decoder": "averaging-plain"},
-    "ssru, shared": SMALL | {"decoder": "ssru", "share_embeddings": True},
-    "conditional": CONDITIONAL | {"encoder_transitions": 1, "decoder_transitions": 2},
-    "conditional, deep": CONDITIONAL | {"encoder_transitions": 3, "decoder_transitions": 4, "share_embeddings": True},
-}
 BATCH = sentences(1000, seed=2)
 LONGEST = 30
 

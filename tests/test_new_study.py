@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from snakefile import ROOT, dry_run
+from snakefile import planned as planned_jobs
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from common.errors import UserError
@@ -20,7 +23,7 @@ from study.new import files, sizes
 from study.new import look as look_module
 from study.new.__main__ import arguments, new
 from study.new.look import look
-from study.new.text import Draft, _yaml, cleaning, text
+from study.new.text import Draft, _yaml, cleaning, percent, text
 from study.rates import Rates
 from study.work import Work
 
@@ -221,6 +224,17 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
 
 
+@pytest.mark.slow
+def test_snakemake_plans_what_is_proposed(tmp_path):
+    """In the folder where the proposal was made, from whose files its paths start."""
+    proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "more.en": ENGLISH[:100]})
+    run = dry_run("--configfile", "configs/en-fr.yaml", cwd=tmp_path)
+    jobs = planned_jobs(run)
+    assert "Estimate for the study en-fr: " in run.stderr
+    expected = {"fetch": 4, "train_teacher": 1, "train_student": 3, "page": 1}  # x, more, dev, test; deep twice, tiny
+    assert {name: jobs[name] for name in expected} == expected
+
+
 def test_held_out_lines_cost_the_training_nothing_but_themselves(tmp_path):
     english = [*ENGLISH, *ENGLISH[:500]]  # these are there twice
     proposed(tmp_path, {"x.en": english, "x.fr": [*FRENCH, *FRENCH[:500]]})
@@ -287,12 +301,49 @@ def test_the_estimate_keeps_to_the_time(draft, tmp_path, lines, hours, cores):
     assert plan.pairs == (study["corpora"]["x"]["sample"] or lines)
 
 
+NAMED = [size for size in sizes.costliest_first() if size.like.startswith("configs/")]
+
+
+@pytest.mark.parametrize("size", NAMED, ids=lambda size: size.like)
+def test_a_size_is_that_of_the_study_it_names(draft, tmp_path, size):
+    (tmp_path / "x.yaml").write_text(text(draft(10**6, 1), sizes.Plan(size, 4000, 10**6)))
+    named, *of_tiny = (config.load(ROOT / name) for name in re.findall(r"configs/\w+\.yaml", size.like))
+    written = config.load(tmp_path / "x.yaml")
+    teachers = [study["teachers"]["teacher"] for study in (written, named)]
+    students = [study["students"]["deep"] for study in (written, named)]
+    for ours, theirs in (teachers, students):
+        assert ours["shape"] == theirs["shape"]
+        for key in ("steps", "batch_tokens", "learning_rate"):
+            assert ours["training"][key] == theirs["training"][key]
+    tiny, of_deep = (written["students"][name]["shape"] for name in ("tiny", "deep"))
+    theirs = (of_tiny or [named])[0]["students"]["tiny"]["shape"]
+    assert tiny == theirs | {"share_embeddings": of_deep.get("share_embeddings", False)}
+
+
+def test_multi30k_gets_the_sizes_of_multi30k(draft, tmp_path):
+    plan, study = planned(draft(29_000, 10), tmp_path)
+    assert plan.size.like.startswith("configs/multi30k.yaml") and plan.scale >= 1
+    assert study["teachers"]["teacher"]["training"]["dropout"] == 0.2
+
+
 def test_more_time_and_more_text_make_larger_models(draft, tmp_path):
     (short, _), (long, _), (small, _) = (
         planned(draft(lines, hours), tmp_path) for lines, hours in ((10**6, 0.5), (10**6, 50), (2_000, 50))
     )
-    assert sizes.SIZES.index(long.size) < sizes.SIZES.index(short.size) and long.pieces > short.pieces > small.pieces
+    known = sizes.costliest_first()
+    assert known.index(long.size) < known.index(short.size) and long.pieces > short.pieces > small.pieces
     assert small.full and small.passes(small.teacher_steps, small.pairs) <= 1.1 * sizes.PASSES
+
+
+@pytest.mark.parametrize(("cores", "said"), [(1, "there is one core"), (2, "side by side on 2 cores")])
+def test_one_core_is_not_called_several(draft, tmp_path, cores, said):
+    planned(draft(29_000, 9, cores), tmp_path)
+    written = (tmp_path / "x.yaml").read_text()
+    assert said in written and f"for 9 hours on {cores} core{'s' * (cores > 1)}.\n" in written
+
+
+def test_what_is_little_is_not_called_nothing():
+    assert [percent(share, 1) for share in (0, 0.0004, 0.0006, 0.012)] == ["0.0 %", "< 0.1 %", "0.1 %", "1.2 %"]
 
 
 def test_too_little_time_says_how_much_is_needed(draft, tmp_path):

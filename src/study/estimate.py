@@ -31,7 +31,7 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
         f"  {name + ', on GPUs':<45}{hours:>10,.1f} hours of a GPU that sustains {speed / 1e12:.0f} TFLOP/s"
         for name, (hours, speed) in on_gpu.items()
     ]
-    total = f"about {duration(wall_seconds(work, cores))} on {cores} {'cores' if cores > 1 else 'core'}"
+    total = f"about {duration(wall_seconds(work, cores))} on {of_cores(cores)}"
     total += " beside the GPUs" * bool(on_gpu) + f", {sum(work.disk().values()) / 1e9:,.1f} GB of disk"
     notes = [SCOPE, *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else [])]
     return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows, *(f"  {note}" for note in notes)])
@@ -95,6 +95,10 @@ def makespan(jobs: Iterable[float], cores: int) -> float:
     for job in sorted(jobs, reverse=True):
         busy[busy.index(min(busy))] += job
     return max(busy)
+
+
+def of_cores(number: int) -> str:
+    return f"{number} core{'s' * (number > 1)}"
 
 
 def duration(seconds: float) -> str:

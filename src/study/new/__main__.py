@@ -91,7 +91,7 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]
         )
         if measured is None:
             print("measuring how fast this machine is", file=sys.stderr)
-            smallest = configured(Plan(sizes.SIZES[-1], sizes.PIECES[-1][1], sum(pairs.values())))
+            smallest = configured(Plan(sizes.costliest_first()[-1], sizes.PIECES[-1][1], sum(pairs.values())))
             measured = rates(draft.cores, Study(smallest).teacher_type)
         plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
         return plan, configured(plan), measured
@@ -130,7 +130,7 @@ def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
 def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list[str]:
     passes = plan.passes(plan.teacher_steps, plan.pairs)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
-    lines.append(f"sizes: {plan.size.like}; {plan.pieces:,} pieces")
+    lines.append(f"shapes and learning rates: {plan.size.like}; vocabulary: {plan.pieces:,} pieces")
     lines.append(
         f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs, if these have {TOKENS} pieces a side"
     )

@@ -3,75 +3,89 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from common.errors import UserError
-from study.estimate import duration, wall_seconds
+from study.estimate import duration, of_cores, wall_seconds
+from study.extends import read
 from study.rates import Rates
 from study.resources import TOKENS
 from study.schema import Config
 from study.work import Work
 
+CONFIGS = Path(__file__).parents[3] / "configs"
 AIM = 0.9  # of the budget: the estimate of the demo was 21 minutes and its run took 23
 DISTILLATION = 0.25  # share of the budget for the teacher's translations; texts that would take longer are sampled
-PASSES = 25  # of the teacher through its pairs; Multi30k's go through theirs 23 times and know them by heart
+PASSES = 36  # of the teacher through its pairs; that of configs/multi30k.yaml goes 35 times through them
 FEWEST = 500  # training pairs
 LEAST = 0.5  # of the steps of the smallest size: models that train shorter say little
 
 # Pieces of a vocabulary for at least so many pairs: as configs/demo.yaml and configs/mixed.yaml, and between them.
 PIECES = ((3_000_000, 32000), (600_000, 16000), (150_000, 8000), (20_000, 4000), (7_000, 2000), (0, 1000))
 
+Shape = dict[str, Any]
+
 
 @dataclass(frozen=True)
 class Size:
     """Shapes that go together, with the fewest steps and the fewest pairs that are worth them.
 
-    like: the configuration that the shapes and the learning rates are from. pieces: the largest vocabulary.
+    like: where shapes and learning rates are from. pieces: the largest vocabulary.
     """
 
     like: str
     pairs: int
     pieces: int
     batch_tokens: int
-    teacher: str
+    teacher: Shape
     teacher_steps: int
     teacher_rate: float
-    deep: str
-    tiny: str
+    deep: Shape
+    tiny: Shape
     student_steps: int
     student_rate: float
 
 
-def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int, shared: bool = True) -> str:
-    """A Transformer in YAML, with feed-forward layers of four times its units."""
-    layers = f"encoder_layers: {encoder_layers}, decoder_layers: {decoder_layers}"
-    widths = f"units: {units}, ffn_units: {4 * units}, heads: {heads}"
-    return f"{{{layers}, {widths}{', share_embeddings: true' * shared}}}"
+@cache
+def costliest_first() -> tuple[Size, ...]:
+    """All sizes. In few steps, models without shared embeddings learn more (configs/demo.yaml)."""
+    return (
+        _as_in("mixed", pairs=500_000, pieces=32000),
+        Size(
+            "between configs/mixed.yaml and configs/multi30k.yaml, untried", 150_000, 16000, 4096,
+            _shape(6, 6, 256, 8), 15000, 0.001, _shape(6, 1, 192, 4), _shape(3, 1, 128, 4), 10000, 0.002,
+        ),
+        _as_in("multi30k", pairs=20_000, pieces=8000),
+        _as_in("bible", pairs=10_000, pieces=4000),
+        _as_in("demo", pairs=0, pieces=4000),
+    )  # fmt: skip
 
 
-# The largest first. Shapes, rates, steps and batches are those of the named configurations. In few steps, models
-# without shared embeddings learn more (configs/demo.yaml).
-SIZES = (
-    Size(
-        "configs/mixed.yaml", 500_000, 32000, 8192, _shape(6, 6, 512, 8), 40000, 0.0007,
-        _shape(6, 2, 256, 8), _shape(3, 1, 192, 4), 40000, 0.001,
-    ),
-    Size(
-        "between those of configs/mixed.yaml and configs/multi30k.yaml, untried", 150_000, 16000, 4096,
-        _shape(6, 6, 256, 8), 15000, 0.001, _shape(6, 1, 192, 4), _shape(3, 1, 128, 4), 10000, 0.002,
-    ),
-    Size(
-        "configs/multi30k.yaml", 20_000, 8000, 2048, _shape(4, 4, 192, 4), 6600, 0.002,
-        _shape(4, 1, 128, 4), _shape(2, 1, 96, 4), 2500, 0.003,
-    ),
-    Size(
-        "configs/bible.yaml", 10_000, 4000, 1536, _shape(3, 2, 192, 4, shared=False), 1100, 0.002,
-        _shape(4, 1, 128, 4), _shape(2, 1, 96, 4), 1000, 0.003,
-    ),
-    Size(
-        "configs/demo.yaml", 0, 4000, 1024, _shape(2, 2, 160, 4, shared=False), 700, 0.0018,
-        _shape(3, 1, 128, 4, shared=False), _shape(2, 1, 96, 4, shared=False), 600, 0.0026,
-    ),
-)  # fmt: skip
+def _as_in(name: str, pairs: int, pieces: int) -> Size:
+    """Shapes, rates, steps and batches of a configuration; if it has no student ``tiny``, that of the demo."""
+    study, like = read(CONFIGS / f"{name}.yaml"), f"configs/{name}.yaml"
+    teacher, training = study["teachers"]["teacher"], study["student_training"]
+    students = study["students"]
+    deep = students["deep"]["shape"]
+    if "tiny" in students:
+        tiny = students["tiny"]["shape"]
+    else:
+        like += " (tiny: configs/demo.yaml)"
+        tiny = read(CONFIGS / "demo.yaml")["students"]["tiny"]["shape"]
+        tiny |= {"share_embeddings": deep.get("share_embeddings", False)}
+    of_teacher = teacher["training"]
+    return Size(
+        like, pairs, pieces, of_teacher["batch_tokens"], teacher["shape"], of_teacher["steps"],
+        of_teacher["learning_rate"], deep, tiny, training["steps"], training["learning_rate"],
+    )  # fmt: skip
+
+
+def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int) -> Shape:
+    """A Transformer with feed-forward layers of four times its units."""
+    layers = {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
+    return layers | {"units": units, "ffn_units": 4 * units, "heads": heads, "share_embeddings": True}
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,7 @@ def plan(
     configured: Callable[[Plan], Config],
     rates: Rates,
 ) -> Plan:
-    """The largest size that the text is enough for, and that the time allows as many steps of as it is worth.
+    """The costliest size that the text is enough for, and that the time allows as many steps of as it is worth.
 
     pairs, monolingual: lines of the corpora by name; characters: whether a language has thousands of characters, which
     all want pieces; configured: makes the effective configuration of a plan. Raises UserError if there is too little
@@ -120,8 +134,8 @@ def plan(
     if sum(pairs.values()) < FEWEST:
         raise UserError(f"{sum(pairs.values()):,} training pairs are too few to learn from; {FEWEST:,} are the least")
     budget = hours * 3600
-    for size in SIZES:
-        smallest = size is SIZES[-1]
+    for size in costliest_first():
+        smallest = size is costliest_first()[-1]
         first = Plan(size, _pieces(size, sum(pairs.values()), characters), sum(pairs.values()))
         translated = Work(configured(first), rates).translation_seconds("teacher", 1)
         first = _sampled(first, pairs, monolingual, DISTILLATION * budget * cores / translated)
@@ -133,8 +147,8 @@ def plan(
         if smallest and scale < LEAST:
             least = (once - (1 - LEAST) * (twice - once)) / AIM
             raise UserError(
-                f"--hours {hours:g}: even the smallest study of this text takes {duration(least)} on {cores} cores; "
-                f"give --hours {math.ceil(least / 360) / 10:g}, or less text"
+                f"--hours {hours:g}: even the smallest study of this text takes {duration(least)} on "
+                f"{of_cores(cores)}; give --hours {math.ceil(least / 360) / 10:g}, or less text"
             )
         if smallest or min(scale, most) >= 1:
             return replace(first, scale=min(scale, max(most, LEAST)), full=scale > max(most, LEAST))

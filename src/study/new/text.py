@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from corpora.language_codes import scripts
+from study.estimate import of_cores
 from study.new.files import shown
 from study.new.held_out import HeldOut, identifies
 from study.new.look import Look
@@ -61,7 +62,7 @@ def text(draft: Draft, plan: Plan) -> str:
 def _head(draft: Draft) -> str:
     source, target = draft.pair
     return f"""\
-# {source}-{target}, proposed by `python -m study.new` for {draft.hours:g} hours on {draft.cores} cores.
+# {source}-{target}, proposed by `python -m study.new` for {draft.hours:g} hours on {of_cores(draft.cores)}.
 # Every key and its default is described in workflow/schemas/config.schema.yaml.
 
 study: {draft.name} # results go to results/{draft.name}
@@ -117,6 +118,10 @@ def described(look: Look, pair: list[str]) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
+    """With so many digits; what rounds to nothing but is something is below the least of them."""
+    least = 10.0**-digits
+    if 0 < 100 * share < least / 2:
+        return f"< {least:.{digits}f} %"
     return f"{100 * share:.{digits}f} %"
 
 
@@ -180,17 +185,18 @@ def _models(draft: Draft, plan: Plan) -> str:
         if plan.full
         else f"what {draft.hours:g} hours allow"
     )
+    side_by_side = f"two trainings run side by side on {draft.cores} cores" if draft.cores > 1 else "there is one core"
     return f"""\
 # Shapes and learning rates: {size.like}.
 teachers:
   teacher:
-    shape: {size.teacher}
+    shape: {_yaml(size.teacher)}
     training: &training
       steps: {plan.teacher_steps} # {teacher:.1f} passes through pairs of {TOKENS} pieces a side: {limit}
       batch_tokens: {size.batch_tokens}
       learning_rate: {size.teacher_rate}
 {_schedule(plan.teacher_steps, teacher)}
-      threads: {threads} # two trainings run side by side on {draft.cores} cores
+      threads: {threads} # {side_by_side}
 
 distillation:
   beam_size: 4
@@ -202,10 +208,10 @@ mixtures:
 
 students:
   deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
-    shape: {size.deep}
+    shape: {_yaml(size.deep)}
     mixtures: [distilled, original] # twice: what the teacher's translations are worth
   tiny:
-    shape: {size.tiny}
+    shape: {_yaml(size.tiny)}
 student_training:
   <<: *training
   steps: {plan.student_steps} # {student:.1f} passes through the translations

@@ -1,0 +1,186 @@
+"""How often the native engine translates as OpenNMT-tf and Marian do with the same weights, in float32.
+
+For every architecture of tests/test_native_decoders.py (OpenNMT-tf) and tests/test_native_marian.py (Marian), greedy
+and with beam 4. The models are those of the tests: small, OpenNMT-tf's with random weights, Marian's trained for
+seconds to repeat random pieces. They know 90 pieces and no words, so the words of a real text stand for pieces by their
+number: 1,000 captions from the mirror folder, else sentences of the built-in grammar. With Marian they are cut to
+between 1 and 10 pieces, as many as its models have learned. Of longer ones these are unsure, and the searches, which
+stop by different rules, more often end with other translations, whose probabilities both engines compute alike.
+
+Of OpenNMT-tf are the probabilities; the search over them has the rules of the native engine, which are CTranslate2's.
+Of translations that differ, the native engine scores both. Two are a tie if their scores, log probabilities by length,
+are equal within 1e-4: any rounding decides between them. Else one search has found a better translation than the other.
+Nothing is timed, so it may run beside anything.
+"""
+
+import argparse
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nmt_frontier_engine import isa
+
+from common import machine
+from common.command_line import positive
+from common.errors import command
+from common.files import write_json, write_text
+from corpora import grammar
+from export import read_opennmt_tf
+from formats import marian, native_model
+from measure import protocol
+from report import markdown
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import decoders
+import marian_models
+from native import engine, outputs
+
+CAPTIONS = "multi30k/test_2016_flickr.en.gz"  # in the mirror folder
+TIE = 1e-4
+LONGEST = 30  # pieces of a translation with OpenNMT-tf
+TIMES = 3  # with Marian, a translation has at most so many times the pieces of its source
+LABELS = {"opennmt-tf": "OpenNMT-tf", "marian": "Marian"}
+NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how many are
+ties (scores within 1e-4), and how many have a better score with the native engine's search or with the peer's. Models
+are small, OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in
+place of words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest
+difference between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
+
+Said = tuple[list[int], float]  # pieces, and their log probability by their number, with the end
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The same weights in both engines. sources: sentences as numbers of the native engine's vocabulary.
+
+    theirs: the peer's translations of all sources with a beam, as those numbers. longest: pieces of a translation.
+    """
+
+    worker: engine.Worker
+    sources: list[list[int]]
+    theirs: Callable[[int], list[Said]]
+    longest: int
+
+    def ours(self, beam: int) -> list[Said]:
+        found = outputs(self.worker, self.sources, beam_size=beam, longest=self.longest, n_best=1)
+        return [best[0] for best in found]
+
+    def scores(self, sources: list[list[int]], targets: list[list[int]]) -> list[float]:
+        """What the native engine says of these translations; one that was cut off has no end."""
+        found = self.worker.score(sources, targets)
+        said = [len(target) + (len(target) < self.longest) for target in targets]
+        return [float(np.mean(scores[:count])) for scores, count in zip(found, said, strict=True)]
+
+
+def numbered(lines: list[str]) -> list[list[int]]:
+    """Words as numbers below that of the models' pieces, by their first appearance."""
+    first: dict[str, int] = {}
+    return [[first.setdefault(word, len(first)) % decoders.PIECES for word in line.split()] for line in lines]
+
+
+def opennmt_tf(values: dict[str, Any], text: list[list[int]], folder: Path) -> Twins:
+    model, pieces = decoders.built(values, **decoders.weights(values))
+    read_opennmt_tf.of_model(model, pieces, folder).write("float32", folder / "float32")
+    sources = [[len(marian.CONTROL) + number for number in sentence] for sentence in text]
+    return Twins(worker(folder), sources, lambda beam: decoders.translations(model, sources, beam, LONGEST), LONGEST)
+
+
+def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Twins:
+    model = marian_models.trained(values, folder)
+    vocabulary = native_model.Vocabulary.read(folder / "float32")
+    cut = [sentence[: 1 + place % marian_models.LONGEST] for place, sentence in enumerate(text)]
+    named = [[marian_models.PIECES[number] for number in sentence] for sentence in cut]
+
+    def theirs(beam: int) -> list[Said]:
+        numbers = vocabulary.target_numbers
+        found = marian_models.translations(model, named, beam, TIMES)
+        return [([numbers[piece] for piece in pieces], score) for pieces, score in found]
+
+    longest = TIMES * max(map(len, named))
+    return Twins(worker(folder), [*map(vocabulary.numbers, named)], theirs, longest)
+
+
+PEERS = {"opennmt-tf": (decoders.SHAPES, opennmt_tf), "marian": (marian_models.SHAPES, of_marian)}
+
+
+def worker(folder: Path) -> engine.Worker:
+    return engine.Worker(engine.Model(folder / "float32" / native_model.NAME))
+
+
+def compared(twins: Twins, beam: int) -> dict[str, Any]:
+    """How many translations are equal, and what the others are."""
+    ours, theirs = twins.ours(beam), twins.theirs(beam)
+    scores = twins.scores(twins.sources, [pieces for pieces, _ in theirs])
+    rows = [*zip(ours, theirs, scores, strict=True)]
+    gaps = [score - of_theirs for (pieces, score), (others, _), of_theirs in rows if pieces != others]
+    return {
+        "sentences": len(rows), "equal": len(rows) - len(gaps), "ties": sum(abs(gap) <= TIE for gap in gaps),
+        "ours_better": sum(gap > TIE for gap in gaps), "theirs_better": sum(gap < -TIE for gap in gaps),
+        "score_difference": max(abs(score - of_theirs) for _, (_, score), of_theirs in rows),
+        "distinct": len({str(pieces) for pieces, _ in ours}),
+        "mean_pieces": float(np.mean([len(pieces) for pieces, _ in ours])),
+    }  # fmt: skip
+
+
+def sentences(mirror: Path | None, count: int) -> tuple[str, list[str]]:
+    """What they are, and English sentences."""
+    if mirror and (path := mirror / CAPTIONS).exists():
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return "captions of test_2016_flickr", file.read().splitlines()[:count]
+    return "sentences of the built-in grammar", [english for english, _ in grammar.generate("de", "test", count, 1)]
+
+
+def table(result: dict[str, Any]) -> str:
+    def cells(row: dict[str, Any]) -> dict[str, str]:
+        return {
+            "peer": LABELS[row["peer"]], "architecture": row["architecture"],
+            "search": f"beam {row['beam_size']}" if row["beam_size"] > 1 else "greedy",
+            "equal": f"{row['equal']:,}", "%": f"{100 * row['equal'] / row['sentences']:.1f}", "ties": f"{row['ties']}",
+            "native better": f"{row['ours_better']}", "peer better": f"{row['theirs_better']}",
+            "score": f"{row['score_difference']:.1e}",
+        }  # fmt: skip
+
+    rows = result["rows"]
+    shown = markdown.table([cells(row) for row in rows], left=("peer", "architecture", "search"))
+    told = {key: result[key] for key in ("text", "isa", "cpu")}
+    told |= {"pieces": decoders.PIECES, "longest": marian_models.LONGEST}
+    note = " ".join(NOTE.format(sentences=rows[0]["sentences"], **told).split())
+    return markdown.document("Equal translations of two engines", shown, note)
+
+
+def main() -> None:
+    names = dict.fromkeys(name for shapes, _ in PEERS.values() for name in shapes)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", nargs="+", default=[*PEERS], choices=PEERS)
+    parser.add_argument("--architectures", nargs="+", default=[*names], choices=names, metavar="NAME")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
+    parser.add_argument("--sentences", type=positive, default=1000, help="(default: %(default)s)")
+    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
+    parser.add_argument("--output", type=Path, required=True, help="JSON; a table .md is written beside it")
+    args = parser.parse_args()
+    if "marian" in args.peers:
+        marian.require()
+    text, lines = sentences(args.mirror, args.sentences)
+    about = {"command": " ".join(["python", "benchmarks/agreement.py", *sys.argv[1:]]), "commit": protocol.commit()}
+    result = {**about, **machine.describe(), "isa": isa(), "text": text, "rows": []}
+    for peer in args.peers:
+        shapes, made = PEERS[peer]
+        for name in (name for name in args.architectures if name in shapes):
+            with tempfile.TemporaryDirectory() as folder:
+                twins = made(shapes[name], numbered(lines), Path(folder))
+                for beam in args.beam_sizes:
+                    row = {"peer": peer, "architecture": name, "beam_size": beam, **compared(twins, beam)}
+                    result["rows"].append(row)
+                    print(f"{peer:<12}{name:<45}beam {beam}: {row['equal']:,} of {row['sentences']:,} equal")
+            write_json(args.output, result)  # a model takes a minute: what is compared is kept
+            write_text(args.output.with_suffix(".md"), table(result))
+
+
+if __name__ == "__main__":
+    command(main)

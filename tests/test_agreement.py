@@ -1,0 +1,63 @@
+"""The benchmark of agreement: what is equal, what is a tie, whose search found more."""
+
+import importlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+agreement = importlib.import_module("agreement")
+LINES = ["A dog runs.", "Two men see a dog run.", "A man"]
+
+
+class Scoring:
+    """A worker that has these scores for every piece of a target, the end included."""
+
+    def __init__(self, *scores):
+        self.scores = scores
+
+    def score(self, sources, targets):
+        return [[score] * (len(target) + 1) for score, target in zip(self.scores, targets, strict=True)]
+
+
+def test_what_differs_is_a_tie_or_one_of_the_searches_found_more(monkeypatch):
+    ours = [([3, 4], -1.0), ([3], -1.0), ([4], -1.0), ([5], -1.0)]
+    theirs = [([3, 4], -1.0002), ([6], -1.00009), ([6], -1.5), ([6], -0.5)]
+    monkeypatch.setattr(agreement, "outputs", lambda *_, **options: [[best] for best in ours])
+    twins = agreement.Twins(Scoring(-1.0, -1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: theirs, 9)
+    found = agreement.compared(twins, 1)
+    assert [found[name] for name in ("equal", "ties", "ours_better", "theirs_better")] == [1, 1, 1, 1]
+    assert found["score_difference"] == pytest.approx(0.0002) and found["distinct"] == 4
+    alike = agreement.compared(replace(twins, theirs=lambda beam: ours), 1)
+    assert (alike["equal"], alike["ties"], alike["score_difference"]) == (4, 0, 0.5)
+
+
+def test_the_same_word_is_the_same_piece():
+    first, second, third = agreement.numbered(LINES)
+    assert (first, second[3:5], third) == ([0, 1, 2], [6, 1], [0, 8])
+    assert max(agreement.numbered([" ".join(map(str, range(100)))])[0]) == agreement.decoders.PIECES - 1
+
+
+def test_the_table_has_a_row_for_each_architecture_and_search():
+    row = {"peer": "marian", "architecture": "ssru", "beam_size": 4, "sentences": 1000, "equal": 997, "ties": 2}
+    row |= {"ours_better": 1, "theirs_better": 0, "score_difference": 2.5e-5}
+    result = {"text": "captions", "isa": "avx2", "cpu": "a CPU", "rows": [row, row | {"beam_size": 1}]}
+    page = agreement.table(result)
+    assert [line.split("|")[3].strip() for line in page.splitlines() if "| ssru" in line] == ["beam 4", "greedy"]
+    assert "99.7" in page and "2.5e-05" in page and "1,000 sentences" in page and "captions" in page
+
+
+@pytest.mark.slow
+def test_both_engines_are_asked_for_the_same(tmp_path):
+    """Of translations of a text, some as long as they may be, the engine's score is that of its search."""
+    _, lines = agreement.sentences(None, 60)
+    shapes, made = agreement.PEERS["opennmt-tf"]
+    twins = made(shapes["averaging, plain"], agreement.numbered(lines), tmp_path)
+    found = agreement.compared(twins, 4)
+    assert found["equal"] >= 59 and found["distinct"] > 30 and found["score_difference"] < 1e-4
+    said, scores = zip(*twins.ours(4), strict=True)
+    np.testing.assert_allclose(twins.scores(twins.sources, said), scores, rtol=0, atol=1e-4)
