@@ -141,13 +141,16 @@ def test_02_says_what_distillation_is_worth(kernel, tmp_path, change):
     (teacher,) = (row["bleu"] for row in of_teacher if row["system"] == gap["teacher"])
     students = [group["bleu"] for group in greedy["groups"] if group["mixture"]]
     assert found["remaining"] == pytest.approx(teacher - max(students))
-    (twin,) = found["twins"]
-    below = teacher - mean(row["bleu"] for row in greedy["systems"] if row["mixture"] == "original")
-    (pair,) = (p for p in greedy["comparisons"] if p["twins"] and p["difference"] == "distillation")
-    assert twin["gap"] == pytest.approx(below)
-    assert (twin["won"], twin["p"]) == (pytest.approx(pair["bleu_delta"]), max(pair["bleu_p"]))
-    assert twin["closed"] == pytest.approx(pair["bleu_delta"] / below)
-    assert found["pictures"] == 1 and (twin["won"] > 0) == (change is None)
+    pairs = [p for p in greedy["comparisons"] if p["twins"] and p["difference"] == "distillation"]
+    assert [twin["student"] for twin in found["twins"]] == [pair["student"] for pair in pairs] != []
+    for twin, pair in zip(found["twins"], pairs, strict=True):
+        of_student = [row for row in greedy["systems"] if row["student"] == pair["student"]]
+        below = teacher - mean(row["bleu"] for row in of_student if row["mixture"] == "original")
+        assert twin["gap"] == pytest.approx(below)
+        assert (twin["won"], twin["p"]) == (pytest.approx(pair["bleu_delta"]), max(pair["bleu_p"]))
+        assert twin["closed"] == pytest.approx(pair["bleu_delta"] / below)
+        assert (twin["won"] > 0) == (change is None)
+    assert found["pictures"] == 1
 
 
 def harmful_small_maps(timing):
