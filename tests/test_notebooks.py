@@ -132,7 +132,7 @@ def without_distillation(gap):
 
 @pytest.mark.parametrize("change", [None, without_distillation])
 def test_02_says_what_distillation_is_worth(kernel, tmp_path, change):
-    study = altered("multi30k-captions", "gap.json", change, tmp_path) if change else REFERENCE / "multi30k-captions"
+    study = altered("multi30k", "gap.json", change, tmp_path) if change else REFERENCE / "multi30k"
     found = run(kernel, "02", study if change else None)
     gap = read_json(study / "gap.json")
     beams = next(iter(gap["test_sets"].values()))["beams"]

@@ -22,7 +22,7 @@ read = measurement.read
 WIDTH, TOP, PANEL = 10.0, 4.6, 3.3  # inches: the figure, the panel of all systems, a row of panels
 COLUMNS = 2
 MARKER, RING = 6, 11  # points
-LEGEND_COLUMNS = 7  # more than fit are cut off
+LEGEND_COLUMNS = 5  # more than fit are cut off: names such as deep-original-seed1 are long
 
 
 @figure.styled
@@ -136,7 +136,7 @@ class Plot:
         """One system, enlarged."""
         axes.margins(x=0.22, y=0.18)
         self.points(axes, records)
-        axes.set_title(f"{records[0].system}: {records[0].shape}, {records[0].parameters / 1e6:.1f} M parameters")
+        axes.set_title(f"{records[0].system}: {records[0].shape}, {records[0].parameters / 1e6:.1f} M")
 
     def names(self, axes: Axes, shown: list[Measurement], names: dict[int, str]) -> None:
         """Write names beside the points that have one; ``names`` are by id of the record."""

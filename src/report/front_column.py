@@ -15,7 +15,7 @@ from report import figure, front
 read = measurement.read
 
 HEIGHT = 3.2  # inches, without the legend
-LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches
+LEGEND_COLUMNS, LEGEND_ROW = 2, 0.14  # inches
 HEADROOM = 0.04  # of the axis for each name, up to as much again as the points take: names stand above the line
 
 
