@@ -145,7 +145,7 @@ def test_the_readme_is_short():
 
 
 def test_the_headline_table_is_that_of_the_reference_run():
-    """Its rows are rows of table.md: system, engine, type, search, then the numbers without the signs of footnotes and doubt."""
+    """Its rows are rows of table.md: system, engine, type, search, then the numbers without their signs."""
     rows = [cells(line) for line in (ROOT / "results/reference/multi30k/table.md").read_text().splitlines()]
     header = next(row for row in rows if "BLEU" in row)
     rows = [dict(zip(header, row, strict=True)) for row in rows if len(row) == len(header)]
