@@ -23,13 +23,22 @@ NMT_INLINE void unrolled(F f) {
   unrolled_(f, std::make_index_sequence<N>{});
 }
 
+constexpr int kLine = 64;     // bytes that are fetched at once
 constexpr int kAhead = 1024;  // bytes between the weights that are used and those that are fetched
+// Whether all tiles of some panels fetch the next ones. Slower instruction sets wait less for weights, and it would cost
+// them 2 % where weights are near.
+#if defined(__AVX512F__)
+constexpr bool kFetchesNext = true;
+#else
+constexpr bool kFetchesNext = false;
+#endif
 
 struct Operands {
   const Linear& weights;
   const Inputs& inputs;
   const Outputs& outputs;
   size_t panel_bytes, row_bytes;
+  int height;  // rows of a tile, but for the last ones
 };
 
 template <class Dot, bool many>
@@ -68,11 +77,15 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   const char* panels = t.weights.panels + panel * t.panel_bytes;
   const char* const end = rows + t.row_bytes;
   const size_t row_bytes = t.row_bytes, panel_bytes = t.panel_bytes;
-  for (; rows < end; rows += 4 * Dot::kGroups, panels += 64 * Dot::kGroups) {
+  constexpr int kLines = kPanels * Dot::kGroups;  // of weights in a step
+  const int line = row / t.height;
+  const char* next = panels + kPanels * panel_bytes + line * kLine;
+  for (; rows < end; rows += 4 * Dot::kGroups, panels += kLine * Dot::kGroups, next += kLine * kLines) {
     if (row == 0)  // the first rows to use weights wait for them, if they come from far away
-      unrolled<kPanels * Dot::kGroups>([&](auto i) NMT_LAMBDA {
-        __builtin_prefetch(panels + (i / Dot::kGroups) * panel_bytes + (i % Dot::kGroups) * 64 + kAhead);
+      unrolled<kLines>([&](auto i) NMT_LAMBDA {
+        __builtin_prefetch(panels + (i / Dot::kGroups) * panel_bytes + (i % Dot::kGroups) * kLine + kAhead);
       });
+    if (kFetchesNext && line < kLines) __builtin_prefetch(next);  // each tile fetches one line in kLines
     // Columns outside: their weights need few registers, and inputs are broadcast from the first-level cache.
     unrolled<kColumns>([&](auto c) NMT_LAMBDA {
       const auto weights = Dot::load(panels + (c / kParts) * panel_bytes + (c % kParts) * kPartBytes);
@@ -146,14 +159,15 @@ void all_tiles(const Operands& t, int rows, int panel, int last) {
 template <class Dot, Into into>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
   const size_t bytes = row_bytes(weights);
-  const Operands t{weights, inputs, outputs, bytes * kPanel, bytes};
   using S = Sizes<Dot>;
   const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
+  const bool few = rows <= S::kFewRows || square;
+  const Operands t{weights, inputs, outputs, bytes * kPanel, bytes, few ? S::kFewRows : S::kRows};
   if constexpr (into == Into::relu)
     std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
     all_tiles<Dot, into, 1, S::kSinglePanels>(t, rows, first, last);
-  else if (rows <= S::kFewRows || square)
+  else if (few)
     all_tiles<Dot, into, S::kFewRows, S::kFewPanels>(t, rows, first, last);
   else
     all_tiles<Dot, into, S::kRows, S::kPanels>(t, rows, first, last);
