@@ -4,10 +4,11 @@ For every architecture of tests/test_native_decoders.py (OpenNMT-tf) and tests/t
 and with beam 4. The models are those of the tests: small, OpenNMT-tf's with random weights, Marian's trained for
 seconds to repeat random pieces. They know 90 pieces and no words, so the words of a real text stand for pieces by their
 number: 1,000 captions from the mirror folder, else sentences of the built-in grammar. With Marian they are cut to
-between 1 and 10 pieces, as many as its models have learned. Of longer ones these are unsure, and the searches, which
-stop by different rules, more often end with other translations, whose probabilities both engines compute alike.
+between 1 and 10 pieces, as many as its models have learned.
 
-Of OpenNMT-tf are the probabilities; the search over them has the rules of the native engine, which are CTranslate2's.
+Of OpenNMT-tf are the probabilities; the search over them has the rules of the native engine, which are CTranslate2's:
+it stops when as many translations have ended as the beam is wide. Marian goes on with what else is in the beam, and so
+finds longer translations, which a wider beam finds here, too.
 Of translations that differ, the native engine scores both. Two are a tie if their scores, log probabilities by length,
 are equal within 1e-4: any rounding decides between them. Else one search has found a better translation than the other.
 Nothing is timed, so it may run beside anything.
@@ -44,10 +45,11 @@ from native import engine, outputs
 CAPTIONS = "multi30k/test_2016_flickr.en.gz"  # in the mirror folder
 TIE = 1e-4
 LONGEST = 30  # pieces of a translation with OpenNMT-tf
-TIMES = 3  # with Marian, a translation has at most so many times the pieces of its source
+TIMES = 3  # with Marian, a translation has at most so many times the pieces of its source, and of its end
 LABELS = {"opennmt-tf": "OpenNMT-tf", "marian": "Marian"}
 NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how many are
-ties (scores within 1e-4), and how many have a better score with the native engine's search or with the peer's. Models
+ties (scores within 1e-4), and how many have a better score with the native engine's search or with the peer's; wider:
+how many the native engine translates as the peer if its beam is twice as wide. Models
 are small, OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in
 place of words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest
 difference between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
@@ -102,7 +104,7 @@ def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Tw
         found = marian_models.translations(model, named, beam, TIMES)
         return [([numbers[piece] for piece in pieces], score) for pieces, score in found]
 
-    longest = TIMES * max(map(len, named))
+    longest = TIMES * (max(map(len, named)) + 1)
     return Twins(worker(folder), [*map(vocabulary.numbers, named)], theirs, longest)
 
 
@@ -119,9 +121,13 @@ def compared(twins: Twins, beam: int) -> dict[str, Any]:
     scores = twins.scores(twins.sources, [pieces for pieces, _ in theirs])
     rows = [*zip(ours, theirs, scores, strict=True)]
     gaps = [score - of_theirs for (pieces, score), (others, _), of_theirs in rows if pieces != others]
+    wider = twins.ours(2 * beam) if beam > 1 else ours
+    said = zip(ours, theirs, wider, strict=True)
+    found = sum(pieces != others == wide for (pieces, _), (others, _), (wide, _) in said)
     return {
         "sentences": len(rows), "equal": len(rows) - len(gaps), "ties": sum(abs(gap) <= TIE for gap in gaps),
         "ours_better": sum(gap > TIE for gap in gaps), "theirs_better": sum(gap < -TIE for gap in gaps),
+        "wider": found if beam > 1 else None,
         "score_difference": max(abs(score - of_theirs) for _, (_, score), of_theirs in rows),
         "distinct": len({str(pieces) for pieces, _ in ours}),
         "mean_pieces": float(np.mean([len(pieces) for pieces, _ in ours])),
@@ -143,7 +149,7 @@ def table(result: dict[str, Any]) -> str:
             "search": f"beam {row['beam_size']}" if row["beam_size"] > 1 else "greedy",
             "equal": f"{row['equal']:,}", "%": f"{100 * row['equal'] / row['sentences']:.1f}", "ties": f"{row['ties']}",
             "native better": f"{row['ours_better']}", "peer better": f"{row['theirs_better']}",
-            "score": f"{row['score_difference']:.1e}",
+            "wider": "" if row["wider"] is None else f"{row['wider']}", "score": f"{row['score_difference']:.1e}",
         }  # fmt: skip
 
     rows = result["rows"]

@@ -36,6 +36,15 @@ def test_what_differs_is_a_tie_or_one_of_the_searches_found_more(monkeypatch):
     assert (alike["equal"], alike["ties"], alike["score_difference"]) == (4, 0, 0.5)
 
 
+def test_what_a_wider_beam_finds_is_counted(monkeypatch):
+    ours = {4: [([3], -1.0), ([4], -1.0), ([5], -1.0)], 8: [([6], -0.5), ([4], -1.0), ([5], -1.0)]}
+    theirs = [([6], -0.5), ([4], -1.0), ([7], -0.5)]
+    monkeypatch.setattr(agreement, "outputs", lambda *_, beam_size, **options: [[best] for best in ours[beam_size]])
+    twins = agreement.Twins(Scoring(-0.5, -1.0, -0.5), [[3]] * 3, lambda beam: theirs, 9)
+    found = agreement.compared(twins, 4)
+    assert (found["equal"], found["theirs_better"], found["wider"]) == (1, 2, 1)
+
+
 def test_the_same_word_is_the_same_piece():
     first, second, third = agreement.numbered(LINES)
     assert (first, second[3:5], third) == ([0, 1, 2], [6, 1], [0, 8])
@@ -44,7 +53,7 @@ def test_the_same_word_is_the_same_piece():
 
 def test_the_table_has_a_row_for_each_architecture_and_search():
     row = {"peer": "marian", "architecture": "ssru", "beam_size": 4, "sentences": 1000, "equal": 997, "ties": 2}
-    row |= {"ours_better": 1, "theirs_better": 0, "score_difference": 2.5e-5}
+    row |= {"ours_better": 1, "theirs_better": 0, "wider": None, "score_difference": 2.5e-5}
     result = {"text": "captions", "isa": "avx2", "cpu": "a CPU", "rows": [row, row | {"beam_size": 1}]}
     page = agreement.table(result)
     assert [line.split("|")[3].strip() for line in page.splitlines() if "| ssru" in line] == ["beam 4", "greedy"]
