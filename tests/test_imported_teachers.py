@@ -11,6 +11,7 @@ from common.errors import UserError
 from decode.engines.native import Native
 from distill.teacher import Teacher
 from distill.tokenization import MosesBPE, tokenizers
+from export import untrained
 from export.import_teacher import import_native, import_teacher
 from train.vocabulary import train
 
@@ -75,6 +76,19 @@ def test_a_teacher_is_imported_for_the_native_engine(kind, tmp_path):
     expected, found = (Teacher(model, side).translate(SOURCES, 4, 4)
                        for model in (folders()["float32"], tmp_path / "native-float32"))  # fmt: skip
     assert [[h.text for h in hypotheses] for hypotheses in found] == [[h.text for h in some] for some in expected]
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tmp_path):
+    given, run = folders()["opennmt-tf"], tmp_path / "run"
+    values = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 32, "embedding_units": 16}
+    untrained.make(values, given / "vocabulary.txt", 1, run)
+    import_native(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "native-float32")
+    side = tokenizers(None, given / "sentencepiece.model", ["en", "de"])
+    scores = list(Teacher(tmp_path / "native-float32", side).score(PAIRS[:2]))
+    assert len(scores) == 2 and max(scores) < 0
+    with pytest.raises(UserError, match=f"{run}: .*; the native engine decodes more kinds of models"):
+        import_teacher(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "int8")
 
 
 def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy(tmp_path):

@@ -1,7 +1,7 @@
 """Import a teacher that was trained elsewhere, for CTranslate2 or for the native engine.
 
 It may be an OpenNMT-tf run, a CTranslate2 folder, or a model of another toolkit that CTranslate2's converters read. The
-native engine's weights are made of CTranslate2's in float32.
+native engine reads runs itself, with every kind of decoder; its other weights are made of CTranslate2's in float32.
 """
 
 import argparse
@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +20,36 @@ import ctranslate2
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from decode.engines.native import Native
-from export import read_ctranslate2
+from export import read_ctranslate2, read_opennmt_tf
 from export.convert import load
+from export.float_model import FloatModel
 from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
 FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
+OTHER_REMEDY = "the native engine decodes more kinds of models, distillation: {engine: native}"
 REMEDY = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
 
 
 def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
+    with atomic_path(output) as part:
+        if teacher["checkpoint"]:
+            with _with_vocabulary(Path(teacher["checkpoint"]), vocabulary) as run:
+                model = read_opennmt_tf.read(run)
+        else:
+            model = _through_ctranslate2(teacher, output)
+        model.write(output.name.removeprefix(FOR_NATIVE), part)
+
+
+def _through_ctranslate2(teacher: dict[str, Any], output: Path) -> FloatModel:
     with tempfile.TemporaryDirectory() as folder:
         exact = Path(folder) / "float32"
-        import_teacher(teacher, vocabulary, exact)
+        import_teacher(teacher, None, exact)
         try:
-            native = read_ctranslate2.read(exact)
+            return read_ctranslate2.read(exact)
         except UserError as error:
             raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {REMEDY}") from None
-        with atomic_path(output) as part:
-            native.write(output.name.removeprefix(FOR_NATIVE), part)
 
 
 def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
@@ -56,7 +68,18 @@ def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Pat
 
 
 def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:
-    """Convert the last checkpoint of an OpenNMT-tf run; a vocabulary in the run takes precedence over the study's."""
+    """Convert the last checkpoint of an OpenNMT-tf run."""
+    with _with_vocabulary(run, vocabulary) as complete:
+        converter = Converter(load(complete))
+        try:
+            converter.convert(str(output), quantization=compute_type)
+        except ValueError as error:  # from CTranslate2: it lacks the architecture, for instance recurrent networks
+            raise UserError(f"{run}: {error}; {OTHER_REMEDY}") from error
+
+
+@contextmanager
+def _with_vocabulary(run: Path, vocabulary: Path | None) -> Iterator[Path]:
+    """A copy of an OpenNMT-tf run that has a vocabulary: its own, or the study's. Errors inside name the run."""
     if not (run / "model_description.py").is_file():
         raise UserError(f"{run}: no model_description.py here; give the folder of an OpenNMT-tf run")
     with tempfile.TemporaryDirectory() as folder:
@@ -65,11 +88,10 @@ def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, comput
             if vocabulary is None:
                 raise UserError(f"{run}: no vocabulary.txt here; a run with its own tokenization needs its own one")
             shutil.copy(vocabulary, Path(folder) / "vocabulary.txt")
-        converter = Converter(load(Path(folder)))
         try:
-            converter.convert(str(output), quantization=compute_type)
-        except ValueError as error:  # from CTranslate2: it lacks the architecture, for instance recurrent networks
-            raise UserError(f"{run}: {error}") from error
+            yield Path(folder)
+        except UserError as error:
+            raise UserError(str(error).replace(folder, str(run))) from error
 
 
 def _copy_ctranslate2(model: Path, output: Path) -> None:
