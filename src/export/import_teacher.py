@@ -27,8 +27,8 @@ from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
 FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
-OTHER_REMEDY = "the native engine decodes more kinds of models, distillation: {engine: native}"
-REMEDY = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
+USE_NATIVE = "the native engine decodes more kinds of models, distillation: {engine: native}"
+USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
 
 
 def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
@@ -49,7 +49,7 @@ def _through_ctranslate2(teacher: dict[str, Any], output: Path) -> FloatModel:
         try:
             return read_ctranslate2.read(exact)
         except UserError as error:
-            raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {REMEDY}") from None
+            raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {USE_CTRANSLATE2}") from None
 
 
 def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
@@ -74,7 +74,7 @@ def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, comput
         try:
             converter.convert(str(output), quantization=compute_type)
         except ValueError as error:  # from CTranslate2: it lacks the architecture, for instance recurrent networks
-            raise UserError(f"{run}: {error}; {OTHER_REMEDY}") from error
+            raise UserError(f"{run}: {error}; {USE_NATIVE}") from error
 
 
 @contextmanager
