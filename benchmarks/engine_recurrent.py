@@ -30,7 +30,8 @@ from decode.engines.native import Native
 from experiments.forced_length import ForcedLength, converted
 from export import convert, read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
-from export.marian import Parameters, load_vocab, marian_files
+from export.marian import marian_files
+from export.marian_parameters import Parameters, read_pieces
 from formats import marian, model_folder
 from formats.shape import Recurrent, Shape, registry, shape
 from formats.spread import Spread
@@ -145,7 +146,8 @@ def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[di
         theirs = marian_model(asked, folder / "marian")
         found["marian"] = marian_way(theirs, pieces, folder / "marian-int8")
     if "marian" in wanted and not isinstance(asked, Recurrent):
-        read = read_marian.read(Parameters(theirs), load_vocab(theirs.with_name(marian.VOCABULARY)))
+        known = read_pieces(theirs.with_name(marian.VOCABULARY), 0, parameters := Parameters(theirs))
+        read = read_marian.read(parameters, known, known)
         return {"native": native(read, pieces, folder / "native-int8"), **found}, "marian"
     checkpoint = folder / "checkpoint"
     write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))

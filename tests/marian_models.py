@@ -80,7 +80,7 @@ def prepared(folder: Path) -> list[Path]:
 
 def convert(model: Path) -> Path:
     """Write the native files of a model.npz beside it, in all types."""
-    found = read(Parameters(model), VOCABULARY)
+    found = read(Parameters(model), VOCABULARY, VOCABULARY)
     for kind in native_model.TYPES:
         found.write(kind, model.parent / kind)
     return model

@@ -1,9 +1,12 @@
 """Teachers from elsewhere: their tokenization, their conversion, and what is wrong with them."""
 
 import shutil
+from pathlib import Path
 
 import ctranslate2
+import numpy as np
 import pytest
+import yaml
 from models import folders
 from teacher_texts import PAIRS, SOURCES
 
@@ -13,6 +16,8 @@ from distill.teacher import Teacher
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import import_native, import_teacher
+from export.marian_parameters import CONFIG
+from formats import marian
 from train.vocabulary import train
 
 IMPORT = {"checkpoint": None, "ctranslate2": None, "converted": None}
@@ -114,6 +119,27 @@ def test_a_teacher_of_another_toolkit_is_converted(tmp_path):
     }
     import_teacher(IMPORT | {"converted": asked}, tmp_path / "vocabulary", tmp_path / "int8")
     assert ctranslate2.contains_model(str(tmp_path / "int8"))
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@pytest.mark.parametrize(
+    "size, options, message",
+    [
+        (3, {"vocab_paths": ["vocab.yml", "vocab.yml"]}, "vocab.yml: not the vocabulary of model.npz"),
+        (2, {"vocab_paths": ["vocab.yml", "none.yml"]}, "none.yml: missing, or not a vocab.yml of Marian's"),
+        (2, {"vocab_paths": ["vocab.yml"]}, "needs model_path and two vocab_paths"),
+        (2, {"vocab_paths": ["vocab.yml", "vocab.yml"], "beam": 4}, "needs model_path and two vocab_paths"),
+    ],
+)
+def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = yaml.safe_dump({"type": "transformer", "dim-vocabs": [size, size]})
+    np.savez("model.npz", **{CONFIG: np.frombuffer(f"{written}\0".encode(), np.int8)})
+    marian.write_vocabulary([marian.END, marian.UNKNOWN], Path("vocab.yml"))
+    entry = {"from": "marian", "environment": None, "options": {"model_path": "model.npz"} | options}
+    with pytest.raises(UserError, match=message):
+        import_native(IMPORT | {"converted": entry}, None, Path("native-int8"))
+    assert not Path("native-int8").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from export.marian_parameters import CONFIG, Parameters
 from export.read_marian import ONLY_TRANSFORMER
 from export.read_marian_recurrent import ONLY_RECURRENT
 
+PIECES = ["</s>", "<unk>"]
+
 
 def file(folder, options):
     np.savez(path := folder / "model.npz", **{CONFIG: np.frombuffer(f"{options}\0".encode(), np.int8)})
@@ -40,7 +42,7 @@ RECURRENT = ONLY_RECURRENT | {"type": "s2s", "enc-cell": "gru", "dec-cell": "gru
 )
 def test_a_width_that_the_native_engine_does_not_compute(options, needed, tmp_path):
     with pytest.raises(UserError, match=f"native needs {needed}; Marian decodes it"):
-        read_marian.read(Parameters(file(tmp_path, yaml.safe_dump(options))), ["</s>", "<unk>"])
+        read_marian.read(Parameters(file(tmp_path, yaml.safe_dump(options))), PIECES, PIECES)
 
 
 @pytest.mark.parametrize(
@@ -54,4 +56,4 @@ def test_a_width_that_the_native_engine_does_not_compute(options, needed, tmp_pa
 )
 def test_options_that_are_missing_or_foreign(options, message, tmp_path):
     with pytest.raises(UserError, match=message):
-        read_marian.read(Parameters(file(tmp_path, options)), ["</s>", "<unk>"])
+        read_marian.read(Parameters(file(tmp_path, options)), PIECES, PIECES)

@@ -10,6 +10,7 @@ from native import engine, outputs
 
 from common.errors import UserError
 from export import untrained_marian
+from export.import_teacher import import_native
 from export.marian_parameters import CONFIG, Parameters
 from export.read_marian import read
 from formats import marian, native_model
@@ -106,6 +107,22 @@ def test_the_number_of_parameters_is_that_of_the_shape(model_of):
     assert found == asked.parameters(len(PIECES) + 2) - last + wider
 
 
+def test_a_teacher_of_each_kind_is_imported(model, tmp_path):
+    options = {"model_path": str(model), "vocab_paths": [str(model.with_name(marian.VOCABULARY))] * 2}
+    teacher = {"checkpoint": None, "converted": {"from": "marian", "environment": None, "options": options}}
+    import_native(teacher, None, tmp_path / "native-int8")
+    weights = [folder / native_model.NAME for folder in (model.parent / "int8", tmp_path / "native-int8")]
+    assert len({path.read_bytes() for path in weights}) == 1
+
+
+def test_a_file_of_an_older_version_is_read(transformer, tmp_path):
+    whole = dict(np.load(transformer))
+    options = yaml.safe_load(whole[CONFIG].tobytes().rstrip(b"\0"))
+    del options["transformer-decoder-dim-ffn"], options["transformer-decoder-ffn-depth"]
+    np.savez(tmp_path / "model.npz", **whole | {CONFIG: np.frombuffer(yaml.safe_dump(options).encode(), np.int8)})
+    read(Parameters(tmp_path / "model.npz"), VOCABULARY, VOCABULARY)
+
+
 @pytest.fixture(scope="module")
 def transformer(tmp_path_factory):
     return trained(SMALL, tmp_path_factory.mktemp("marian") / "model", updates=1)
@@ -127,7 +144,7 @@ def test_what_the_engine_does_not_compute_is_refused(transformer, tmp_path, opti
     options = yaml.safe_load(whole[CONFIG].tobytes().rstrip(b"\0")) | {option: value}
     np.savez(tmp_path / "model.npz", **whole | {CONFIG: np.frombuffer(yaml.safe_dump(options).encode(), np.int8)})
     with pytest.raises(UserError, match=rf"model\.npz: .*{message}"):
-        read(Parameters(tmp_path / "model.npz"), VOCABULARY)
+        read(Parameters(tmp_path / "model.npz"), VOCABULARY, VOCABULARY)
 
 
 def test_a_model_with_the_names_of_nematus(tmp_path):

@@ -1,7 +1,8 @@
 """Import a teacher that was trained elsewhere, for CTranslate2 or for the native engine.
 
-It may be an OpenNMT-tf run, a CTranslate2 folder, or a model of another toolkit that CTranslate2's converters read. The
-native engine reads runs itself, with every kind of decoder; its other weights are made of CTranslate2's in float32.
+It may be an OpenNMT-tf run, a CTranslate2 folder, or a model of another toolkit that CTranslate2's converters read. For
+the native engine, runs and Marian's models are read directly, with every kind of decoder; the weights of other models
+are CTranslate2's in float32.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ import ctranslate2
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from decode.engines.native import Native
-from export import read_ctranslate2, read_opennmt_tf
+from export import read_ctranslate2, read_marian, read_opennmt_tf
 from export.convert import load
 from export.float_model import FloatModel
+from export.marian_parameters import Parameters, read_pieces
 from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
@@ -34,12 +36,25 @@ USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engi
 def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
     with atomic_path(output) as part:
-        if teacher["checkpoint"]:
-            with _with_vocabulary(Path(teacher["checkpoint"]), vocabulary) as run:
-                model = read_opennmt_tf.read(run)
-        else:
-            model = _through_ctranslate2(teacher, output)
-        model.write(output.name.removeprefix(FOR_NATIVE), part)
+        _float_model(teacher, vocabulary, output).write(output.name.removeprefix(FOR_NATIVE), part)
+
+
+def _float_model(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> FloatModel:
+    if teacher["checkpoint"]:
+        with _with_vocabulary(Path(teacher["checkpoint"]), vocabulary) as run:
+            return read_opennmt_tf.read(run)
+    if (converted := teacher["converted"]) and converted["from"] == "marian":
+        return _read_marian(**converted["options"])
+    return _through_ctranslate2(teacher, output)
+
+
+def _read_marian(model_path: str | None = None, vocab_paths: Sequence[str] = (), **others: Any) -> FloatModel:
+    """The model of two files, by the names of the options of CTranslate2's converter, which reads fewer models."""
+    if others or model_path is None or len(vocab_paths) != 2:
+        raise UserError("converted.options of a model of Marian's: needs model_path and two vocab_paths, no others")
+    parameters = Parameters(Path(model_path))
+    source, target = (read_pieces(Path(path), side, parameters) for side, path in enumerate(vocab_paths))
+    return read_marian.read(parameters, source, target)
 
 
 def _through_ctranslate2(teacher: dict[str, Any], output: Path) -> FloatModel:

@@ -18,7 +18,6 @@ from typing import Any
 import ctranslate2
 import numpy as np
 import yaml
-from ctranslate2.converters.marian import load_vocab
 
 from common.errors import UserError, command
 from common.files import write_text
@@ -27,7 +26,7 @@ from decode.engines.interface import Engine
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export import model_folder, read_marian
-from export.marian_parameters import CONFIG, Parameters
+from export.marian_parameters import CONFIG, Parameters, read_pieces
 from export.read_marian import positions
 from formats import marian
 from formats.shape import SELF_ATTENTION, Conditional, Transformer
@@ -158,13 +157,11 @@ def export(
     """
     marian.require()
     parameters = Parameters(model)
-    config, pieces = parameters.config, load_vocab(vocabulary)
-    if len(pieces) != config["dim-vocabs"][0] or pieces[:2] != [marian.END, marian.UNKNOWN]:
-        raise UserError(f"{vocabulary}: not the vocabulary of {model}")
+    config, pieces = parameters.config, read_pieces(vocabulary, 0, parameters)
     check_decoding(config)
     if {*types} - {"float32"}:
         check_rounding(config)
-    read, made = read_marian.read(parameters, pieces), shape(config)
+    read, made = read_marian.read(parameters, pieces, pieces), shape(config)
     description = {"format": 1, **description, "shape": str(made), "vocabulary_map": shortlist is not None}
     description |= {"parameters": parameters.count(), "made_by": {"marian": config["version"]}}
     with tempfile.TemporaryDirectory() as scratch:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from ctranslate2.converters.marian import load_vocab
 
 from common.errors import UserError
 from decode.engines.marian import Marian
@@ -114,11 +115,25 @@ class Parameters:
             raise UserError(f"{self.path}: the native engine does not know {', '.join(left[:5])}")
 
 
-def framing(pieces: list[str]) -> dict[str, object]:
+def read_pieces(vocabulary: Path, side: int, parameters: Parameters) -> list[str]:
+    """The pieces of a vocab.yml by number. side: 0 for the source, 1 for the target.
+
+    Raises UserError for a file that is missing, damaged or not this model's.
+    """
+    try:
+        found = load_vocab(vocabulary)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{vocabulary}: missing, or not a vocab.yml of Marian's: {error}") from None
+    if len(found) != parameters.config["dim-vocabs"][side] or found[:2] != [marian.END, marian.UNKNOWN]:
+        raise UserError(f"{vocabulary}: not the vocabulary of {parameters.path}")
+    return found
+
+
+def framing(target: list[str]) -> dict[str, object]:
     """The metadata of how a translation begins and ends: Marian's decoders begin with zeros."""
-    end = pieces.index(marian.END)
+    end = target.index(marian.END)
     return {"start": end, "end": end, "start_from_zero": True}
 
 
-def vocabulary(pieces: list[str]) -> native_model.Vocabulary:
-    return native_model.Vocabulary(pieces, pieces, marian.UNKNOWN, suffix=[marian.END])
+def vocabulary(source: list[str], target: list[str]) -> native_model.Vocabulary:
+    return native_model.Vocabulary(source, target, marian.UNKNOWN, suffix=[marian.END])

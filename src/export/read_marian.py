@@ -33,18 +33,18 @@ ONLY_TRANSFORMER = {
 ACTIVATIONS = {"relu": False, "swish": True}  # whether each is swish
 
 
-def read(parameters: Parameters, pieces: list[str]) -> FloatModel:
-    """The model with this vocabulary, of both languages. Raises UserError for one that the engine cannot run."""
+def read(parameters: Parameters, source: list[str], target: list[str]) -> FloatModel:
+    """The model with the pieces of these vocabularies. Raises UserError for one that the engine cannot run."""
     kind = parameters.config["type"]
     readers = {"transformer": _transformer, "s2s": read_marian_recurrent.read, "nematus": read_marian_recurrent.read}
     if kind not in readers:
         raise UserError(f"{parameters.path}: the native engine has no --type {kind} of Marian's")
-    model = readers[kind](parameters, pieces)
+    model = readers[kind](parameters, source, target)
     parameters.check_all_taken()
     return model
 
 
-def _transformer(parameters: Parameters, pieces: list[str]) -> FloatModel:
+def _transformer(parameters: Parameters, source: list[str], target: list[str]) -> FloatModel:
     config = parameters.config
     _check_transformer(parameters)
     units, heads = config["dim-emb"], config["transformer-heads"]
@@ -61,14 +61,15 @@ def _transformer(parameters: Parameters, pieces: list[str]) -> FloatModel:
         **{f"{side}_layers": config[f"{side[:3]}-depth"] for side in ("encoder", "decoder")},
         **{f"{side}_heads": heads for side in ("encoder", "decoder")},
         **{f"{side}_head_units": units // heads for side in ("encoder", "decoder")},
-        **framing(pieces),
+        **framing(target),
         **layers.history,
         "pre_norm": False,
         "source_factor": factor,
         "target_factor": factor,
         "epsilon": EPSILON,
     }
-    return FloatModel(parameters.path, metadata, layers.products, layers.vectors, embeddings, bias, vocabulary(pieces))
+    pieces = vocabulary(source, target)
+    return FloatModel(parameters.path, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
 
 
 def positions(units: int) -> np.ndarray:
@@ -92,8 +93,9 @@ def _check_transformer(parameters: Parameters) -> None:
     for option in ("transformer-ffn-activation", "transformer-aan-activation"):
         if config[option] not in ACTIVATIONS:
             raise UserError(f"{path}: the native engine has no --{option} {config[option]}")
-    inner = {config[f"transformer-{decoder}dim-ffn"] for decoder in ("", "decoder-")} - {0}
-    if len(inner) > 1 or config["transformer-decoder-ffn-depth"] not in (0, 2):
+    # Versions before 1.10 lack the options of the decoder's layers: they have those of the encoder's, as with 0.
+    inner = {config["transformer-dim-ffn"], config.get("transformer-decoder-dim-ffn", 0)} - {0}
+    if len(inner) > 1 or config.get("transformer-decoder-ffn-depth", 0) not in (0, 2):
         raise UserError(f"{path}: the feed-forward layers of its two sides differ; the native engine has one size")
     parameters.check_widths({"units": config["dim-emb"]})
 

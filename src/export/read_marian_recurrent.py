@@ -30,8 +30,8 @@ NAMES = (
 )
 
 
-def read(parameters: Parameters, pieces: list[str]) -> FloatModel:
-    """The model with this vocabulary, of both languages. Raises UserError for one that the engine cannot run."""
+def read(parameters: Parameters, source: list[str], target: list[str]) -> FloatModel:
+    """The model with the pieces of these vocabularies. Raises UserError for one that the engine cannot run."""
     config, path = parameters.config, parameters.path
     parameters.check(ONLY_RECURRENT)
     if foreign := {config["enc-cell"], config["dec-cell"]} - {*CELLS}:
@@ -49,11 +49,12 @@ def read(parameters: Parameters, pieces: list[str]) -> FloatModel:
         "embedding_units": config["dim-emb"],
         "encoder_transitions": config["enc-cell-depth"],
         "decoder_transitions": config["dec-cell-base-depth"],
-        **framing(pieces),
+        **framing(target),
         "source_factor": 1.0,
         "target_factor": 1.0,
     }
-    return FloatModel(path, metadata, layers.products, layers.vectors, embeddings, bias, vocabulary(pieces))
+    pieces = vocabulary(source, target)
+    return FloatModel(path, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
 
 
 def _marians_name(name: str) -> str | None:
