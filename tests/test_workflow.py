@@ -9,6 +9,7 @@ from snakefile import ROOT, TINY, TINY_GIVEN, dry_run, planned, snakemake, succe
 from corpora.availability import available
 from decode.engines.native import Native
 from study import config
+from study.identity import config_hash
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +73,12 @@ def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
     assert run.returncode != 0
     assert "unknown key decoding.beam; did you mean decoding.beam_sizes?" in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_jobs_have_the_hash_of_the_configuration_as_it_is_printed(tmp_path):
+    """Without the key `extends`, which Snakemake leaves in its own."""
+    run = succeeded(dry_run("-p", "--configfile", TINY_GIVEN, cwd=tmp_path))
+    assert {*re.findall(r"--config-hash (\w+)", run.stdout)} == {config_hash(config.load(TINY_GIVEN))}
 
 
 def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):

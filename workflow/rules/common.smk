@@ -26,9 +26,11 @@ DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
 if workflow.config_settings.config:
     raise WorkflowError("--config is not supported: a study is one YAML file (it may have `extends: demo.yaml`)")
 try:
-    config.update(load(next(iter(workflow.configfiles), DEFAULT_STUDY)))
+    loaded = load(next(iter(workflow.configfiles), DEFAULT_STUDY))
 except UserError as error:
     raise WorkflowError(str(error)) from None
+config.clear()  # what Snakemake reads: `extends`, and the file without its base
+config.update(loaded)
 
 study = Study(config)  # src/study/plan: systems, corpora, mixtures, and where their files are
 
