@@ -275,6 +275,15 @@ def test_notes_say_what_sets_a_student_and_its_control_apart(timed):
     assert found == {"deep": {"control": "deep-control", "difference": words, **expected}}
 
 
+def test_full_precision_is_that_of_an_engine_which_has_the_system(timed):
+    exact = selection.full_precision(timed, "deep")
+    assert exact.engine == "ctranslate2" and (exact.compute_type, exact.vocabulary_map) == ("float32", False)
+    baseline = [record for record in timed if record.engine != "ctranslate2"]
+    native = replace(exact, engine="native")
+    assert selection.full_precision([*baseline, native], "deep") is native
+    assert selection.full_precision(baseline, "deep").engine == "opennmt-tf"
+
+
 def test_terminal_fits_and_names_what_is_there(tmp_path, records):
     text = terminal.summary(records, tmp_path)
     replaced = [replace(r, compute_type="int16") if r.compute_type == "int8" else r for r in records]
