@@ -41,6 +41,7 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
     translations = [pair[1] for pair in records.read(results / "training/distilled.1.tsv.zst")]
     words = {"\u2581" + word for line in translations for word in line.split()}  # made up, none is in the corpora
     assert len(pieces & words) > 20
+    assert not any(any(map(str.isdigit, piece)) for piece in pieces)  # the scores of distilled records are no text
     succeeded(dry_run("--configfile", study, cwd=tmp_path))
 
 

@@ -55,6 +55,11 @@ def test_no_text_is_said_plainly():
         train([], "bpe", 120, 1.0, 1)
 
 
+def test_more_characters_than_pieces_are_said_plainly():
+    with pytest.raises(UserError, match=r"vocabulary\.pieces, or a lower vocabulary\.character_coverage"):
+        train(["".join(map(chr, range(0x4E00, 0x4E00 + 3000)))], "unigram", 1000, 1.0, 1)
+
+
 @given(st.lists(st.text(), max_size=60), st.integers(1, 30), st.integers(0, 5))
 def test_reservoir_is_a_subsequence_of_the_right_size(lines, size, seed):
     numbered = [f"{number} {line}" for number, line in enumerate(lines)]

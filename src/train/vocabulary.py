@@ -45,21 +45,26 @@ def train(lines: list[str], kind: str, pieces: int, character_coverage: float, t
     """Train a SentencePiece model and serialize it.
 
     kind: ``unigram`` or ``bpe``. pieces: the size of the vocabulary; a tiny corpus gives fewer. character_coverage: the
-    share of the text's characters, 0 to 1, that pieces must cover. Raises UserError without text.
+    share of the text's characters, 0 to 1, that pieces must cover. Raises UserError without text, and for more
+    characters than pieces.
     """
     if not lines:
         raise UserError("the training corpora have no text left; see the counts in corpora/clean/*.json")
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_writer=model,
-        model_type=kind,
-        vocab_size=pieces,
-        hard_vocab_limit=False,  # a tiny corpus gives fewer pieces instead of an error
-        character_coverage=character_coverage,
-        num_threads=threads,
-        minloglevel=1,
-    )
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=pieces,
+            hard_vocab_limit=False,  # a tiny corpus gives fewer pieces instead of an error
+            character_coverage=character_coverage,
+            num_threads=threads,
+            minloglevel=1,
+        )
+    except RuntimeError as error:
+        advice = "give more vocabulary.pieces, or a lower vocabulary.character_coverage, such as 0.9995"
+        raise UserError(f"SentencePiece learns no {pieces:,} pieces from this text: {error}; {advice}") from None
     return model.getvalue()
 
 
@@ -74,7 +79,7 @@ def entries(model: bytes) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpora", nargs="+", required=True, help="records; all columns are used")
+    parser.add_argument("--corpora", nargs="+", required=True, help="records; the score of distilled ones is left out")
     parser.add_argument("--languages", nargs="+", required=True, help="codes of the languages whose scripts are kept")
     parser.add_argument("--type", choices=["unigram", "bpe"], default="unigram", help="type of the SentencePiece model")
     parser.add_argument("--pieces", type=int, required=True, help="size of the vocabulary")
@@ -87,7 +92,8 @@ def main() -> None:
     args = parser.parse_args()
 
     foreign = foreign_characters(args.languages)
-    lines = itertools.chain.from_iterable(itertools.chain.from_iterable(map(records.read, args.corpora)))
+    pairs = (record[:2] for path in args.corpora for record in records.read(path))
+    lines = itertools.chain.from_iterable(pairs)
     native = (foreign.sub("", line) for line in progress(lines, "sampling text for the vocabulary", unit="sentence"))
     sample = reservoir(native, args.sentences, args.seed)
     model = train(sample, args.type, args.pieces, args.character_coverage, args.threads)
