@@ -1,16 +1,21 @@
 """A translation that was killed goes on to the same bytes."""
 
+import hashlib
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from models import folders, sentences
 from translation import run
+
+from common.files import read_json
+from decode import resume
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +82,24 @@ def test_what_was_killed_before_its_first_window_goes_on(model, whole, tmp_path)
     process = started(model, tmp_path, "--input", whole / "in")
     assert process.wait() == 0, process.stderr.read()
     assert (tmp_path / "killed").read_bytes() == (whole / "out").read_bytes()
+
+
+class Interrupted(bytes):
+    """Input at whose length a signal comes."""
+
+    def __len__(self):
+        raise KeyboardInterrupt
+
+
+def test_a_signal_between_two_steps_of_a_write_notes_nothing_of_its_window(tmp_path):
+    """Noted as read and not as written, lines would be lost; resuming repeats the window."""
+    begun = {"key": "", "read": 0, "written": 0, "counts": {}, "input": hashlib.sha256().hexdigest()}
+    with open(tmp_path / "out", "wb", buffering=0) as file:
+        output = resume.Output(file, tmp_path / "notes", begun, hashlib.sha256())
+        with pytest.raises(KeyboardInterrupt):
+            output.write(b"x\n", Interrupted(b"y\n"), Counter(broken=1))
+        output.note()
+    assert read_json(tmp_path / "notes") == begun
 
 
 def wait_for(path, process, size=1):

@@ -39,33 +39,40 @@ class Output:
     """
 
     def __init__(self, file: BinaryIO, path: Path, progress: Progress, read: "hashlib._Hash"):
-        self._file, self._path, self._progress, self._read = file, path, progress, read
-        self._before, self.counts = Counter(progress["counts"]), Counter(progress["counts"])
+        self._file, self._path = file, path
+        self._before = Counter(progress["counts"])
+        self._done = progress, read
         self._noted = time.monotonic()
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(self._done[0]["counts"])
 
     def write(self, text: bytes, read: bytes, counts: Counter[str]) -> None:
         """Write the translation of a window, all of it or nothing.
 
         read: the input of the window; counts: of this run so far, this window included.
         """
-        rest = memoryview(text)
+        rest, (progress, digest) = memoryview(text), self._done
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError:
-            self._file.truncate(self._progress["written"])  # a full disk leaves no half of a line
+            self._file.truncate(progress["written"])  # a full disk leaves no half of a line
             raise
-        self._read.update(read)
-        self.counts = self._before + counts
-        self._progress["read"] += len(read)
-        self._progress["written"] += len(text)
+        digest = digest.copy()
+        digest.update(read)
+        sizes = {"read": progress["read"] + len(read), "written": progress["written"] + len(text)}
+        # All at once: a signal between two assignments would note an input that is read and not written.
+        self._done = {**progress, **sizes, "counts": self._before + counts}, digest
         if time.monotonic() - self._noted > SECONDS:
             self.note()
 
     def note(self) -> None:
         """Note the progress, after everything before it is on the disk."""
         os.fsync(self._file.fileno())
-        write_json(self._path, {**self._progress, "counts": self.counts, "input": self._read.hexdigest()})
+        progress, digest = self._done
+        write_json(self._path, {**progress, "input": digest.hexdigest()})
         self._noted = time.monotonic()
 
 
