@@ -216,6 +216,6 @@ def test_a_missing_tokenizer_is_named(study, monkeypatch):
     def missing(**options):
         raise RuntimeError("no tokenizer for Japanese")
 
-    monkeypatch.setattr(score, "BLEU", missing)
+    monkeypatch.setattr("formats.bleu.BLEU", missing)
     with pytest.raises(UserError, match="BLEU for the target language de: no tokenizer for Japanese"):
         run()

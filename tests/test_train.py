@@ -10,9 +10,9 @@ from training_settings import TOKENS, TRAINING, VALUES, entry
 
 from common.errors import UserError
 from common.files import read_json
-from formats import records
+from formats import loading, records
 from formats.shape import shape
-from train import sample
+from train import sample, vocabulary
 from train.batch_tail import groups, longest, rows
 from train.dataset import dataset, shuffle_buffer
 from train.learning import left_out, mixture, reads
@@ -21,7 +21,7 @@ from train.schedule import Journal, Passes, Phase, phases
 from train.train import run_folder
 from train.trainer import until_divergence
 from train.training import compute_in, start_from
-from train.validation import stalled
+from train.validation import Validation, stalled
 
 SHAPE = shape(VALUES)
 
@@ -206,6 +206,18 @@ def test_positions_after_a_phase_that_stopped_early(tmp_path):
 )
 def test_a_phase_ends_when_dev_bleu_stalls(scores, over):
     assert stalled(scores, 2) == over
+
+
+def test_dev_bleu_has_the_tokens_of_the_language(tmp_path):
+    """With those of 13a a Chinese sentence is one word, right or wrong, and no training would ever get better."""
+    reference, output = "一只狗在草地上奔跑", "一只狗在草地上跑"
+    (model := tmp_path / "model").write_bytes(vocabulary.train([reference, output] * 20, "unigram", 30, 1.0, 1))
+    pieces = loading.pieces(model).encode(output, out_type=str)
+    chinese, words = (
+        Validation(lambda: [pieces], model, [reference], tmp_path / "scores.json", None, language).bleu()
+        for language in ("zh", "")
+    )
+    assert chinese > 50 > words == 0
 
 
 def test_a_diverging_loss_stops_the_training():

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,6 +156,18 @@ def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     assert not all((finished[key] == parent[key]).all() for key in finished)
     learning = read_json(tmp_path / "finished/learning.json")
     assert learning["steps"] == 12 and learning["start_from"] == str(trained / "averaged")  # its own schedule
+
+
+def test_a_damaged_checkpoint_is_told_in_one_line(data, trained, tmp_path):
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("averaged"))
+    for path in tmp_path.glob("run-*/ckpt-8.data-*"):
+        path.write_bytes(path.read_bytes()[:100])
+    done = run(data, tmp_path, None, SHORT)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert (
+        "its last checkpoint is damaged (Read less bytes than requested); delete the folder to train anew"
+        in done.stderr
+    )
 
 
 def test_an_average_of_one_is_the_last_checkpoint(trained):

@@ -7,35 +7,36 @@ those of whole sentences, short hypotheses would weigh more. BLEU is that of int
 The tokens of a hypothesis, and its n-grams, are counted once; the matches of all pairs come out of one array.
 """
 
+from collections.abc import Callable
 from math import exp, fsum
 
 import numpy as np
 from sacrebleu.metrics import BLEU
 from sacrebleu.metrics.helpers import extract_all_word_ngrams
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from distill.n_best_lists import Hypothesis
 
 ORDER = 4  # of the longest n-grams
-TOKENIZE = Tokenizer13a()
+
+Tokenizer = Callable[[str], str]  # gives tokens with spaces between them
 
 
-def least(hypotheses: list[Hypothesis]) -> tuple[Hypothesis, float]:
+def least(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> tuple[Hypothesis, float]:
     """The hypothesis with the least risk, the first among equals, and its expected sentence BLEU (0 to 100)."""
     highest = max(hypothesis.score for hypothesis in hypotheses)
     weights = [exp(hypothesis.score - highest) for hypothesis in hypotheses]
     # fsum: the order of the list must not decide between almost equal ones
     expected = [
         fsum(weight * bleu for weight, bleu in zip(weights, row, strict=True)) / fsum(weights)
-        for row in sentence_bleu([hypothesis.text for hypothesis in hypotheses])
+        for row in sentence_bleu([hypothesis.text for hypothesis in hypotheses], tokenizer)
     ]
     best = max(range(len(hypotheses)), key=expected.__getitem__)
     return hypotheses[best], expected[best]
 
 
-def sentence_bleu(texts: list[str]) -> list[list[float]]:
+def sentence_bleu(texts: list[str], tokenizer: Tokenizer) -> list[list[float]]:
     """Sentence BLEU (0 to 100) of each text, a row, against each as the reference, a column."""
-    ngrams, lengths = zip(*(extract_all_word_ngrams(TOKENIZE(text), 1, ORDER) for text in texts), strict=True)
+    ngrams, lengths = zip(*(extract_all_word_ngrams(tokenizer(text), 1, ORDER) for text in texts), strict=True)
     matches = _matches(ngrams)
     return [
         [

@@ -2,10 +2,10 @@
 
 best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2). interpolated: the hypothesis with the
 highest sentence BLEU against the original target (Kim and Rush 2016, section 3.3, as in Marian at WNMT 2018); among
-equal ones, that with the best score of the teachers. Sentence BLEU is sacreBLEU's: 13a tokens, exponential smoothing,
-effective order (a sentence of three tokens counts n-grams up to three only). mbr: the hypothesis of minimum Bayes risk
-(distill.bayes_risk), by the same BLEU. all: every hypothesis, each with its source (the K best of Kim and Rush 2016),
-so that an epoch that draws from them meets one translation of a sentence, and another epoch another one.
+equal ones, that with the best score of the teachers. Sentence BLEU is sacreBLEU's: tokens of the language, exponential
+smoothing, effective order (a sentence of three tokens counts n-grams up to three only). mbr: the hypothesis of minimum
+Bayes risk (distill.bayes_risk), by the same BLEU. all: every hypothesis, each with its source (the K best of Kim and
+Rush 2016), so that an epoch that draws from them meets one translation of a sentence, and another epoch another one.
 
 The output has records of three columns: source, target, score (the teachers' mean log-probability per token). Sentences
 without a hypothesis are dropped and counted: those that every teacher translates to nothing, and those that are too
@@ -25,26 +25,24 @@ from common.progress import progress
 from distill import bayes_risk, n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
+from formats.bleu import bleu
 
 SAMPLES = 20  # sources without a hypothesis to keep in the counts, for inspection
 TARGETS = ("best", "interpolated", "mbr", "all")
 
-SENTENCE_BLEU = BLEU(effective_order=True)
 
-
-def closest(hypotheses: list[Hypothesis], reference: str) -> tuple[Hypothesis, float]:
+def closest(hypotheses: list[Hypothesis], reference: str, metric: BLEU) -> tuple[Hypothesis, float]:
     """The hypothesis with the highest sentence BLEU, the first among equals, and this BLEU (0 to 100)."""
-    scored = [
-        (SENTENCE_BLEU.sentence_score(hypothesis.text, [reference]).score, hypothesis) for hypothesis in hypotheses
-    ]
-    bleu, hypothesis = max(scored, key=lambda pair: pair[0])
-    return hypothesis, bleu
+    scored = [(metric.sentence_score(hypothesis.text, [reference]).score, hypothesis) for hypothesis in hypotheses]
+    highest, hypothesis = max(scored, key=lambda pair: pair[0])
+    return hypothesis, highest
 
 
 class Selection:
-    """Selects hypotheses for each sentence, and counts."""
+    """Selects hypotheses for each sentence, and counts. language: of the targets, whose tokens BLEU has."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = "") -> None:
+        self._metric = bleu(language, effective_order=True)
         self.translated, self.kept, self.not_first, self.bleu = 0, 0, 0, 0.0
         self.empty = 0
         self.samples: list[tuple[int, tuple[str]]] = []  # number and source of sentences without a hypothesis
@@ -67,13 +65,13 @@ class Selection:
                 raise UserError(f"record {number}: n-best list of another corpus: {translated!r}, not {source!r}")
             reference = pair[1]
             if self._translated(number, n_best_list):
-                yield self._chosen(n_best_list, *closest(n_best_list.hypotheses, reference))
+                yield self._chosen(n_best_list, *closest(n_best_list.hypotheses, reference, self._metric))
 
     def mbr(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
         """Yield source, hypothesis of minimum Bayes risk and score likewise."""
         for number, n_best_list in enumerate(lists, 1):
             if self._translated(number, n_best_list):
-                yield self._chosen(n_best_list, *bayes_risk.least(n_best_list.hypotheses))
+                yield self._chosen(n_best_list, *bayes_risk.least(n_best_list.hypotheses, self._metric.tokenizer))
 
     def all(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
         """Yield source, hypothesis and score of every hypothesis, best first."""
@@ -91,10 +89,10 @@ class Selection:
         self.translated += 1
         return True
 
-    def _chosen(self, n_best_list: NBestList, hypothesis: Hypothesis, bleu: float) -> records.Record:
+    def _chosen(self, n_best_list: NBestList, hypothesis: Hypothesis, score: float) -> records.Record:
         """The record of a hypothesis that was chosen for its BLEU."""
         self.not_first += hypothesis is not n_best_list.hypotheses[0]
-        self.bleu += bleu
+        self.bleu += score
         return self._record(n_best_list.source, hypothesis)
 
     def _record(self, source: str, hypothesis: Hypothesis) -> records.Record:
@@ -119,11 +117,12 @@ def main() -> None:
     parser.add_argument("--n-best-lists", type=Path, required=True, help="made by distill.translate or distill.rescore")
     parser.add_argument("--targets", choices=TARGETS, required=True, help="what students learn, see above")
     parser.add_argument("--corpus", type=Path, help="records that were translated; interpolated needs their targets")
+    parser.add_argument("--target-language", default="", help="chooses the tokens of BLEU (default: 13a)")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
-    selection = Selection()
+    selection = Selection(args.target_language)
     total = records.count(args.n_best_lists)
     lists = progress(n_best_lists.read(args.n_best_lists), f"select {records.name(args.output)}", total, "sentence")
     if args.targets != "interpolated":

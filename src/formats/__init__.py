@@ -26,6 +26,7 @@ Measurements:
 - ``selection``, ``comparison``, ``best_model``: find measurements, compare them, choose the best model
 - ``wording``, ``disturbance``: measurements in words, and marks of disturbed ones
 - ``experiments``: names and settings that experiments share with their tables
+- ``bleu``: sacreBLEU's BLEU with the tokenizer of a language
 - ``comet``: a checkpoint of COMET, the program that scores with it, its scores
 - ``spread``: the median, lowest and highest value of several runs
 - ``front``: the Pareto front of speed and quality

@@ -12,12 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sacrebleu.metrics import BLEU
-
 from common import cpu
 from common.errors import UserError, command
 from common.files import write_json
 from formats import records
+from formats.bleu import bleu
 
 WITHOUT_VNNI = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"}
 EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
@@ -48,8 +47,8 @@ def main() -> None:
         environment = WITHOUT_VNNI if saturates else EXACT
         sources, references = zip(*(record[:2] for record in records.read(args.test_set)), strict=True)
         outputs = translation(args.model, list(sources), environment)
-        bleu = BLEU(trg_lang=args.target_language).corpus_score(outputs, [references]).score
-        rows.append({"compute_type": "int8", "environment": environment, "int8_saturates": saturates, "bleu": bleu})
+        score = bleu(args.target_language).corpus_score(outputs, [references]).score
+        rows.append({"compute_type": "int8", "environment": environment, "int8_saturates": saturates, "bleu": score})
     write_json(args.output, rows)
 
 

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics import CHRF
 from sacrebleu.metrics.base import Metric
 
 from common.command_line import named_path
 from common.errors import UserError, command
 from common.progress import progress
 from formats import measurement, records
+from formats.bleu import bleu
 from formats.comet import Scores
 from formats.measurement import Measurement
 from formats.selection import CONFIGURATION, configured, full_precision, matching, of_test_set
@@ -94,10 +95,7 @@ class TestSet:
 
     def __init__(self, path: Path, language: str, samples: int):
         references = [[record[1] for record in records.read(path)]]
-        try:
-            self._bleu = Scorer(BLEU(trg_lang=language, references=references))
-        except (RuntimeError, ImportError) as error:  # the tokenizer of some languages is a package of its own
-            raise UserError(f"BLEU for the target language {language}: {error}") from error
+        self._bleu = Scorer(bleu(language, references=references))
         self._chrf = Scorer(CHRF(references=references))
         self._sentences = len(references[0])
         self._bootstrap = Bootstrap(self._sentences, samples)

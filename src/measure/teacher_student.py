@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics import CHRF
 
 from common.command_line import named_path
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
 from formats import records
+from formats.bleu import bleu
 from formats.comet import Scores
 from formats.test_sets import read_output
 from measure import twins
@@ -43,9 +44,9 @@ class Compared(TestSet):
         super().__init__(path, language, SAMPLES)
         self._comet = comet
         self.pairs = list(records.read(path))
-        self._lowercased = BLEU(trg_lang=language, lowercase=True)
+        self._lowercased = bleu(language, lowercase=True)
         self.teacher_path, self.teacher = teacher, read_output(teacher, len(self.pairs))
-        self._agreement = BLEU(trg_lang=language)
+        self._agreement = bleu(language)
         words = np.array([len(source.split()) for source, _ in self.pairs])
         edges = np.quantile(words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
         self._part = np.searchsorted(edges, words, side="left")

@@ -123,6 +123,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
     parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
     parser.add_argument("--sentencepiece", type=Path, required=True, help="SentencePiece model, for dev BLEU")
+    parser.add_argument("--target-language", default="", help="chooses the tokens of dev BLEU (default: 13a)")
     parser.add_argument("--start-from", type=Path, help="averaged model whose weights the training starts from")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="(default: one per core)")
@@ -134,6 +135,8 @@ def options() -> argparse.ArgumentParser:
 
 def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: BatchJob) -> dict[str, Any]:
     """Train in the run folder and write the average. Returns the learning curve, and what it is of."""
+    import tensorflow as tf
+
     try:
         training = Training(run, settings, pick(Inputs, args), job)
         training.finish()
@@ -141,6 +144,8 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
         retry = "a lower learning_rate or more warmup_steps may help; to try the same again, delete the folder"
         advice = retry if "diverged" in str(error) else "see the log"
         raise UserError(f"training of {args.system} in {run} stopped: {error}; {advice}") from error
+    except tf.errors.ResourceExhaustedError as error:
+        raise UserError(f"training of {args.system}: out of memory; a lower batch_tokens needs less") from error
     average_scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
     curve = learning_curve(run)

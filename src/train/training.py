@@ -33,6 +33,7 @@ class Inputs:
 
     source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. dev: records,
     for the references. dev_source: its source side in pieces. start_from: an averaged model, None for random weights.
+    target_language: that of the references, for their tokens.
     """
 
     source: list[Path]
@@ -43,6 +44,7 @@ class Inputs:
     vocabulary: Path
     sentencepiece: Path
     start_from: Path | None
+    target_language: str
     threads: int
 
 
@@ -81,6 +83,7 @@ class Training:
             [record[1] for record in records.read(files.dev)],
             run / "validation.json",
             training["patience"],
+            files.target_language,
         )
         if self.step > self._journal.ends(self.schedule)[-1]:
             raise UserError(f"{run}: has {self.step} steps, more than asked for; delete the folder to train anew")
@@ -89,13 +92,20 @@ class Training:
 
     def _restore(self, run: Path) -> None:
         """Load weights and optimizer of the last checkpoint; without one, start from random weights or a parent's."""
+        import tensorflow as tf
         from opennmt.utils.checkpoint import Checkpoint
 
         self._optimizer = self.model.get_optimizer()
         keep = kept_checkpoints(self._settings["training"])
         self._checkpoint = Checkpoint(self.model, self._optimizer, model_dir=str(run), keep_checkpoint_max=keep)
-        self._checkpoint.restore()
-        self.model.create_variables(optimizer=self._optimizer)
+        try:
+            self._checkpoint.restore()
+            self.model.create_variables(optimizer=self._optimizer)
+        except (ValueError, OSError, IndexError, tf.errors.OpError) as error:  # damage shows as any
+            reason = str(error).splitlines()[0]
+            raise UserError(
+                f"{run}: its last checkpoint is damaged ({reason}); delete the folder to train anew"
+            ) from error
         self.step = self._checkpoint.last_saved_step or 0
         if self._files.start_from and not self.step:
             start_from(self.model, self._files.start_from)

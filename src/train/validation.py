@@ -1,4 +1,4 @@
-"""BLEU on the dev set during training: greedy, detokenised, with sacreBLEU's defaults."""
+"""BLEU on the dev set during training: greedy, detokenised, with sacreBLEU's defaults for the language."""
 
 import logging
 import tempfile
@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
-import sentencepiece
-
 from common.files import read_json, write_json
 from formats import loading
+from formats.bleu import bleu
 from formats.conversion import Converter
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
 
@@ -24,6 +22,7 @@ class Validation:
 
     decode: gives the pieces of every dev sentence as the model translates it now. path: the JSON of all scores, kept
     across restarts. patience: validations without a new best BLEU after which a phase ends; None never ends it.
+    language: of the references.
     """
 
     def __init__(
@@ -33,11 +32,12 @@ class Validation:
         references: list[str],
         path: Path,
         patience: int | None,
+        language: str,
     ):
         self.last_evaluated_step: int | None = None
         self.phase_start = 0
         self._decode, self._references, self._path, self._patience = decode, references, path, patience
-        self._processor = sentencepiece.SentencePieceProcessor(model_file=str(sentencepiece_model))
+        self._processor, self._metric = loading.pieces(sentencepiece_model), bleu(language)
 
     def continue_from(self, step: int, due: bool) -> None:
         """Drop the scores of steps that a restart repeats; validate ``step`` if it is ``due`` and has no score yet."""
@@ -52,14 +52,14 @@ class Validation:
     def bleu(self) -> float:
         """BLEU of the model as it is now, 0 to 100, rounded to two decimals."""
         outputs = [self._processor.decode(pieces) for pieces in self._decode()]
-        return round(sacrebleu.corpus_bleu(outputs, [self._references]).score, 2)
+        return round(self._metric.corpus_score(outputs, [self._references]).score, 2)
 
     def __call__(self, step: int) -> None:
         self.last_evaluated_step = step
-        bleu = self.bleu()
+        found = self.bleu()
         earlier = [score for score in self.scores() if score["step"] < step]
-        write_json(self._path, [*earlier, {"step": int(step), "bleu": bleu}])
-        logging.getLogger("tensorflow").info("Step = %d ; dev BLEU, greedy = %.2f", step, bleu)
+        write_json(self._path, [*earlier, {"step": int(step), "bleu": found}])
+        logging.getLogger("tensorflow").info("Step = %d ; dev BLEU, greedy = %.2f", step, found)
 
     def should_stop(self) -> bool:
         """Whether the running phase ends now."""

@@ -109,7 +109,7 @@ rule select_shard:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
-        " --shard {params.shard} --output {output.shard} 2> {log}"
+        " --target-language {config[target]} --shard {params.shard} --output {output.shard} 2> {log}"
 
 
 rule reverse_shard:
@@ -132,7 +132,7 @@ rule reverse_shard:
     threads: 1
     resources:
         mem_mb=grows(lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes("reverse")),
-        runtime=grows(requests.minutes("rescore_shard")),
+        runtime=grows(requests.minutes("reverse_shard")),
         gpu=TEACHERS["gpu"],
     params:
         tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),

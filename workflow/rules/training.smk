@@ -92,7 +92,7 @@ rule train_teacher:
         "python -m train.train --system {wildcards.system} --role {params.role} --shape {params.shape:q}"
         " --training {params.training:q} --source {input.source} --target {input.target} --epochs {input.epochs}"
         " --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
-        " --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start} --threads {threads}"
+        " --sentencepiece {input.sentencepiece} --target-language {config[target]} --seed {params.seed} {params.start} --threads {threads}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
 

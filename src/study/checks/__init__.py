@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from common.errors import UserError
+from formats.bleu import bleu
 from study.checks import corpora, hardware, mixtures, systems, timing
 from study.checks.hardware import teacher_problems
 from study.identity import RESERVED
@@ -16,6 +18,10 @@ def problems(config: Config) -> Iterator[str]:
         yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
     if config["source"] == config["target"]:
         yield f"target: {config['target']!r} is the source language too"
+    try:
+        bleu(config["target"])
+    except UserError as error:
+        yield f"target: {error}"
     yield from hardware.price_problems(config)
     yield from systems.problems(config)
     yield from mixtures.problems(config)
