@@ -6,7 +6,7 @@ from argparse import Namespace
 
 import pytest
 
-from common import batch_job
+from common import batch_job, folder_lock
 from common.batch_job import BatchJob, JobEndsError
 from common.errors import UserError
 from distill import parts
@@ -151,6 +151,14 @@ def test_parts_of_other_settings_are_made_again(tmp_path, monkeypatch):
         write(path, key={"beam_size": 4})
     write(path, key={"beam_size": 5}, calls=calls)
     assert calls == [0, 3, 6]
+
+
+def test_parts_are_made_by_one_process_at_a_time(tmp_path):
+    """A job whose scheduler died may still run when it is started again."""
+    folder = tmp_path / ".x.tsv.zst.parts"
+    with folder_lock.held(folder), pytest.raises(UserError, match=r"x\.tsv\.zst\.parts: process .* still writes there"):
+        write(tmp_path / "x.tsv.zst")
+    assert write(tmp_path / "x.tsv.zst")[0] == 7 and not folder.exists()
 
 
 @pytest.mark.usefixtures("threes")

@@ -21,10 +21,11 @@ from common.errors import UserError
 from distill import bayes_risk, drop, n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.rescore import merged, rescored
-from distill.select import SENTENCE_BLEU, TARGETS, Selection
+from distill.select import TARGETS, Selection
 from distill.teacher import Teacher
 from distill.tokenization import SentencePiece, tokenizers
 from formats import records
+from formats.bleu import bleu
 from study.mixtures import TRANSLATED
 from train.encode import encode
 from train.vocabulary import train
@@ -166,6 +167,13 @@ def test_a_gpu_that_is_not_there_is_told(teacher):
         Teacher(folder, tokenizers(None, folder / "sentencepiece.model", ["en", "de"]), device="cuda")
 
 
+@pytest.mark.parametrize("record", [("a", "b", "-1.0"), ("a", "b"), ("a", "[1]")])
+def test_records_that_are_no_n_best_lists(record, tmp_path):
+    records.write(tmp_path / "x.tsv.zst", [record])
+    with pytest.raises(UserError, match=r"x\.tsv\.zst, record 1: no n-best list"):
+        list(n_best_lists.read(tmp_path / "x.tsv.zst"))
+
+
 def test_lists_of_different_sentences_are_no_ensemble(tmp_path):
     for name in "ab":
         n_best_lists.write(tmp_path / f"{name}.tsv.zst", [NBestList("same", []), NBestList(name, [])])
@@ -179,6 +187,7 @@ LISTS = [
     NBestList("s3", [Hypothesis("x", -1.0), Hypothesis("y", -2.0)]),
 ]
 
+METRIC = bleu("", effective_order=True)
 ORIGINALS = [("s1", "der hund rennt sehr schnell"), ("s2", "b"), ("s3", "c d")]
 
 
@@ -209,23 +218,23 @@ HYPOTHESES = st.lists(
 def test_minimum_bayes_risk(hypotheses, random):
     """One of the list, by the BLEU of sacreBLEU, whatever the order."""
     texts, total = [hypothesis.text for hypothesis in hypotheses], sum(exp(h.score) for h in hypotheses)
-    for row, text in zip(bayes_risk.sentence_bleu(texts), texts, strict=True):
-        assert row == pytest.approx([SENTENCE_BLEU.sentence_score(text, [other]).score for other in texts])
-    chosen, bleu = bayes_risk.least(hypotheses)
+    for row, text in zip(bayes_risk.sentence_bleu(texts, METRIC.tokenizer), texts, strict=True):
+        assert row == pytest.approx([METRIC.sentence_score(text, [other]).score for other in texts])
+    chosen, bleu = bayes_risk.least(hypotheses, METRIC.tokenizer)
     expected = [
-        sum(exp(other.score) * SENTENCE_BLEU.sentence_score(each.text, [other.text]).score for other in hypotheses)
+        sum(exp(other.score) * METRIC.sentence_score(each.text, [other.text]).score for other in hypotheses)
         for each in hypotheses
     ]
     assert bleu * total == pytest.approx(max(expected))
     assert expected[hypotheses.index(chosen)] == pytest.approx(max(expected))
     shuffled = random.sample(hypotheses, len(hypotheses))
-    assert bayes_risk.least(shuffled)[1] == bleu
+    assert bayes_risk.least(shuffled, METRIC.tokenizer)[1] == bleu
 
 
 @given(st.integers(1, 8), st.floats(-3, 0))
 def test_the_first_of_equal_hypotheses_has_the_least_risk(number, score):
     equal = [Hypothesis("ein hund läuft", score) for _ in range(number)]
-    chosen, bleu = bayes_risk.least(equal)
+    chosen, bleu = bayes_risk.least(equal, METRIC.tokenizer)
     assert chosen is equal[0] and bleu == pytest.approx(100)
 
 
@@ -237,6 +246,15 @@ def test_an_outlier_is_not_of_minimum_risk():
     assert list(selection.mbr(iter(lists))) == [("s1", others[0].text, "-0.3000")]
     counts = selection.counts("mbr")
     assert (counts["lines_in"], counts["lines_out"], counts["sums"]["not_first"]) == (2, 1, 1)
+
+
+def test_a_language_without_spaces_is_compared_by_its_own_tokens():
+    """By 13a tokens each of these sentences is one word, unlike every other."""
+    outlier, near, nearer = "谢谢大家的掌声", "一只狗在草地上奔跑", "一只狗在绿草地上奔跑"
+    lists = [NBestList("s", [Hypothesis(text, -0.1) for text in (outlier, near, nearer)])]
+    assert [*Selection("zh").mbr(iter(lists))] != [*Selection().mbr(iter(lists))] == [("s", outlier, "-0.1000")]
+    chosen = [*Selection("zh").interpolated(iter(lists), iter([("s", "一只狗在绿草地上跑")]))]
+    assert chosen == [("s", nearer, "-0.1000")]
 
 
 def test_all_takes_every_hypothesis_and_counts_sentences():
@@ -279,6 +297,14 @@ def test_the_worst_are_dropped_and_no_more(tmp_path_factory, scores, per_cent):
     dropped = [float(pair[2]) for pair in pairs if pair not in kept]
     assert not dropped or max(dropped) <= min(float(pair[2]) for pair in kept)
     assert kept == [pair for pair in pairs if pair in kept]
+
+
+def test_not_everything_is_dropped(tmp_path):
+    records.write(tmp_path / "x.tsv.zst", [("a", "b", "-1")])
+    done = run(
+        "distill.drop", "--input", tmp_path / "x.tsv.zst", "--per-cent", "100", "--output", tmp_path / "o", code=1
+    )
+    assert "--per-cent 100: must be 0 or more, and less than 100" in done.stderr
 
 
 def test_dropping_needs_scores(tmp_path):

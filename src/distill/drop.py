@@ -51,9 +51,11 @@ def without_lowest(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
-    parser.add_argument("--per-cent", type=float, required=True, help="share of the pairs to drop, 0 to 100")
+    parser.add_argument("--per-cent", type=float, required=True, help="share of the pairs to drop, less than 100")
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
+    if not 0 <= args.per_cent < 100:
+        raise UserError(f"--per-cent {args.per_cent:g}: must be 0 or more, and less than 100")
 
     lowest, ties = threshold(args.input, args.per_cent)
     pairs = progress(records.read(args.input), f"drop from {records.name(args.input)}", unit="pair")

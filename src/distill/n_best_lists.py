@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from common.errors import command
+from common.errors import UserError, command
 from common.files import write_text
 from formats import records
 
@@ -41,8 +41,13 @@ def ranked(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
 
 def read(path: Path) -> Iterator[NBestList]:
     """Yield the lists of a file; scores have four decimals. Raises UserError for a damaged file."""
-    for source, hypotheses in records.read(path):
-        yield NBestList(source, [Hypothesis(*item) for item in json.loads(hypotheses)])
+    for number, record in enumerate(records.read(path), 1):
+        try:
+            source, hypotheses = record
+            found = NBestList(source, [Hypothesis(*item) for item in json.loads(hypotheses)])
+        except (ValueError, TypeError):
+            raise UserError(f"{path}, record {number}: no n-best list; give what distill.translate made") from None
+        yield found
 
 
 def write(path: Path, lists: Iterable[NBestList]) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from common import folder_lock
 from common.batch_job import BatchJob
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -32,34 +33,36 @@ def write(
 
     key: what the records depend on; parts of another key are deleted. total: the number of items. made: gives the
     records of a part of the items, one for each. what: the work, such as ``translate 1-of-4``. Raises JobEndsError
-    where the job ends,
-    and UserError for another number of items.
+    where the job ends, and UserError for another number of items, or if another process makes the same parts.
     """
     job = BatchJob(what)
     folder = path.with_name(f".{path.name}.parts")
-    begin(folder, key)
-    parts = [folder / f"{start}{records.SUFFIX}" for start in range(0, total, RECORDS)]
-    done = sum(part.exists() for part in parts)  # they are made in order
-    rest = islice(items, done * RECORDS, None)
-    stream = (record for _ in parts[done:] for record in made([*islice(rest, RECORDS)]))
-    stream = progress(stream, what, total - min(done * RECORDS, total), "sentence")
-    for number, part in enumerate(parts[done:], done + 1):
-        records.write(part, islice(stream, RECORDS))
-        if part != parts[-1]:
-            job.checkpoint(f"sentence {number * RECORDS:,} of {total:,}")
-    if [*stream, *rest]:  # at its end, the stream reports that the work is done
-        raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
-    result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))
-    shutil.rmtree(folder)
+    with folder_lock.held(folder):
+        begin(folder, key)
+        parts = [folder / f"{start}{records.SUFFIX}" for start in range(0, total, RECORDS)]
+        done = sum(part.exists() for part in parts)  # they are made in order
+        rest = islice(items, done * RECORDS, None)
+        stream = (record for _ in parts[done:] for record in made([*islice(rest, RECORDS)]))
+        stream = progress(stream, what, total - min(done * RECORDS, total), "sentence")
+        for number, part in enumerate(parts[done:], done + 1):
+            records.write(part, islice(stream, RECORDS))
+            if part != parts[-1]:
+                job.checkpoint(f"sentence {number * RECORDS:,} of {total:,}")
+        if [*stream, *rest]:  # at its end, the stream reports that the work is done
+            raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
+        result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))
+        shutil.rmtree(folder)
     return result
 
 
 def begin(folder: Path, key: dict[str, Any]) -> None:
-    """Make the folder of the parts, or keep one of the same key."""
-    if folder.exists() and (not (folder / KEY).exists() or read_json(folder / KEY) != key):
-        shutil.rmtree(folder)
-    if not folder.exists():
-        write_json(folder / KEY, key)
+    """Delete the parts in the folder if they are of another key."""
+    if (folder / KEY).exists() and read_json(folder / KEY) == key:
+        return
+    for path in folder.iterdir():
+        if path.name != folder_lock.NAME:
+            path.unlink()
+    write_json(folder / KEY, key)
 
 
 def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:

@@ -6,19 +6,17 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import sentencepiece
-
 from common.errors import command
 from common.files import atomic_path
 from common.progress import progress
-from formats import records
+from formats import loading, records
 
 CALL_RECORDS = 10_000  # records per call of SentencePiece: enough to keep its threads busy
 
 
 def encode(paths: Iterable[Path], model: Path, columns: int, threads: int) -> Iterator[tuple[str, ...]]:
     """Yield the first ``columns`` columns of each record as pieces separated by single spaces."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    processor = loading.pieces(model)
     stream = itertools.chain.from_iterable(map(records.read, paths))
     while batch := list(itertools.islice(stream, CALL_RECORDS)):
         sides = [*zip(*batch, strict=True)][:columns]

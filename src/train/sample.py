@@ -14,7 +14,7 @@ Without weights, the share of a corpus is its size: the first epoch then holds e
 import argparse
 import math
 import resource
-import tempfile
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -127,10 +127,14 @@ def draw(
     weights = weights or sizes
     total = sum(sizes) if pairs is None else pairs
     streams = [Stream(*row) for row in zip(corpora, sizes, shares(total, weights), strict=True)]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+    folder = output.with_name(f".{output.name}.buckets")
+    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+    folder.mkdir(parents=True)
+    try:
         draws = drawn([stream for stream in streams if stream.share], seed, epoch)
-        lines, checksum = records.write_blocks(output, sorted_blocks(draws, total, Path(folder)))
+        lines, checksum = records.write_blocks(output, sorted_blocks(draws, total, folder))
+    finally:
+        shutil.rmtree(folder)
     mixture = [
         {
             "name": records.name(stream.path),
