@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tracemalloc
 
 import models
 import numpy as np
@@ -366,6 +367,19 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
     (tmp_path / "vmap.txt").write_text(text.format(*some))
     with pytest.raises(UserError, match=r"vmap\.txt: " + message.format(*some)):
         native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
+
+
+def test_a_map_is_converted_in_little_memory(tmp_path):
+    """Of text and numbers, not of Python's objects: those took 700 bytes an n-gram."""
+    count = 20_000
+    words = {f"w{number}": number for number in range(200)}
+    lines = (f"w{number % 200} w{number // 200 % 200} w{number // 40_000}\tw1 w2 w3\n" for number in range(count))
+    (tmp_path / "vmap.txt").write_text("".join(lines))
+    tracemalloc.start()
+    native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 200 * count
 
 
 # The model folder

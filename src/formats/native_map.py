@@ -5,6 +5,7 @@ pieces of each entry; ``slots`` [a power of two]: an entry or -1, by the hash of
 ``always``: the target pieces of every sentence. Pieces are numbers in the model's vocabularies.
 """
 
+from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -48,44 +49,56 @@ def convert(source: Path, sources: Mapping[str, int], targets: Mapping[str, int]
     Raises UserError for a piece that is not in them.
     """
     always = {targets[piece] for piece in vocabulary_map.SPECIAL if piece in targets}
-    ngrams: list[tuple[int, ...]] = []
-    entries: list[list[int]] = []
-    known: set[tuple[str, ...]] = set()
+    # Flat arrays: a map of millions of n-grams has to fit into the memory of a small job.
+    ngrams, lengths, lines, entries, sizes = (array("i") for _ in range(5))
     for number, ngram, pieces in vocabulary_map.read(source):
         try:
             numbers = [targets[piece] for piece in pieces]
-            if ngram:
-                if ngram in known:
-                    raise UserError(f"{source}: line {number}: the n-gram {' '.join(ngram)!r} stands there twice")
-                known.add(ngram)
-                ngrams.append(tuple(sources[piece] for piece in ngram))
-                entries.append(numbers)
-            else:
+            if not ngram:
                 always.update(numbers)
+                continue
+            ngrams.extend([sources[piece] for piece in ngram])
         except KeyError as error:
             raise UserError(
                 f"{source}: line {number}: {error.args[0]!r} is no piece of the model's vocabulary;"
                 " this map was made for another model"
             ) from None
-    longest = max(map(len, ngrams), default=1)
-    table = np.full((len(ngrams), longest), -1, np.int32)
-    for row, ngram in zip(table, ngrams, strict=True):
-        row[: len(ngram)] = ngram
-    starts = np.concatenate([[0], np.cumsum([len(numbers) for numbers in entries], dtype=np.int64)])
+        entries.extend(numbers)
+        for column, value in ((lengths, len(ngram)), (lines, number), (sizes, len(numbers))):
+            column.append(value)
+    table = _table(np.array(ngrams, np.int32), np.array(lengths, np.int32))
+    if line := _repeated(table, np.array(lines, np.int32)):
+        ngram = next(ngram for number, ngram, _ in vocabulary_map.read(source) if number == line)
+        raise UserError(f"{source}: line {line}: the n-gram {' '.join(ngram)!r} stands there twice")
     tensors = {
         "ngrams": table,
-        "starts": starts.astype(np.int32),
-        "pieces": np.array([number for numbers in entries for number in numbers], np.int32),
+        "starts": np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int32),
+        "pieces": np.array(entries, np.int32),
         "slots": _slots(hashes(table)),
         "always": np.array(sorted(always), np.int32),
     }
     safetensors.write(path, tensors, {"format": FORMAT})
 
 
+def _table(ngrams: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The n-grams, one after the other, as int32 [entries, longest], padded with -1."""
+    longest = int(lengths.max(initial=1))
+    table = np.full((len(lengths), longest), -1, np.int32)
+    table[np.arange(longest) < lengths[:, None]] = ngrams
+    return table
+
+
+def _repeated(table: np.ndarray, lines: np.ndarray) -> int:
+    """The first line whose n-gram an earlier one has, else 0. lines: int32 [entries], ascending."""
+    order = np.lexsort(table.T)  # stable: equal n-grams stay in the order of their lines
+    equal = (table[order[1:]] == table[order[:-1]]).all(axis=1)
+    return int(lines[order[1:][equal]].min()) if equal.any() else 0
+
+
 def _slots(hashed: np.ndarray) -> np.ndarray:
     """A table at most half full: each entry in the first free slot from its hash on."""
     size = 1 << max(4, (2 * len(hashed)).bit_length())
-    slots = [-1] * size
+    slots = array("i", [-1]) * size
     for entry, value in enumerate((hashed & np.uint32(size - 1)).tolist()):
         while slots[value] >= 0:
             value = (value + 1) % size
