@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.errors import UserError
 from decode.engines.native import Native
 from study import config, rates
 from study.estimate import estimate, makespan, wall_seconds
@@ -187,6 +188,12 @@ def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, mon
 
 
 @pytest.mark.slow
+def test_a_measurement_that_the_kernel_killed_is_told(monkeypatch):
+    monkeypatch.setattr(rates.sys, "executable", "/bin/false")
+    with pytest.raises(UserError, match="how fast this machine is failed: ended with status 1"):
+        rates._together(1, "int8")
+
+
 def test_rates_are_measured():
     (process,) = rates._together(1, "int8")
     measured = Rates(**process)

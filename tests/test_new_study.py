@@ -23,7 +23,7 @@ from study.new import files, sizes
 from study.new import look as look_module
 from study.new.__main__ import arguments, new
 from study.new.look import look
-from study.new.text import Draft, _yaml, cleaning, percent, text
+from study.new.text import Draft, _head, _yaml, cleaning, percent, text
 from study.rates import Rates
 from study.work import Work
 
@@ -224,6 +224,12 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
 
 
+def test_norwegian_is_a_language_in_yaml(draft):
+    """Without quotes, `no` is false."""
+    head = yaml.safe_load(_head(replace(draft(600, 1.0), pair=["en", "no"])))
+    assert (head["source"], head["target"]) == ("en", "no")
+
+
 @pytest.mark.slow
 def test_snakemake_plans_what_is_proposed(tmp_path):
     """In the folder where the proposal was made, from whose files its paths start."""
@@ -362,6 +368,8 @@ def test_rounded_numbers_are_near(number):
 PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=20)
 
 
-@given(st.one_of(PRINTABLE, st.dictionaries(st.sampled_from(PAIR), PRINTABLE, min_size=1), st.lists(PRINTABLE)))
+@given(
+    st.one_of(PRINTABLE, st.dictionaries(st.sampled_from([*PAIR, "no"]), PRINTABLE, min_size=1), st.lists(PRINTABLE))
+)
 def test_any_name_of_a_file_survives_yaml(value):
     assert yaml.safe_load(f"key: {_yaml(value)} # comment") == {"key": value}

@@ -22,6 +22,18 @@ def test_larger_studies_ask_for_more():
     assert offline.teacher_megabytes("teacher") < 20 < 1000 == large.teacher_megabytes("reverse")
 
 
+def test_a_reverse_teacher_asks_for_the_time_of_its_own_work():
+    """It counts as a large model; `all` gives it every hypothesis to score."""
+    study = config.load(ROOT / "configs/wngt2020.yaml")
+    distillation = study["distillation"] | {"device": "cpu", "compute_type": "int8"}
+
+    def minutes(targets):
+        mixtures = {"distilled": study["mixtures"]["distilled"] | {"targets": targets}}
+        return requests("wngt2020", distillation=distillation, mixtures=mixtures).minutes("reverse_shard")
+
+    assert 600 < minutes("best") < minutes("all") and requests("offline").minutes("reverse_shard") == 60
+
+
 def test_fewer_shards_ask_for_more():
     study = config.load(ROOT / "configs/wngt2020.yaml")
     halved = study["distillation"] | {"shards": study["distillation"]["shards"] // 2}

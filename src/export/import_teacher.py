@@ -94,11 +94,12 @@ def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, comput
 
 @contextmanager
 def _with_vocabulary(run: Path, vocabulary: Path | None) -> Iterator[Path]:
-    """A copy of an OpenNMT-tf run that has a vocabulary: its own, or the study's. Errors inside name the run."""
+    """Links to an OpenNMT-tf run, with a vocabulary: its own, or the study's. Errors inside name the run."""
     if not (run / "model_description.py").is_file():
         raise UserError(f"{run}: no model_description.py here; give the folder of an OpenNMT-tf run")
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(run, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("events.*"))
+        for path in run.resolve().iterdir():  # no copies: checkpoints are large, and a run has many
+            (Path(folder) / path.name).symlink_to(path)
         if not (Path(folder) / "vocabulary.txt").exists():
             if vocabulary is None:
                 raise UserError(f"{run}: no vocabulary.txt here; a run with its own tokenization needs its own one")

@@ -76,8 +76,8 @@ def _together(cores: int, compute_type: str) -> list[dict[str, float]]:
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
     processes = [subprocess.Popen(command, **quiet) for _ in range(cores)]
     answers = [(process.communicate(), process.returncode) for process in processes]
-    if failed := [error for (_, error), code in answers if code]:
-        raise UserError(f"measuring how fast this machine is failed: {failed[0].strip().splitlines()[-1]}")
+    if failed := [(error.splitlines() or [f"ended with status {code}"])[-1] for (_, error), code in answers if code]:
+        raise UserError(f"measuring how fast this machine is failed: {failed[0]}")
     return [json.loads(answer) for (answer, _), _ in answers]
 
 

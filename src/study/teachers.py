@@ -22,7 +22,7 @@ def absent_teachers(config: Config) -> list[str]:
     return [
         f"{name}: no {path}{_remedy(teacher, path)}"
         for name, teacher in teachers.items()
-        for path in _paths(teacher)
+        for path in paths(teacher)
         if not Path(path).exists()
     ]
 
@@ -33,7 +33,7 @@ def _remedy(teacher: Config, path: str) -> str:
     return f"; make it: {commands.format(path)}" if commands and path == converted["environment"] else ""
 
 
-def _paths(teacher: Config) -> Iterator[str]:
+def paths(teacher: Config) -> Iterator[str]:
     """Files and folders that the entry of a teacher names. Names of models to download are not among them."""
     yield from (teacher[origin] for origin in ("checkpoint", "ctranslate2") if teacher[origin])
     converted = teacher["converted"] or {"options": {}, "environment": None}

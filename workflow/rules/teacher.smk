@@ -1,8 +1,10 @@
 # Teachers that are not trained here, and the reverse teacher, for the engine that distils.
+from study.teachers import paths
 
 
 rule import_teacher:
     input:
+        files=lambda w: [*paths(study.imported[w.system])],
         vocabulary=lambda w: study.vocabulary_for(w.system),
     output:
         folder=directory(study.imported_model("{system}", study.imported_format)),

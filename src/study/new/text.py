@@ -66,8 +66,8 @@ def _head(draft: Draft) -> str:
 # Every key and its default is described in workflow/schemas/config.schema.yaml.
 
 study: {draft.name} # results go to results/{draft.name}
-source: {source}
-target: {target}
+source: {_yaml(source)}
+target: {_yaml(target)}
 seed: 1
 """
 
@@ -250,7 +250,9 @@ decoding:
 def _yaml(value: Any, flow: bool = False) -> str:
     """A value as YAML on one line. flow: whether it stands inside braces or brackets, which bare text must not have."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_yaml(item, flow=True)}" for key, item in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{_yaml(key, flow=True)}: {_yaml(item, flow=True)}" for key, item in value.items()) + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(_yaml(item, flow=True) for item in value) + "]"
     quoted = json.dumps(value, ensure_ascii=False)  # JSON is YAML
