@@ -250,9 +250,8 @@ decoding:
 def _yaml(value: Any, flow: bool = False) -> str:
     """A value as YAML on one line. flow: whether it stands inside braces or brackets, which bare text must not have."""
     if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{_yaml(key, flow=True)}: {_yaml(item, flow=True)}" for key, item in value.items()) + "}"
-        )
+        pairs = (f"{_yaml(key, flow=True)}: {_yaml(item, flow=True)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(_yaml(item, flow=True) for item in value) + "]"
     quoted = json.dumps(value, ensure_ascii=False)  # JSON is YAML
