@@ -97,6 +97,17 @@ def test_rounded_weights(root, batch, kind):
 
 
 @needs_marian
+def test_a_training_of_other_settings_is_refused(root):
+    """Its checkpoints would be continued with another vocabulary or rate, without a word."""
+    texts = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
+    call = [*texts, "--shape", json.dumps(SHAPE), "--output", root / "trained", "--seed", 2]
+    before = (root / "trained/vocab.yml").stat().st_mtime_ns
+    done = subprocess.run([sys.executable, "-m", "train.marian", *map(str, call)], capture_output=True, text=True)
+    assert done.returncode == 1 and "a training of other settings or data was begun there" in done.stderr
+    assert (root / "trained/vocab.yml").stat().st_mtime_ns == before
+
+
+@needs_marian
 def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
     training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]

@@ -6,18 +6,20 @@ with zeros. Each layer is normalised after it is computed, unlike in OpenNMT-tf:
 normalised before, but its decoder then leaves the preceding target words unnormalised (export.marian.check_decoding).
 
 The output folder holds vocab.yml and, once the training is done, model.npz. Its subfolder ``training`` has train.log
-and the checkpoints; a killed training continues from the last one.
+and the checkpoints; a killed training continues from the last one, and one of other settings or data is refused.
 """
 
 import argparse
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from common.command_line import pick
 from common.errors import UserError, command
+from common.files import read_json, sha256, write_json
 from formats import marian
 from formats.shape import Conditional, Transformer, shape
 
@@ -84,6 +86,14 @@ def train(sides: list[Path], asked: Transformer | Conditional, schedule: Schedul
     os.replace(part, output / "model.npz")
 
 
+def begin(folder: Path, settings: dict[str, Any]) -> None:
+    """Note in the folder of the checkpoints what defines the training. Raises UserError if another was begun there."""
+    notes = folder / "settings.json"
+    if notes.exists() and read_json(notes) != settings:
+        raise UserError(f"{folder}: a training of other settings or data was begun there; give another --output")
+    write_json(notes, settings)
+
+
 def schedule_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a training's length, batches and learning rate."""
     parser.add_argument("--updates", type=int, default=3000, help="length of the training (default: %(default)s)")
@@ -109,9 +119,11 @@ def main() -> None:
         raise UserError(f"--shape: {error}") from None
     if not isinstance(asked, Transformer | Conditional):
         raise UserError(f"--shape: {asked}: only Transformers and models with transitions are trained with Marian here")
-    args.output.mkdir(parents=True, exist_ok=True)
+    schedule, data = pick(Schedule, args), (args.source, args.target, args.vocabulary)
+    lasting = {name: value for name, value in asdict(schedule).items() if name != "updates"}  # more of them prolong it
+    begin(args.output / "training", {"shape": asdict(asked), **lasting, "data": [*map(sha256, data)]})
     marian.write_vocabulary(marian.entries(args.vocabulary), args.output / marian.VOCABULARY)
-    train([args.source, args.target], asked, pick(Schedule, args), args.output)
+    train([args.source, args.target], asked, schedule, args.output)
 
 
 if __name__ == "__main__":
