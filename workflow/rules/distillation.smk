@@ -105,11 +105,12 @@ rule select_shard:
             "best"
             if w.targets == "interpolated" and config["corpora"][w.corpus]["role"] == "monolingual"
             else w.targets
-        ),
+        )
+        + OWN_TOKENS,
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
-        " --target-language {config[target]} --shard {params.shard} --output {output.shard} 2> {log}"
+        " --shard {params.shard} --output {output.shard} 2> {log}"
 
 
 rule reverse_shard:

@@ -82,7 +82,7 @@ rule train_teacher:
         gpu=lambda w: training_resources(config, study.systems[w.system])["gpu"],
         nodes=1,  # a cluster must not look for several GPUs on several machines
     params:
-        role=lambda w: study.systems[w.system].role,
+        role=lambda w: study.systems[w.system].role + OWN_TOKENS,
         shape=lambda w: json.dumps(study.systems[w.system].shape),
         training=lambda w: json.dumps(study.systems[w.system].training),
         seed=lambda w: study.systems[w.system].seed,
@@ -92,7 +92,7 @@ rule train_teacher:
         "python -m train.train --system {wildcards.system} --role {params.role} --shape {params.shape:q}"
         " --training {params.training:q} --source {input.source} --target {input.target} --epochs {input.epochs}"
         " --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
-        " --sentencepiece {input.sentencepiece} --target-language {config[target]} --seed {params.seed} {params.start} --threads {threads}"
+        " --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start} --threads {threads}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
 
