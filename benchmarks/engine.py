@@ -25,9 +25,9 @@ from common.command_line import pick
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
+from decode.batching import batches, by_sentence
 from decode.engines import Batch, Search
 from decode.engines.native import Native
-from decode.pipeline import batches, by_sentence
 from formats import native_model
 from formats.safetensors import metadata
 from formats.spread import Spread

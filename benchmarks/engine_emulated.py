@@ -33,8 +33,8 @@ from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
+from decode.batching import batches
 from decode.engines.native import Native
-from decode.pipeline import batches
 from decode.tokenizer import Tokenizer
 from formats import native_model, records
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
+from decode.batching import batches
 from decode.pipeline import (
     MAXIMUM_CHARACTERS,
     MAXIMUM_INPUT,
     WINDOW_BATCHES,
     Line,
     Pipeline,
-    batches,
     chunks,
     split,
     windows,

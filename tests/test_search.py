@@ -12,7 +12,8 @@ from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
 from common.errors import UserError
-from decode.pipeline import WINDOW_BATCHES, Pipeline, batches, by_sentence
+from decode.batching import batches, by_sentence
+from decode.pipeline import WINDOW_BATCHES, Pipeline
 from decode.tokenizer import Tokenizer
 from experiments import (
     beam_batch,

@@ -11,9 +11,7 @@ import pytest
 from models import folders, sentences
 from translation import run
 
-from decode.pipeline import (
-    MAXIMUM_INPUT,
-)
+from decode.pipeline import MAXIMUM_INPUT
 from decode.translator import Translator
 
 

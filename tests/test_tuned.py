@@ -12,9 +12,7 @@ from translation import run
 from common import cpu
 from common.errors import UserError
 from decode import tuned
-from decode.pipeline import (
-    GPU,
-)
+from decode.pipeline import GPU
 from decode.translator import best_batch
 from measure import tune
 from measure.interleave import Repeats

@@ -7,25 +7,25 @@ the batches of one window, the next one is read and tokenized, and the one befor
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from operator import attrgetter
+from typing import Literal, NamedTuple, Protocol
 
 from common.errors import UserError
+from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
 
 ONE_CORE, MANY_CORES, GPU = 512, 256, 6000  # tokens of a batch (Klein et al., WNGT 2020, section 4.2)
 WINDOW_BATCHES = 8  # for each worker
-AHEAD = 1  # windows that are read while another one is decoded
 MAXIMUM_INPUT = 1000  # pieces; attention grows with the square, so one endless line would take all memory
 
 MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence may be split behind one of them
 
 LongLines = Literal["cut", "split"]
-Result = TypeVar("Result")
 
 
 class Tokenizer(Protocol):
@@ -49,14 +49,6 @@ class Window:
     long: int = 0  # lines that were cut or split
 
 
-Weigh = Callable[[list[str]], int]  # what a sentence adds to windows and batches: its number of pieces, or 1
-
-
-def by_sentence(sentence: list[str]) -> int:
-    """The weight of a sentence if sizes are numbers of sentences."""
-    return 1
-
-
 def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Window]:
     """Group lines in order; a window is full once it weighs ``full``."""
     window, size = Window(), 0
@@ -70,24 +62,6 @@ def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Wi
             window, size = Window(), 0
     if window.sizes:
         yield window
-
-
-def batches(window: Batch, most: int, sorting: bool = True, weigh: Weigh = len) -> Iterator[list[int]]:
-    """Cut a window into batches that weigh at most ``most`` with padding; yield each as places in the window.
-
-    With ``sorting`` the longest sentences come first, else they keep their order. Sentences without pieces are left
-    out; one that weighs more than ``most`` is a batch of its own.
-    """
-    order = [place for place, sentence in enumerate(window) if sentence]
-    if sorting:
-        order.sort(key=lambda place: -len(window[place]))
-    start = 0
-    while start < len(order):
-        longest, end = weigh(window[order[start]]), start + 1
-        while end < len(order) and max(longest, weigh(window[order[end]])) * (end + 1 - start) <= most:
-            longest, end = max(longest, weigh(window[order[end]])), end + 1
-        yield order[start:end]
-        start = end
 
 
 def chunks(line: str) -> Iterator[str]:
@@ -163,25 +137,23 @@ class Pipeline:
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of window after window, a line for each line read."""
-        running: deque[tuple[Window, list[list[int]], list[Future[Batch]]]] = deque()
-        for window in windows(map(self._encode, lines), self._window, self._weigh):
-            places = [*batches(window.parts, self._batch, self.sorting, self._weigh)]
-            futures = [self._workers.submit(self._decode, [window.parts[place] for place in batch]) for batch in places]
-            running.append((window, places, futures))
-            if len(running) > self._ahead:
-                yield self._finish(*running.popleft())
-        while running:
-            yield self._finish(*running.popleft())
+        cut = windows(map(self._encode, lines), self._window, self._weigh)
+        decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, self._workers, self._ahead)
+        for window, outputs in decoded:
+            yield self._finish(window, [output or [] for output in outputs])
 
     def cut(self, lines: Iterable[str]) -> Iterator[Batch]:
         """The batches that ``windows`` would decode of these lines."""
         for window in windows(map(self._encode, lines), self._window, self._weigh):
-            for places in batches(window.parts, self._batch, self.sorting, self._weigh):
+            for places in self._batches(window.parts):
                 yield [window.parts[place] for place in places]
 
     def close(self) -> None:
         """Discard the batches that wait for a worker, so that the process can end without decoding them."""
         self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def _batches(self, parts: Batch) -> Iterator[list[int]]:
+        return batches(parts, self._batch, self.sorting, self._weigh)
 
     def _encode(self, text: str) -> Line:
         start = time.perf_counter()
@@ -203,12 +175,8 @@ class Pipeline:
             self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs
 
-    def _finish(self, window: Window, batches: list[list[int]], futures: list[Future[Batch]]) -> list[str]:
-        """Wait for the batches of a window, given as places in it; return its lines as text."""
-        outputs: Batch = [[] for _ in window.parts]
-        for places, future in zip(batches, futures, strict=True):
-            for place, output in zip(places, future.result(), strict=True):
-                outputs[place] = output
+    def _finish(self, window: Window, outputs: Batch) -> list[str]:
+        """The lines of a window as text, given the translations of its parts."""
         start = time.perf_counter()
         texts = map(self._tokenizer.decode, outputs)
         lines = [" ".join(filter(None, (next(texts) for _ in range(size)))) for size in window.sizes]

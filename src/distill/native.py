@@ -4,18 +4,17 @@ A sentence gets the same hypotheses and scores in any batch, so that they do not
 """
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from common.errors import UserError
+from decode.batching import batches, in_order
 from decode.engines.interface import Search
 from decode.engines.native import Native
-from decode.pipeline import batches
 from distill.engine import Pair, Pieces, Scored
 from formats import native_model, safetensors
 from formats.decoding import MAXIMUM_OUTPUT
@@ -23,7 +22,6 @@ from formats.decoding import MAXIMUM_OUTPUT
 BATCH_TOKENS = 512  # as fast as 2,048 (measured with beams of 4 and 8), in a quarter of the memory
 WINDOW = 1000  # sentences for each worker, sorted by length
 REMEDY = "CTranslate2 may do it, distillation: {engine: ctranslate2}"
-AHEAD = 1  # windows that are read while another one is decoded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -95,17 +93,16 @@ class NativeTeacher(Native):
         self, items: Iterable[Item], pieces: Callable[[Item], Pieces], work: Callable[[list[Item]], list[Result]]
     ) -> Iterator[Result | None]:
         """What ``work`` makes of each item, in batches of items of like length; None for one without pieces."""
-        items, running = iter(items), deque()
+
+        def cut(window: list[Item]) -> Iterator[list[int]]:
+            return batches([*map(pieces, window)], BATCH_TOKENS)
+
+        stream, sentences = iter(items), WINDOW * self._threads
+        windows = iter(lambda: list(islice(stream, sentences)), [])
         pool = ThreadPoolExecutor(self._threads)
         try:
-            while window := list(islice(items, WINDOW * self._threads)):
-                cuts = [*batches([*map(pieces, window)], BATCH_TOKENS)]
-                futures = [pool.submit(work, [window[place] for place in places]) for places in cuts]
-                running.append((len(window), cuts, futures))
-                if len(running) > AHEAD:
-                    yield from gathered(*running.popleft())
-            while running:
-                yield from gathered(*running.popleft())
+            for _, results in in_order(windows, list, cut, work, pool):
+                yield from results
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -114,12 +111,3 @@ def joined(pair: Pair) -> Pieces:
     """What decides on the batch of a pair; nothing for a source without pieces, whose translation scores nothing."""
     source, target = pair
     return source and [*source, *target]
-
-
-def gathered(count: int, cuts: list[list[int]], futures: list[Future[list[Result]]]) -> list[Result | None]:
-    """The results of a window of ``count`` items, in order, from those of its batches, given as places in it."""
-    results: list[Result | None] = [None] * count
-    for places, future in zip(cuts, futures, strict=True):
-        for place, result in zip(places, future.result(), strict=True):
-            results[place] = result
-    return results

@@ -21,10 +21,10 @@ from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from decode import engines
+from decode.batching import batches
 from decode.engines import Batch, Search
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from decode.pipeline import batches
 from decode.tokenizer import Tokenizer
 from experiments import model_variants
 from experiments.forced_length import ForcedLength, converted

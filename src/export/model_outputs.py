@@ -10,12 +10,13 @@ from pathlib import Path
 
 from common.errors import UserError, command
 from common.progress import progress
+from decode.batching import batches, by_sentence, in_order
 from decode.engines import ENGINES, Batch, Engine, Search
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.loading import pieces
 
-BATCH = 64  # sentences, of about the same length
+BATCH = 64  # sentences
 
 
 def loaded(weights: Path, quantization: str, threads: int, longest: int) -> Engine:
@@ -40,16 +41,15 @@ def outputs(
         processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
     )
     engine = loaded(weights, quantization, threads, longest)
-    places = sorted((place for place, source in enumerate(sources) if source), key=lambda place: len(sources[place]))
-    cut = [places[start : start + BATCH] for start in range(0, len(places), BATCH)]
-    found: Batch = [[] for _ in sources]
-    with ThreadPoolExecutor(threads) as pool:
-        decoded = pool.map(engine.translate, ([sources[place] for place in part] for part in cut))
-        for part, batch in zip(cut, decoded, strict=True):
-            for place, output in zip(part, batch, strict=True):
-                found[place] = output
+    with ThreadPoolExecutor(threads) as workers:
+        ((_, found),) = in_order([sources], list, of_like_length, engine.translate, workers)
     for source, output, reference in zip(sources, found, references, strict=True):
-        yield " ".join(source), " ".join(output), " ".join(reference)
+        yield " ".join(source), " ".join(output or []), " ".join(reference)
+
+
+def of_like_length(sentences: Batch) -> Iterator[list[int]]:
+    """Batches of sentences, as places."""
+    return batches(sentences, BATCH, weigh=by_sentence)
 
 
 def main() -> None:

@@ -18,9 +18,10 @@ from common.command_line import positive
 from common.errors import UserError, command
 from common.files import atomic_path, write_json
 from decode import engines
+from decode.batching import batches
 from decode.engines import Search
 from decode.engines.native import Native
-from decode.pipeline import ONE_CORE, batches
+from decode.pipeline import ONE_CORE
 from decode.tokenizer import Tokenizer
 from formats import model_folder, native_model, records, safetensors
 

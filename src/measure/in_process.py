@@ -14,8 +14,8 @@ from common import machine
 from common.command_line import positive
 from common.errors import UserError
 from decode import engines
+from decode.batching import batches
 from decode.engines import Batch, Engine
-from decode.pipeline import batches
 from decode.tokenizer import Tokenizer
 from formats import records, selection
 from formats.model_folder import Description

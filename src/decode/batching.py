@@ -1,0 +1,74 @@
+"""Batches of sentences of like length, and what is made of them, back in order."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from typing import TypeVar
+
+from decode.engines import Batch
+
+AHEAD = 1  # windows that are read while another one is decoded
+
+Window = TypeVar("Window")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Weigh = Callable[[list[str]], int]  # what a sentence adds to windows and batches: its number of pieces, or 1
+
+
+def by_sentence(sentence: list[str]) -> int:
+    """The weight of a sentence if sizes are numbers of sentences."""
+    return 1
+
+
+def batches(window: Batch, most: int, sorting: bool = True, weigh: Weigh = len) -> Iterator[list[int]]:
+    """Cut a window into batches that weigh at most ``most`` with padding; yield each as places in the window.
+
+    With ``sorting`` the longest sentences come first, else they keep their order. Sentences without pieces are left
+    out; one that weighs more than ``most`` is a batch of its own.
+    """
+    order = [place for place, sentence in enumerate(window) if sentence]
+    if sorting:
+        order.sort(key=lambda place: -len(window[place]))
+    start = 0
+    while start < len(order):
+        longest, end = weigh(window[order[start]]), start + 1
+        while end < len(order) and max(longest, weigh(window[order[end]])) * (end + 1 - start) <= most:
+            longest, end = max(longest, weigh(window[order[end]])), end + 1
+        yield order[start:end]
+        start = end
+
+
+def in_order(
+    windows: Iterable[Window],
+    items: Callable[[Window], list[Item]],
+    cut: Callable[[list[Item]], Iterable[list[int]]],
+    work: Callable[[list[Item]], list[Result]],
+    workers: Executor,
+    ahead: int = AHEAD,
+) -> Iterator[tuple[Window, list[Result | None]]]:
+    """Yield each window with what ``work`` makes of its items, in their order; None for items in no batch.
+
+    items: those of a window. cut: the batches of these items, as places among them; each is one call of ``work`` in a
+    worker. ahead: windows that are read while another one is worked on.
+    """
+    running: deque[tuple[Window, int, list[list[int]], list[Future[list[Result]]]]] = deque()
+    for window in windows:
+        found = items(window)
+        places = [*cut(found)]
+        futures = [workers.submit(work, [found[place] for place in batch]) for batch in places]
+        running.append((window, len(found), places, futures))
+        if len(running) > ahead:
+            yield gathered(*running.popleft())
+    while running:
+        yield gathered(*running.popleft())
+
+
+def gathered(
+    window: Window, count: int, places: list[list[int]], futures: list[Future[list[Result]]]
+) -> tuple[Window, list[Result | None]]:
+    """A window of ``count`` items and their results, from those of its batches."""
+    results: list[Result | None] = [None] * count
+    for batch, future in zip(places, futures, strict=True):
+        for place, result in zip(batch, future.result(), strict=True):
+            results[place] = result
+    return window, results
