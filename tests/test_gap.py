@@ -16,7 +16,7 @@ from common.errors import UserError
 from common.files import sha256, write_json
 from decode import engines
 from formats import records
-from measure import test_sets
+from measure import setting, test_sets
 from report import teacher_student
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
@@ -35,19 +35,22 @@ def noisy(lines, share, seed):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A teacher, a student of two seeds on two mixtures, an ensemble that has no greedy output."""
+    """A teacher, a student of two seeds and mixtures, one with another decoder, an ensemble without greedy output."""
     folder = tmp_path_factory.mktemp("gap")
     generator = random.Random(1)
     references = [" ".join(generator.choices(WORDS, k=generator.randint(4, 20))) for _ in range(120)]
     sources = [f"source {number} {'x ' * len(line.split())}".strip() for number, line in enumerate(references)]
     records.write(folder / "t.tsv.zst", zip(sources, references, strict=True))
-    student = {"role": "student", "student": "s"}
-    control = {"role": "control", "student": "s"}
+    settings = {"units": 16, "steps": 2000}
+    student = {"role": "student", "student": "s", "settings": settings}
+    control = {"role": "control", "student": "s", "settings": settings}
+    other = {"role": "student", "student": "other", "settings": settings | {"decoder": "ssru"}}
     systems = [
         {"system": "one", "role": "teacher", "student": "one", "mixture": None, "seed": None},
         {"system": "ensemble", "role": "teacher", "student": "ensemble", "mixture": None, "seed": None},
         *({"system": f"s-seed{seed}", "mixture": "distilled", "seed": seed, **student} for seed in (1, 2)),
         *({"system": f"s-original-seed{seed}", "mixture": "original", "seed": seed, **control} for seed in (1, 2)),
+        {"system": "other", "mixture": "distilled", "seed": 2, **other},
     ]
     noise = {
         "one": 0.1,
@@ -56,6 +59,7 @@ def study(tmp_path_factory):
         "s-seed2": 0.15,
         "s-original-seed1": 0.4,
         "s-original-seed2": 0.4,
+        "other": 0.6,
     }
     for number, (system, share) in enumerate(noise.items()):
         (folder / system).mkdir()
@@ -134,6 +138,43 @@ def test_seeds_are_put_together_and_tested_one_by_one(study):
     assert (pair["twins"], pair["difference"]) == (False, "distillation and 300 more sentences")
     assert group["sentences"] == 1300 and groups["s", "original"]["sentences"] == 1000
     assert min(pair["bleu_deltas"]) > 10 and max(pair["bleu_p"]) < 0.01
+
+
+def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study):
+    _, found, _ = study
+    result = found["test_sets"]["t"]["beams"]["beam 1"]
+    (pair,) = result["changes"]
+    assert [pair[name] for name in ("student", "than", "mixture", "seeds")] == ["other", "s", "distilled", [2]]
+    assert (pair["difference"], pair["instead"]) == ("ssru decoder", "self-attention")
+    bleu = {row["system"]: row["bleu"] for row in result["systems"]}
+    assert pair["bleu_deltas"] == [pytest.approx(bleu["other"] - bleu["s-seed2"])] and pair["bleu_p"][0] < 0.01
+    assert "settings" not in result["systems"][-1]
+    (told,) = (row for row in teacher_student.changes(found["test_sets"]["t"]) if row["search"] == "greedy")
+    assert told["difference"] == "ssru decoder rather than self-attention" and "*" in told["BLEU"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"steps": 5000}, ("5,000 updates", "2,000")),
+        ({"units": 32}, ("32 units", "16")),
+        ({"cell": "lstm"}, ("LSTM", "GRU")),
+        ({"share_embeddings": True}, ("share embeddings yes", "no")),
+        ({"dropout": 0.2}, ("dropout 0.2", "0.1")),
+        ({"then": [{"steps": 10}]}, None),
+        (
+            {"steps": 5000, "checkpoint_steps": 100},
+            ("5,000 updates, a checkpoint every 100", "2,000, a checkpoint every 50"),
+        ),
+        ({"units": 32, "steps": 5000}, None),
+        ({"learning_rate": 0.1, "checkpoint_steps": 100}, None),
+        ({"decoder": "self-attention"}, None),
+        ({}, None),
+    ],
+)
+def test_the_one_setting_apart(changed, told):
+    settings = {"steps": 2000, "checkpoint_steps": 50, "units": 16, "cell": "gru", "dropout": 0.1, "then": []}
+    assert setting.difference(settings | changed, settings) == told
 
 
 def test_the_part_of_the_gap_that_is_closed(study):

@@ -2,8 +2,8 @@
 
 Every system is scored with every beam size on every test set, against the references and against the teacher's output
 (the ensemble's, if there are several teachers). Differences are tested with sacreBLEU's paired bootstrap: a system
-against the teacher, and a student against itself trained on another mixture, seed by seed, with what sets the two
-trainings apart.
+against the teacher; seed by seed a student against itself trained on another mixture, and against another student that
+differs in one setting, with what sets the two apart.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import CHRF
 
-from common.command_line import named_path
+from common.command_line import named_path, positive
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
@@ -27,7 +27,7 @@ from formats import records
 from formats.bleu import bleu
 from formats.comet import Scores
 from formats.test_sets import read_output
-from measure import twins
+from measure import setting, twins
 from measure.score import Scorer, TestSet, p_value
 
 SAMPLES = 1000  # of the bootstrap
@@ -123,25 +123,46 @@ def grouped(rows: list[Row]) -> list[Row]:
 
 def comparisons(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
     """Every student against itself with another mixture, the original data last, seed by seed."""
-    students: dict[str, dict[str, list[Row]]] = {}
-    for row in sorted((row for row in rows if row["role"] != "teacher"), key=lambda row: row["role"] == "control"):
-        students.setdefault(row["student"], {}).setdefault(row["mixture"], []).append(row)
-    for student, mixtures in students.items():
+    for student, mixtures in trained(rows, "student", "mixture").items():
         for mixture, other in itertools.combinations(mixtures, 2):
-            pairs = [(a, b) for a in mixtures[mixture] for b in mixtures[other] if a["seed"] == b["seed"]]
-            tested = [test_set.difference(output[a["system"]], output[b["system"]]) for a, b in pairs]
-            if tested:
-                differences, p_values = zip(*tested, strict=True)
-                yield {
-                    "student": student,
-                    "mixture": mixture,
-                    "than": other,
-                    **apart(*pairs[0]),
-                    "seeds": [a["seed"] for a, _ in pairs],
-                    "bleu_delta": statistics.mean(differences),
-                    "bleu_deltas": differences,
-                    "bleu_p": p_values,
-                }
+            if pairs := of_one_seed(mixtures[mixture], mixtures[other]):
+                about = {"student": student, "mixture": mixture, "than": other, **apart(*pairs[0])}
+                yield about | tested(pairs, test_set, output)
+
+
+def changes(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
+    """Every student against those of its mixture that differ in one setting of network or training, seed by seed."""
+    for mixture, students in trained([row for row in rows if row.get("settings")], "mixture", "student").items():
+        for than, student in itertools.combinations(students, 2):
+            pairs = of_one_seed(students[student], students[than])
+            if pairs and (found := setting.difference(*(row["settings"] for row in pairs[0]))):
+                about = {"student": student, "than": than, "mixture": mixture}
+                named = dict(zip(("difference", "instead"), found, strict=True))
+                yield about | named | tested(pairs, test_set, output)
+
+
+def trained(rows: list[Row], outer: str, inner: str) -> dict[str, dict[str, list[Row]]]:
+    """The students by two of their fields, controls last."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for row in sorted((row for row in rows if row["role"] != "teacher"), key=lambda row: row["role"] == "control"):
+        found.setdefault(row[outer], {}).setdefault(row[inner], []).append(row)
+    return found
+
+
+def of_one_seed(systems: list[Row], others: list[Row]) -> list[tuple[Row, Row]]:
+    return [(own, other) for own in systems for other in others if own["seed"] == other["seed"]]
+
+
+def tested(pairs: list[tuple[Row, Row]], test_set: Compared, output: dict[str, Path]) -> Row:
+    """The differences of pairs of systems and their p-values, by seed."""
+    found = [test_set.difference(output[own["system"]], output[other["system"]]) for own, other in pairs]
+    differences, p_values = zip(*found, strict=True)
+    return {
+        "seeds": [own["seed"] for own, _ in pairs],
+        "bleu_delta": statistics.mean(differences),
+        "bleu_deltas": differences,
+        "bleu_p": p_values,
+    }
 
 
 def apart(system: Row, other: Row) -> Row:
@@ -163,8 +184,8 @@ def explain(
 ) -> Row:
     """Scores, comparisons and the most different sentences, for every test set and beam size.
 
-    systems: system, role, student, mixture and seed of each, and what it learned from (measure.twins) if that is known;
-    teacher: which of them, and the beam it translates with.
+    systems: system, role, student, mixture and seed of each, the settings of network and training of students, and what
+    it learned from (measure.twins) if that is known; teacher: which of them, and the beam it translates with.
     """
     name_of_teacher, beam_of_teacher = teacher
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
@@ -188,18 +209,23 @@ def of_beam(systems: list[Row], test_set: Compared, outputs: Path, file: str) ->
     """The systems that have an output of this name: an ensemble has no greedy one."""
     paths = {s["system"]: outputs / s["system"] / file for s in systems if (outputs / s["system"] / file).exists()}
     rows = [{**system, **test_set.row(paths[system["system"]])} for system in systems if system["system"] in paths]
-    return {"systems": rows, "groups": grouped(rows), "comparisons": list(comparisons(rows, test_set, paths))}
+    pairs = {"comparisons": list(comparisons(rows, test_set, paths)), "changes": list(changes(rows, test_set, paths))}
+    for row in rows:
+        row.pop("settings", None)  # they stand with the systems of the study
+    return {"systems": rows, "groups": grouped(rows), **pairs}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--systems", type=json.loads, required=True, help="JSON list: system, role, student, mixture, seed"
+        "--systems", type=json.loads, required=True, help="JSON list: system, role, student, mixture, seed, settings"
     )
     parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
     parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
-    parser.add_argument("--teacher-beam", type=int, required=True, help="beam it translates the training data with")
-    parser.add_argument("--beam-sizes", type=int, nargs="+", required=True)
+    parser.add_argument(
+        "--teacher-beam", type=positive, required=True, help="beam it translates the training data with"
+    )
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", required=True)
     parser.add_argument("--outputs", type=Path, required=True, help="folder with those of measure.test_sets, by system")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")

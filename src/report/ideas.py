@@ -1,11 +1,12 @@
 """What each idea of a study was worth: its difference in BLEU with its confidence, and its ratio of speeds.
 
-Trainings are compared by the paired bootstrap of ``measure.score`` and ``measure.teacher_student``. Ways to decode, and
-decoders of one size, are compared pair by pair, in all pairs of records that differ in this one setting: the median of
-the pairs, with the lowest and the highest, says how far one can rely on it. Ideas that cost quality are told, too.
+Trainings are compared by the paired bootstrap of ``measure.score`` and ``measure.teacher_student``. Ways to decode are
+compared in all pairs of records that differ in this one setting: the median of the pairs, with the lowest and the
+highest, says how far one can rely on it. Ideas that cost quality are told, too.
 """
 
-import itertools
+import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,7 +15,6 @@ from formats.best_model import STUDENTS
 from formats.comparison import Contrast, contrasts, controls
 from formats.measurement import Measurement
 from formats.selection import BASELINE, BEAM, OWN, PEER, matching
-from formats.shape import DECODERS
 from formats.spread import Spread
 from report import teacher_student
 from report.markdown import NONE
@@ -39,7 +39,7 @@ def tables(
     compared = gap and gap["test_sets"].get(timed[0].test_set)
     kinds = {
         "What students learned from": list(trainings(compared) if compared else to_controls(drawn)),
-        "The network": [*networks(drawn), *decoders(drawn)],
+        "Network and training": [*networks(drawn), *(changes(compared, drawn) if compared else ())],
         "Averages of checkpoints, on the dev set": list(averages(learning)),
         "Decoding": [*decodings(drawn), *on_other_cpus(drawn, *elsewhere)],
     }
@@ -61,17 +61,30 @@ def known(rows: list[Row]) -> list[Row]:
 
 
 def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
-    """A row for each pair of mixtures of a student and each beam size. p: of the least significant seed."""
-    for beam, result in test_set["beams"].items():
+    """A row for each pair of mixtures of a student, greedy and with a beam. p: of the least significant seed."""
+    for beam, result in shown(test_set["beams"]):
         for pair in result["comparisons"]:
-            seeds = f", {len(pair['seeds'])} seeds" if len(pair["seeds"]) > 1 else ""
             what = f"{pair['student']}: {pair['mixture']} rather than {pair['than']}"
-            yield row(
-                pair["difference"] or pair["mixture"],
-                f"{what}, {teacher_student.search(beam)}{seeds}",
-                Spread(pair["bleu_delta"], min(pair["bleu_deltas"]), max(pair["bleu_deltas"])).short(BLEU),
-                max(pair["bleu_p"]),
-            )
+            yield tested(pair["difference"] or pair["mixture"], what, beam, pair)
+
+
+def shown(beams: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The smallest beam, and the one that searches are compared with or else the largest; gap.md has all."""
+    first, *_, last = [*beams, *beams]
+    searches = dict.fromkeys((first, f"beam {BEAM}" if f"beam {BEAM}" in beams else last))
+    return [(search, beams[search]) for search in searches]
+
+
+def tested(idea: str, compared: str, beam: str, pair: dict[str, Any], speed: str = NONE) -> Row:
+    """A row of two trainings that were compared seed by seed."""
+    count = f"{len(pair['seeds'])} seeds" if len(pair["seeds"]) > 1 else "1 training each"
+    bleu = mean(pair["bleu_deltas"])
+    return row(idea, f"{compared}, {teacher_student.search(beam)}, {count}", bleu, max(pair["bleu_p"]), speed)
+
+
+def mean(deltas: list[float]) -> str:
+    """The mean over the seeds, with the lowest and the highest."""
+    return Spread(statistics.mean(deltas), min(deltas), max(deltas)).short(BLEU)
 
 
 def to_controls(records: list[Measurement]) -> Iterator[Row]:
@@ -111,14 +124,16 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
             continue
         if pair := next(filter(None, (exact(records, system, teacher, engine) for engine in (PEER, OWN))), None):
             groups.setdefault((first.student or system, first.mixture or "", first.shape), []).append(pair)
-    for (student, _, shape), pairs in groups.items():
+    mixtures = Counter(student for student, _, _ in groups)
+    for (student, mixture, shape), pairs in groups.items():
         own, reference = pairs[0]
+        name = f"{student}, {mixture}" if mixtures[student] > 1 else student
         contrasted = [Contrast(*pair) for pair in pairs]
         seeds = f", {len(pairs)} seeds" if len(pairs) > 1 else ""
         yield row(
-            f"{student}: {shape}",
+            f"{name}: {shape}",
             f"rather than {reference.system}: {reference.shape}, {engine_and_search(own)}{seeds}",
-            Spread.of(record.bleu_delta_teacher for record, _ in pairs).short(BLEU),
+            mean([record.bleu_delta_teacher for record, _ in pairs]),
             max((record.bleu_p_teacher for record, _ in pairs if record.bleu_p_teacher is not None), default=None),
             speeds(contrasted),
             comets(contrasted),
@@ -141,25 +156,19 @@ def engine_and_search(record: Measurement) -> str:
     return f"{wording.engine_label(record)}, {wording.search(record)}"
 
 
-def decoders(records: list[Measurement]) -> Iterator[Row]:
-    """Students that differ in the kind of their decoder alone, in every way in which both were decoded."""
-    students = [one for one in selection.systems(records).values() if one.role in STUDENTS]
-    found: dict[tuple[str, str, str], list[Contrast]] = {}
-    for own, other in itertools.permutations(students, 2):
-        kind = added(own.shape, other.shape)
-        if kind and (own.mixture, own.seed) == (other.mixture, other.seed):
-            key = kind, own.student or own.system, other.student or other.system
-            found.setdefault(key, []).extend(contrasts(records, "system", own.system, other.system))
-    for (kind, own, other), pairs in found.items():
-        if pairs:
-            yield paired(f"{kind} decoder", f"{own} rather than {other}", pairs)
-
-
-def added(shape: str, other: str) -> str | None:
-    """The kind of decoder that one shape has beyond the other, if they differ in nothing else."""
-    more = set(shape.split()) ^ set(other.split())
-    kind = next(iter(more & set(DECODERS)), None)
-    return kind if len(more) == 1 and kind in shape.split() else None
+def changes(test_set: dict[str, Any], records: list[Measurement]) -> Iterator[Row]:
+    """Students that differ in one setting of network or training; the ratio of speeds over all ways to decode both."""
+    students = {(one.student, one.mixture): one.system for one in selection.systems(records).values()}
+    for beam, result in shown(test_set["beams"]):
+        for pair in result.get("changes", ()):  # gap.json before 0.9 has none
+            own, other = (students.get((pair[name], pair["mixture"])) for name in ("student", "than"))
+            yield tested(
+                pair["difference"],
+                f"{pair['student']} rather than {pair['than']} ({pair['instead']}), {pair['mixture']}",
+                beam,
+                pair,
+                speeds(contrasts(records, "system", own, other)) if own and other else NONE,
+            )
 
 
 # Decoding

@@ -65,6 +65,18 @@ def students(config: Config) -> list[System]:
     return trained
 
 
+def settings(system: System) -> Config:
+    """What decides what is learned, by the names of the configuration: network, training, the weights at its start."""
+    shape = {key: value for key, value in (system.shape or {}).items() if value is not None}
+    training = dict(system.training or {})
+    watching = ("averages", "threads", "device", *(() if training.get("patience") else ("validation_steps",)))
+    return (
+        shape
+        | {key: value for key, value in training.items() if key not in watching}
+        | {"start_from": system.start_from}
+    )
+
+
 def untrained(config: Config) -> list[System]:
     """Models of named shapes with random weights, for their speed only; an unknown name has no shape."""
     return [

@@ -11,9 +11,12 @@
 - ``experiments``: what maps, search and speed are measured with
 """
 
+from typing import Any
+
 from study.identity import config_hash
 from study.plan.experiments import Experiments
 from study.schema import Config
+from study.systems import settings
 
 
 class Study(Experiments):
@@ -43,11 +46,11 @@ class Study(Experiments):
         }
 
     @property
-    def compared(self) -> list[dict[str, str | int | None]]:
+    def compared(self) -> list[dict[str, Any]]:
         """What is compared to explain the gap between teachers and students; an ensemble is one of the teachers."""
         teacher = {"role": "teacher", "mixture": None, "seed": None}
         teachers = [{"system": name, "student": name, **teacher} for name in self.imitable]
-        return teachers + [self.about(name) for name in self.students]
+        return teachers + [self.about(name) | {"settings": settings(self.systems[name])} for name in self.students]
 
     def description(self, system: str) -> dict[str, str | int | None]:
         """What the model.json of a system says beyond its own files."""
