@@ -168,6 +168,7 @@ WRONG = [
         "captions: is not a corpus with the role train",
     ),
     ("mixtures.x", {"drop_worst": 5, "drop_by": "reverse"}, "mixtures.x.drop_by: reverse needs a reverse_teacher"),
+    ("mixtures.x", {"drop_by": "reverse"}, "mixtures.x.drop_by: nothing is dropped without drop_worst"),
     ("mixtures.original.drop_worst", 5, "mixtures.original.drop_worst: original targets have no scores"),
     ("mixtures.original.targets", "best", "mixtures.original.targets: this name is that of the teachers' data"),
     (

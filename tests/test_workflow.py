@@ -1,5 +1,6 @@
 """Dry runs: the jobs that Snakemake plans for a study, and its errors."""
 
+import json
 import re
 
 import forked
@@ -79,6 +80,21 @@ def test_jobs_have_the_hash_of_the_configuration_as_it_is_printed(tmp_path):
     """Without the key `extends`, which Snakemake leaves in its own."""
     run = succeeded(dry_run("-p", "--configfile", TINY_GIVEN, cwd=tmp_path))
     assert {*re.findall(r"--config-hash (\w+)", run.stdout)} == {config_hash(config.load(TINY_GIVEN))}
+
+
+def test_text_without_spaces_is_split_as_its_language_is(tmp_path):
+    """Dev BLEU in training and the choice of translations have sacreBLEU's tokens of the language."""
+    texts = {"grammar_english": None}
+    for role, name in (("train", "grammar"), ("dev", "dev"), ("test", "test")):
+        texts[name] = {"role": role, "file": f"{name}.{{lang}}", "licence": "none", "builtin": None}
+        for language in ("en", "zh"):
+            (tmp_path / f"{name}.{language}").write_text(f"{name}\n" * 40)
+    study = tmp_path / "study.yaml"
+    changed = {"target": "zh", "mirror": str(tmp_path), "corpora": texts}
+    study.write_text(json.dumps({"extends": f"{ROOT}/configs/offline.yaml"} | changed))
+    plan = succeeded(dry_run("-p", "--configfile", study, cwd=tmp_path)).stdout
+    calls = re.findall(r"python -m (train\.train|distill\.select) (.*)", plan)
+    assert len(dict(calls)) == 2 and all(" --target-language zh " in call for _, call in calls)
 
 
 def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):

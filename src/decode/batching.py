@@ -52,15 +52,22 @@ def in_order(
     worker. ahead: windows that are read while another one is worked on.
     """
     running: deque[tuple[Window, int, list[list[int]], list[Future[list[Result]]]]] = deque()
-    for window in windows:
-        found = items(window)
-        places = [*cut(found)]
-        futures = [workers.submit(work, [found[place] for place in batch]) for batch in places]
-        running.append((window, len(found), places, futures))
-        if len(running) > ahead:
-            yield gathered(*running.popleft())
-    while running:
-        yield gathered(*running.popleft())
+    try:
+        for window in windows:
+            found = items(window)
+            places = [*cut(found)]
+            futures = [workers.submit(work, [found[place] for place in batch]) for batch in places]
+            running.append((window, len(found), places, futures))
+            if len(running) > ahead:
+                yield gathered(*running[0])
+                running.popleft()
+        while running:
+            yield gathered(*running[0])
+            running.popleft()
+    finally:  # after an error nobody waits for the rest
+        for *_, futures in running:
+            for future in futures:
+                future.cancel()
 
 
 def gathered(

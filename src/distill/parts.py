@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 from common import folder_lock
 from common.batch_job import BatchJob
 from common.errors import UserError
-from common.files import read_json, write_json
+from common.files import read_json, sha256, write_json
 from common.progress import progress
 from formats import records
 from formats.records import Record
 
 RECORDS = 20_000  # of a part: minutes of a teacher on one core
+SPEED = ("threads", "batch_tokens")  # options that change no result
 KEY = "key.json"
 
 Item = TypeVar("Item")
@@ -66,9 +67,9 @@ def begin(folder: Path, key: dict[str, Any]) -> None:
 
 
 def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
-    """Changes with the options of a command, except its threads, and with the files and folders that it reads."""
+    """Changes with the options of a command that decide on its results, and with the files that it reads."""
     paths = [path for file in filter(None, files) for path in (sorted(file.iterdir()) if file.is_dir() else [file])]
     return {
-        "options": {name: str(value) for name, value in vars(args).items() if name != "threads"},
-        "files": [[str(path), (state := path.stat()).st_size, state.st_mtime_ns] for path in paths],
+        "options": {name: str(value) for name, value in vars(args).items() if name not in SPEED},
+        "files": [[str(path), sha256(path)] for path in paths],  # a teacher that is converted again has the same bytes
     }

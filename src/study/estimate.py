@@ -75,7 +75,7 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
     hours: dict[str, tuple[float, float]] = {}
     if training := [system for system in work.trained if work.trained_on_gpu(system)]:
         hours["training"] = (sum(map(work.training_seconds, training)) / 3600, GPU_TRAINING)
-    if work.teachers_on_gpu:
+    if work.teachers_on_gpu and work.selections:
         seconds = sum(work.translation_seconds(teacher, work.pairs) for teacher in work.study.teachers)
         hours["distillation"] = (seconds / 3600, GPU_DECODING)
         if work.rescores:
@@ -85,6 +85,8 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
 
 def distillation_seconds(work: Work) -> float:
     """Of the teachers' translations, and of the ensemble that scores them."""
+    if not work.selections:  # all students learn from the original text
+        return 0.0
     translations = sum(work.translation_seconds(teacher, work.pairs) for teacher in work.study.teachers)
     return translations + work.rescoring_seconds(work.pairs)
 

@@ -12,6 +12,10 @@ from study.cluster import Jobs
 from study.systems import System
 from study.work import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Stage, Work
 
+# Of choosing targets: CPU seconds of a comparison (EPYC of Zen 4, Multi30k, lists of 8), and how their number grows
+# with the hypotheses.
+CHOICE = {"interpolated": 75e-6, "mbr": 14e-6}
+POWERS = {"interpolated": 1, "mbr": 2}
 THREADS = 2  # of the rules vocabulary and encode; the second one counts as no gain
 
 
@@ -91,7 +95,8 @@ class Planned:
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
         for teacher, targets in sorted(self._work.selections):
             name, shards = f"{teacher} {targets} {corpus}", self._config["distillation"]["shards"]
-            seconds = sentences * self._seconds["select"]
+            compared = self._config["distillation"]["n_best"] ** POWERS.get(targets, 0)
+            seconds = sentences * (self._seconds["select"] + CHOICE.get(targets, 0) * compared)
             yield self._group(f"select_shard {name}", Stage.SELECTION, seconds, shards, after=lists)
             pairs = sentences * (self._config["distillation"]["n_best"] if targets == "all" else 1)
             gathered, after = pairs * self._seconds["gather"], [f"select_shard {name}"]

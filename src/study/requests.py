@@ -37,7 +37,6 @@ class Requests:
         return min(max(minutes, DAY if self._work.unknown else SHORTEST), LONGEST)
 
     def teacher_megabytes(self, *teachers: str) -> int:
-        """Main memory of the weights of these teachers, all in float32; a reverse teacher counts as a large one."""
-        known = self._work.study.teachers
-        parameters = [(self._work.teacher_parameters(name) if name in known else 0) or LARGE for name in teachers]
+        """Main memory of the weights of these teachers, all in float32; those of unknown size count as large ones."""
+        parameters = [self._work.teacher_parameters(name) or LARGE for name in teachers]
         return round(LOADED_BYTES * sum(parameters) / 1e6)

@@ -66,7 +66,7 @@ def vocabulary_megabytes(config: dict[str, Any]) -> int:
     """Main memory that learning the vocabulary requests. Corpora of unknown size count as large ones."""
     sizes = [size(corpus) for corpus in config["corpora"].values() if corpus["role"] in ("train", "monolingual")]
     drawn = config["vocabulary"]["sentences"]
-    sentences = drawn if None in sizes else min(sum(sizes), drawn)
+    sentences = drawn if None in sizes else min(2 * sum(sizes), drawn)  # both sides
     return 1000 + sentences * SENTENCE_BYTES // 1_000_000
 
 

@@ -37,7 +37,10 @@ def definition(
     values: the shape. training: the entry of the configuration. data: epochs and vocabulary. start: an averaged model
     whose weights the training starts from.
     """
-    built = shape(values)
+    try:
+        built = shape(values)
+    except ValueError as error:
+        raise UserError(f"--shape: {error}") from None
     model_file = getattr(built, "file", None)
     settings = {
         "shape": asdict(built),
@@ -55,7 +58,7 @@ def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
     training = settings["training"]
     irrelevant = {"threads", "device", "averages", "average_last"}
     if training["decay"] != "cosine" and not training["then"]:  # else the number of steps changes the schedule
-        irrelevant |= {"steps"}
+        irrelevant |= {"steps", *(["epochs"] if training["epochs"] else [])}
     usual = {"gpus": 1, "precision": "float32"}  # as before there could be others
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}

@@ -36,8 +36,6 @@ study = Study(config)  # src/study/plan: systems, corpora, mixtures, and where t
 
 requests = Requests(config, Path(workflow.basedir) / benchmarked.FOLDER)  # minutes and memory of jobs, by their size
 
-# sacreBLEU has tokens of its own for some languages. An option only there: a new parameter would retrain every study.
-OWN_TOKENS = f" --target-language {config['target']}" if config["target"] in ("zh", "ja", "ko") else ""
 
 # The image that jobs run in with `--software-deployment-method apptainer` (docs/images.md).
 IMAGE = os.environ.get("NMT_FRONTIER_IMAGE")

@@ -22,10 +22,12 @@ rule fetch:
         mem_mb=grows(500),
         runtime=grows(600),
     params:
-        spec=lambda w: json.dumps(study.reading(w.corpus)),
+        text=lambda w: json.dumps(study.reading(w.corpus)),  # to be watched only
         languages=study.pair,
-        mirror=f"--mirror {config['mirror']}" if config["mirror"] else "",
         seed=config["seed"],
+        # Functions of the output are not watched: nothing is read again for a licence, a checksum or another folder.
+        spec=lambda w, output: json.dumps(config["corpora"][w.corpus]),
+        mirror=lambda w, output: f"--mirror {config['mirror']}" if config["mirror"] else "",
     shell:
         "python -m corpora.fetch --name {wildcards.corpus} --languages {params.languages} --spec {params.spec:q}"
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"
@@ -87,7 +89,7 @@ rule clean:
     """One shard of `scattergather` (common.smk): a range of lines, so the corpus is not split beforehand."""
     input:
         corpus=lambda w: f"{study.uncleaned(w.corpus)}.tsv.zst",
-        held_out=ancient(expand(study.raw("{name}"), name=study.held_out)),
+        held_out=expand(study.raw("{name}"), name=study.held_out),
     output:
         shard=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.tsv.zst"),
         counts=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.json"),

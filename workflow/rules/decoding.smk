@@ -5,7 +5,7 @@ rule benchmark:
     """All model folders in turn, a process for each run; the records have no scores yet."""
     input:
         models=[study.model(system, format) for system in study.measured for format in study.formats(system)],
-        test_sets=ancient(expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev])),
+        test_sets=expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev]),
     output:
         records=f"{study.folder}/decoding/measured.json",
     log:
@@ -21,21 +21,19 @@ rule benchmark:
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         dev=study.named_corpora([study.dev]),
-        beam_sizes=config["decoding"]["beam_sizes"],
-        runs=config["decoding"]["runs"],
-        cores=config["decoding"]["cores"],
-        batch_tokens=config["decoding"]["batch_tokens"],
-        workers=config["decoding"]["workers"],
+        # Options whole: Snakemake compares sets of values, in which two that changed places would be the same.
+        numbers=[
+            f"--{name.replace('_', '-')} {' '.join(map(str, value if isinstance(value, list) else [value]))}"
+            for name in ("beam_sizes", "runs", "cores", "batch_tokens", "workers", "noise")
+            for value in [config["decoding"][name]]
+        ],
         price=PRICE,
-        noise=config["decoding"]["noise"],
         study=config["study"],
         translations=f"{study.folder}/decoding/translations",
     shell:
         f"{ALONE}"
         " python -m measure.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
-        " --beam-sizes {params.beam_sizes} --baseline-beam-sizes 4 --runs {params.runs} --cores {params.cores}"
-        " --batch-tokens {params.batch_tokens} --workers {params.workers} {params.price}"
-        " --noise {params.noise}"
+        " --baseline-beam-sizes 4 {params.numbers} {params.price}"
         " --study {params.study} --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
@@ -43,7 +41,7 @@ rule comet:
     """COMET of all translations, by a program of another environment (src/formats/comet.py)."""
     input:
         translated=rules.benchmark.output.records,
-        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
+        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
     output:
         scores=f"{study.folder}/decoding/comet.json",
     log:
@@ -72,7 +70,7 @@ rule score:
         records=rules.benchmark.output.records,
         learned=expand(rules.learned.output.learned, system=study.measured),
         comet=rules.comet.output.scores if METRICS else [],
-        test_sets=ancient(expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev])),
+        test_sets=expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev]),
     output:
         measurements=report(
             f"{study.folder}/measurements.json",

@@ -5,10 +5,8 @@
 from study.resources import distillation_resources
 
 TEACHERS = distillation_resources(config)
-# The batches have no parameter of their own: a study that leaves them alone is not translated again.
-DEVICE = config["distillation"]["device"]
-if config["distillation"]["batch_tokens"]:
-    DEVICE += f" --batch-tokens {config['distillation']['batch_tokens']}"
+# No parameter, which would be watched: batches of another size are no reason to translate again.
+BATCHES = f" --batch-tokens {config['distillation']['batch_tokens']}" if config["distillation"]["batch_tokens"] else ""
 
 
 rule translate_shard:
@@ -37,11 +35,12 @@ rule translate_shard:
         languages=study.pair,
         beam_size=config["distillation"]["beam_size"],
         n_best=config["distillation"]["n_best"],
-        device=DEVICE,
+        device=config["distillation"]["device"],
     shell:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
         " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
         " --beam-size {params.beam_size} --n-best {params.n_best} --threads {threads} --device {params.device}"
+        f"{BATCHES}"
         " --output {output.shard} 2> >(shown {log})"
 
 
@@ -71,12 +70,13 @@ rule rescore_shard:
         tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
         languages=study.pair,
         n_best=config["distillation"]["n_best"],
-        device=DEVICE,
+        device=config["distillation"]["device"],
     shell:
         "python -m distill.rescore --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
-        " --n-best {params.n_best} --threads {threads} --device {params.device} --output {output.shard}"
-        " 2> >(shown {log})"
+        " --n-best {params.n_best} --threads {threads} --device {params.device}"
+        f"{BATCHES}"
+        " --output {output.shard} 2> >(shown {log})"
 
 
 rule select_shard:
@@ -105,11 +105,11 @@ rule select_shard:
             "best"
             if w.targets == "interpolated" and config["corpora"][w.corpus]["role"] == "monolingual"
             else w.targets
-        )
-        + OWN_TOKENS,
+        ),
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
+        f" --target-language {config['target']}"
         " --shard {params.shard} --output {output.shard} 2> {log}"
 
 
@@ -138,11 +138,13 @@ rule reverse_shard:
     params:
         tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
         languages=study.pair,
-        device=DEVICE,
+        device=config["distillation"]["device"],
     shell:
         "python -m distill.reverse --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
         " --tokenization {params.tokenization:q} --languages {params.languages} --threads {threads}"
-        " --device {params.device} --output {output.shard} 2> >(shown {log})"
+        " --device {params.device}"
+        f"{BATCHES}"
+        " --output {output.shard} 2> >(shown {log})"
 
 
 rule gather_distilled:

@@ -3,14 +3,17 @@
 
 
 rule convert:
+    """One type, so that a further type makes none of the others anew, and no teacher translates again."""
     input:
         checkpoint=study.averaged("{system}"),
     output:
-        folders=[directory(study.converted("{system}", type)) for type in study.converted_types],
+        folder=directory(study.converted("{system}", "{type}")),
     log:
-        f"{study.folder}/logs/convert_{{system}}.log",
+        f"{study.folder}/logs/convert_{{system}}_{{type}}.log",
     benchmark:
-        f"{study.folder}/benchmarks/convert_{{system}}.tsv"
+        f"{study.folder}/benchmarks/convert_{{system}}_{{type}}.tsv"
+    wildcard_constraints:
+        type=one_of(study.converted_types),
     conda:
         "../../environment.yml"
     threads: 1
@@ -18,7 +21,7 @@ rule convert:
         mem_mb=grows(2000),
         runtime=grows(60),
     shell:
-        "python -m export.convert --checkpoint {input.checkpoint} --outputs {output.folders} 2> {log}"
+        "python -m export.convert --checkpoint {input.checkpoint} --outputs {output.folder} 2> {log}"
 
 
 rule model_folder:
@@ -52,11 +55,13 @@ rule convert_native:
     input:
         model=lambda w: study.native_source(w.system),
     output:
-        folders=[directory(study.converted_native("{system}", type)) for type in study.native_types],
+        folder=directory(study.converted_native("{system}", "{native}")),
     log:
-        f"{study.folder}/logs/convert_native_{{system}}.log",
+        f"{study.folder}/logs/convert_native_{{system}}_{{native}}.log",
     benchmark:
-        f"{study.folder}/benchmarks/convert_native_{{system}}.tsv"
+        f"{study.folder}/benchmarks/convert_native_{{system}}_{{native}}.tsv"
+    wildcard_constraints:
+        native=one_of(study.native_types),
     conda:
         "../../environment.yml"
     threads: 1
@@ -64,7 +69,7 @@ rule convert_native:
         mem_mb=grows(2000),
         runtime=grows(60),
     shell:
-        "python -m export.native --model {input.model} --outputs {output.folders} 2> {log}"
+        "python -m export.native --model {input.model} --outputs {output.folder} 2> {log}"
 
 
 rule model_folder_native:

@@ -38,7 +38,7 @@ rule first_model:
 rule first_benchmark:
     input:
         models=lambda w: expand(f"{study.folder}/first/models/{w.system}/{{type}}", type=FIRST_TYPES),
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/first/{{system}}.json",
     log:
@@ -69,7 +69,7 @@ rule first_benchmark:
 rule first_score:
     input:
         records=expand(rules.first_benchmark.output.records, system=FIRST),
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         measurements=f"{study.folder}/first/measurements.json",
     log:

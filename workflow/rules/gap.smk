@@ -10,7 +10,7 @@ rule outputs:
     """The translations of a system with every beam; nothing is timed."""
     input:
         model=lambda w: study.model(w.system, study.quick_format(w.system)),
-        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
+        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
     output:
         folder=directory(f"{study.folder}/outputs/{{system}}"),
     log:
@@ -68,7 +68,7 @@ use rule comet as comet_gap with:
     input:
         translated=[f"{study.folder}/outputs/{name}" for name in study.trained],
         foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
-        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
+        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
     output:
         scores=f"{study.folder}/outputs/comet.json",
     log:
@@ -88,7 +88,7 @@ rule gap:
         learned=expand(rules.learned.output.learned, system=study.trained),
         foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
         comet=rules.comet_gap.output.scores if METRICS else [],
-        test_sets=ancient(expand(study.clean("{corpus}"), corpus=study.corpora["test"])),
+        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
     output:
         gap=f"{study.report}/gap.json",
     log:

@@ -27,7 +27,7 @@ rule map_timing:
     input:
         model=study.optimised(study.map_system, type=study.map_type)[:1] if study.map_system else [],
         maps=rules.map_grid.output.maps,
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         timing=f"{study.report}/maps.timing.json",
     log:

@@ -20,7 +20,7 @@ rule search_grid:
     input:
         model=SEARCH_MODELS[-1:],  # the native engine's if there is one: students decode with it
         exact=study.search_models("float32")[:1],
-        test_set=ancient(SEARCH_TEST),
+        test_set=SEARCH_TEST,
     output:
         records=f"{SEARCH}/grid.json",
     log:
@@ -53,7 +53,7 @@ rule search_components:
     """Where the time of CTranslate2 goes, by what a model costs less without a part; the native engine's own clock."""
     input:
         models=[model for type in SEARCH_TYPES for model in study.search_models(type)],
-        test_set=ancient(SEARCH_TEST),
+        test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/components.json",
     log:
@@ -80,7 +80,7 @@ rule search_components_baseline:
     """Where the time of OpenNMT-tf goes, by TensorFlow's profiler."""
     input:
         model=study.model(study.searched, "opennmt-tf"),
-        test_set=ancient(SEARCH_TEST),
+        test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/components-opennmt-tf.json",
     log:
@@ -107,7 +107,7 @@ rule search_pipeline:
     """The synchronous and the asynchronous pipeline against the bare engine."""
     input:
         models=SEARCH_MODELS,
-        test_set=ancient(SEARCH_TEST),
+        test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/pipeline.json",
     log:
@@ -132,7 +132,7 @@ rule search_ngrams:
     """N-gram blocking: the engine's own, and three algorithms."""
     input:
         models=SEARCH_MODELS,
-        test_set=ancient(SEARCH_TEST),
+        test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/ngrams.json",
     log:
@@ -159,7 +159,7 @@ rule search_cache:
     """The encoder's cache, one copy a sentence or one a beam."""
     input:
         models=SEARCH_MODELS,
-        test_set=ancient(SEARCH_TEST),
+        test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/cache.json",
     log:

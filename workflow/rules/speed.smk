@@ -40,7 +40,7 @@ rule untrained:
     input:
         vocabulary=rules.vocabulary.output.vocabulary,
         sentencepiece=rules.vocabulary.output.model,
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         averaged=directory(study.averaged("{system}")),
         learning=study.learning("{system}"),
@@ -57,10 +57,10 @@ rule untrained:
         mem_mb=grows(4000),
         runtime=grows(10),
     params:
-        shape=lambda w: study.systems[w.system].student,
+        shape=lambda w: json.dumps(study.systems[w.system].shape),
         seed=lambda w: study.systems[w.system].seed,
     shell:
-        "python -m export.untrained --shape {params.shape} --vocabulary {input.vocabulary} --seed {params.seed}"
+        "python -m export.untrained --shape {params.shape:q} --vocabulary {input.vocabulary} --seed {params.seed}"
         " --test-set {input.test_set} --sentencepiece {input.sentencepiece}"
         " --output {output.averaged} --learning {output.learning} > {log} 2>&1"
 
@@ -70,7 +70,7 @@ rule ladder:
     input:
         baseline=study.model("{system}", "opennmt-tf"),
         models=lambda w: study.ladder_models(w.system),
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/speed/ladder.{{system}}.json",
     log:
@@ -101,7 +101,7 @@ rule end_to_end:
             *study.optimised(*study.speed_systems),
         ],
         exact=study.exact(*study.speed_trained),
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/speed/end_to_end.json",
     log:
@@ -127,7 +127,7 @@ rule architectures:
     """Untrained models of every architecture, in OpenNMT-tf and in the native engine."""
     input:
         models=study.architecture_models,
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/speed/architectures.json",
     log:
@@ -153,7 +153,7 @@ rule scaling:
     """Workers over the file against threads inside the batch."""
     input:
         models=lambda w: study.optimised(w.system),
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/speed/scaling.{{system}}.json",
     log:
@@ -182,7 +182,7 @@ rule switches:
         others=lambda w: [
             model for type in study.types if type != "int8" for model in study.native(w.system, type=type)
         ],
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/speed/switches.{{system}}.json",
     log:
@@ -208,7 +208,7 @@ rule identities:
     """What each way to compute less is worth in a recurrent model with fully connected layers, as in Devlin 2017."""
     input:
         models=lambda w: [study.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.folder}/speed/identities.{{system}}.json",
     log:
@@ -234,7 +234,7 @@ rule speed_scores:
     """BLEU beside the times, where there is any."""
     input:
         records=f"{study.folder}/speed/{{timed}}.json",
-        test_set=ancient(study.clean(study.timed_corpus)),
+        test_set=study.clean(study.timed_corpus),
     output:
         records=f"{study.report}/{{timed}}.json",
     log:

@@ -58,13 +58,13 @@ rule train_teacher:
         source=lambda w: expand(rules.encode.output.source, **study.epochs_of(w.system)),
         target=lambda w: expand(rules.encode.output.target, **study.epochs_of(w.system)),
         epochs=lambda w: expand(rules.sample.output.counts, **study.epochs_of(w.system)),
-        dev=ancient(study.clean(study.dev)),
-        dev_source=ancient(f"{study.folder}/training/dev.source"),
+        dev=study.clean(study.dev),
+        dev_source=f"{study.folder}/training/dev.source",
         vocabulary=rules.vocabulary.output.vocabulary,
         sentencepiece=rules.vocabulary.output.model,
         start=lambda w: study.parent(w.system) or [],
     output:
-        averaged=protected(directory(study.averaged("{system}"))),
+        averaged=directory(study.averaged("{system}")),
         learning=study.learning("{system}"),
     log:
         f"{study.folder}/logs/train_{{system}}.log",
@@ -82,9 +82,10 @@ rule train_teacher:
         gpu=lambda w: training_resources(config, study.systems[w.system])["gpu"],
         nodes=1,  # a cluster must not look for several GPUs on several machines
     params:
-        role=lambda w: study.systems[w.system].role + OWN_TOKENS,
+        role=lambda w: study.systems[w.system].role,
         shape=lambda w: json.dumps(study.systems[w.system].shape),
-        training=lambda w: json.dumps(study.systems[w.system].training),
+        # More threads, which have an option of their own, are no other training: the default is watched.
+        training=lambda w: json.dumps(study.systems[w.system].training | {"threads": 2}),
         seed=lambda w: study.systems[w.system].seed,
         start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         runs=f"{study.folder}/systems/{{system}}",
@@ -93,6 +94,7 @@ rule train_teacher:
         " --training {params.training:q} --source {input.source} --target {input.target} --epochs {input.epochs}"
         " --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
         " --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start} --threads {threads}"
+        f" --target-language {config['target']}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import shutil
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,7 @@ class Engine(ABC):
         if not (weights / cls.weights).exists():
             raise UserError(f"{weights}: no weights of {cls.label} in it, {cls.weights} is missing")
         shutil.copytree(weights, folder, ignore=shutil.ignore_patterns(".*"))
+        folder.chmod(folder.stat().st_mode | stat.S_IWUSR)  # the weights may be where nobody may write
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:

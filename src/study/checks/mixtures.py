@@ -32,6 +32,8 @@ def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[st
     if mixture["targets"] in ("interpolated", "mbr", "all") and n_best < 2:
         targets = mixture["targets"]
         yield f"{path}.targets: {targets} needs several hypotheses; distillation.n_best is 1 (papers have 8)"
+    if mixture["drop_by"] == "reverse" and not mixture["drop_worst"]:
+        yield f"{path}.drop_by: nothing is dropped without drop_worst"
     if mixture["drop_by"] == "reverse" and config["reverse_teacher"] is None:
         yield f"{path}.drop_by: reverse needs a reverse_teacher"
     if original and mixture["drop_worst"]:

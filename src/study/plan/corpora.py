@@ -51,9 +51,9 @@ class Corpora(Paths):
         return languages(self.config["corpora"][corpus], self.pair)
 
     def reading(self, corpus: str) -> Config:
-        """The keys of a corpus's entry that decide what is read. Another weight is no reason to read it again."""
-        later = ("cleaning", "weight", "sample")
-        return {key: value for key, value in self.config["corpora"][corpus].items() if key not in later}
+        """The keys of a corpus's entry that decide what is read; a weight, a licence or a checksum change no text."""
+        no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256")
+        return {key: value for key, value in self.config["corpora"][corpus].items() if key not in no_text}
 
     def uncleaned(self, corpus: str) -> str:
         """What is cleaned, the corpus or a random subset of it, as a path without ``.tsv.zst`` or ``.json``."""
