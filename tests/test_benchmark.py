@@ -14,11 +14,12 @@ from models import folders, sentences
 
 from common import cpu, machine
 from common.errors import UserError
+from decode.engines.native import Native
 from decode.translator import Translator
 from formats import decoding, records, selection
 from formats.measurement import Measurement
 from formats.prices import prices
-from measure import benchmark, protocol, run, summary
+from measure import benchmark, kept_runs, protocol, run, summary
 
 pytestmark = pytest.mark.slow
 
@@ -198,11 +199,30 @@ def test_what_changed_is_measured_again(study, calls):
     timed(study)
     assert len(calls) == 1 and "--translations" in calls[0]  # the first run, which writes the translations
     calls.clear()
-    os.utime(study / "models/int8/vmap.txt")
+    entries = study / "models/int8/vmap.txt"
+    os.utime(entries)
+    timed(study)
+    assert calls == []  # the same bytes
+    entries.write_text("".join(reversed(entries.read_text().splitlines(keepends=True))))
     timed(study)
     assert len(calls) == 2 * 2 + 1  # runs and beams, with the map only, and single sentences
     assert all("--no-vocabulary-map" not in call for call in calls)
     assert sum("--batch-sentences" in call for call in calls) == 1
+
+
+def test_a_run_ends_with_a_new_build_of_our_engine_and_with_what_tuning_found(study, calls, monkeypatch):
+    (study / "models/int8/tuned.json").write_text("{}")
+    timed(study)
+    assert calls
+    calls.clear()
+    monkeypatch.setattr(kept_runs, "built", lambda: ["another library"])
+    timed(study)
+    assert calls
+    (study / "models/int8/tuned.json").unlink()
+
+
+def test_the_library_of_our_engine_is_known():
+    assert len(kept_runs.built()) == Native.supported()
 
 
 def test_runs_are_interleaved(study, calls):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from corpora import clean, duplicates, gather, rules
+from corpora import clean, duplicates, funnel, gather, rules
 from corpora.characters import characters
 from corpora.funnel import KEPT, Funnel
 from corpora.text_features import Measured
@@ -210,7 +210,7 @@ def test_json_continues_that_of_the_text(tmp_path):
 def test_what_reading_dropped_is_counted_too():
     about, counts = {"dropped": {"invalid_utf8": 2}}, {"lines_in": 5, "lines_out": 4, "dropped": {"empty": 1}}
     expected = {"lines_in": 7, "lines_out": 4, "dropped": {"invalid_utf8": 2, "empty": 1}}
-    assert gather.with_reading(about, counts) == expected
+    assert funnel.with_reading(about, counts) == expected
 
 
 def test_samples_are_few_and_random(tmp_path):
@@ -258,6 +258,14 @@ def test_dev_and_test_sets_are_copied(tmp_path, role):
     assert list(records.read(tmp_path / "y.tsv.zst")) == lines
     about = read_json(tmp_path / "y.json")
     assert (about["lines_in"], about["lines_out"], about["dropped"]) == (3, 3, {})
+
+
+def test_what_reading_dropped_of_a_test_set_is_counted_too(tmp_path):
+    source = corpus(tmp_path / "x.tsv.zst", [("a", "b")])
+    write_json(records.info(source), {"name": "x", "dropped": {"invalid_utf8": 2}})
+    clean.copy(source, tmp_path / "y.tsv.zst", "test", characters(["en", "de"]))
+    about = read_json(tmp_path / "y.json")
+    assert (about["lines_in"], about["lines_out"], about["dropped"]) == (3, 1, {"invalid_utf8": 2})
 
 
 def test_an_empty_side_of_a_test_set_is_an_error(tmp_path):

@@ -166,6 +166,13 @@ def test_a_checksum_of_one_file(tmp_path):
     assert "expected 0000" in fails(tmp_path, file="x.tsv", sha256="0" * 64)
 
 
+def test_what_follows_the_last_line_that_is_kept_is_not_counted(tmp_path):
+    english = ENGLISH.encode().splitlines(keepends=True)
+    english[2] = english[7] = b"\xff\n"
+    pairs, about = fetched(tmp_path, **saved(tmp_path, b"".join(english)), invalid="drop", max_lines=5)
+    assert pairs == [pair for row, pair in enumerate(PAIRS[:6]) if row != 2] and about.dropped == {"invalid_utf8": 1}
+
+
 def test_max_lines_does_not_spare_the_checksum(tmp_path):
     pairs, about = fetched(tmp_path, **saved(tmp_path), max_lines=5)
     assert pairs == PAIRS[:5]

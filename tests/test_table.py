@@ -15,7 +15,7 @@ from decode.engines import ENGINES
 from formats import best_model, comparison, measurement, selection, wording
 from formats.cost import NO_PRICE
 from formats.selection import matching
-from report import measurements, terminal
+from report import choices, measurements, terminal
 from report.headline import headline
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
@@ -219,6 +219,21 @@ def test_rows_are_sorted_by_speed_and_compared_with_their_own_baseline(timed):
     expected = deep.source_words_per_second / base.source_words_per_second
     assert measurements.row(deep, timed)["×"] == f"{expected:.1f}"
     assert measurements.row(base, timed)["×"] == "1.0"
+
+
+def test_a_multiple_of_a_disturbed_baseline_has_its_mark(timed):
+    quiet, loud = (
+        [replace(record, noise=0.1, others=others if record.engine == "opennmt-tf" else 0.0) for record in timed]
+        for others in (0.0, 0.5)
+    )
+    deep = next(
+        place for place, record in enumerate(timed) if (record.system, record.engine) == ("deep", "ctranslate2")
+    )
+    assert measurements.row(quiet[deep], quiet)["×"][-1].isdigit()
+    assert not measurements.row(loud[deep], loud)["×"][-1].isdigit()
+    assert "times as fast as the same model" in choices.speed(quiet, quiet[deep])
+    noisy = [replace(record, noisy=record.engine == "opennmt-tf") for record in loud]
+    assert "times as fast" not in choices.speed(noisy, noisy[deep])
 
 
 def test_cost_is_in_core_seconds_with_the_cpu_and_the_reason_why_there_are_no_usd(timed, tmp_path):

@@ -50,6 +50,7 @@ FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
         (BEST | MORE, BEST, "1,200 more sentences"),
         (BEST, BEST | MORE, "1,200 fewer sentences"),
         (BEST | OTHER, ORIGINAL, "distillation, 91 more sentences and 90 fewer sentences"),
+        (BEST | {"sentences": {"pairs": 60}}, ORIGINAL, "distillation and 30 fewer sentences"),
         (BEST | FEWER, ORIGINAL, "distillation and 1 fewer sentence"),
         (BEST | FEWER, INTERPOLATED | FEWER, "best against interpolated targets and other sentences"),
         (BEST | MORE, BEST | MORE | {"shares": {"pairs": 0.5, "text": 0.5}}, "other weights"),

@@ -18,7 +18,7 @@ from common.files import atomic_path, read_json, write_json
 from common.progress import progress
 from corpora import rules
 from corpora.characters import Characters, characters
-from corpora.funnel import KEPT, Funnel
+from corpora.funnel import KEPT, Funnel, with_reading
 from corpora.text_features import Measured
 from formats import records
 from formats.batches import Batch, batches
@@ -72,7 +72,8 @@ def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
                 )
             copied.write(batch.text.tobytes())
             funnel.sort_out(measured)
-    write_json(records.info(output), about | {"role": role} | funnel.counts() | {"sha256": copied.sha256})
+    counts = with_reading(about, funnel.counts())
+    write_json(records.info(output), about | {"role": role} | counts | {"sha256": copied.sha256})
 
 
 def main() -> None:

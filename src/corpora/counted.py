@@ -21,11 +21,15 @@ class CountedCorpus:
         read = kept = 0
         for block in blocks:
             read += len(block.columns[0])
-            self.dropped.update(block.dropped.values())
-            columns = _kept(block, None if self._maximum is None else self._maximum - kept)
-            kept += len(columns[0])
-            yield _tsv(columns)
-            if kept == self._maximum:
+            left = None if self._maximum is None else self._maximum - kept
+            rows = [row for row in range(len(block.columns[0])) if row not in block.dropped][:left]
+            kept += len(rows)
+            full = kept == self._maximum  # what follows the last line that is kept was not read
+            self.dropped.update(reason for row, reason in block.dropped.items() if not full or row < rows[-1])
+            yield _tsv(
+                [[column[row] for row in rows] for column in block.columns] if block.dropped or full else block.columns
+            )
+            if full:
                 return
         if not kept:
             dropped = f"; of {read:,} lines all were dropped: {dict(self.dropped)}" if read else ""
@@ -33,14 +37,6 @@ class CountedCorpus:
         if self._expected not in (None, read):
             configured = f"its configuration says {self._expected:,}"
             raise UserError(f"{self.name}: has {read:,} lines, {configured}; mend one of the two")
-
-
-def _kept(block: Block, maximum: int | None) -> list[list[str]]:
-    columns = block.columns
-    if block.dropped:
-        rows = [row for row in range(len(columns[0])) if row not in block.dropped]
-        columns = [[column[row] for row in rows] for column in columns]
-    return columns if maximum is None else [column[:maximum] for column in columns]
 
 
 def _tsv(columns: list[list[str]]) -> bytes:

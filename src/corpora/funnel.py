@@ -123,3 +123,9 @@ def require_lines(path: str | PathLike, counts: dict[str, Any]) -> None:
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
         raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
+
+
+def with_reading(about: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts together with the lines that corpora.fetch has dropped, such as invalid UTF-8."""
+    dropped = about.get("dropped", {})
+    return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}

@@ -20,7 +20,7 @@ from common.progress import progress
 from corpora import duplicates
 from corpora.characters import characters
 from corpora.clean import keys_file, rejected_lines
-from corpora.funnel import KEPT, Funnel, chained, merged, require_lines
+from corpora.funnel import KEPT, Funnel, chained, merged, require_lines, with_reading
 from corpora.rules import Rule
 from corpora.text_features import Measured
 from formats import records
@@ -97,12 +97,6 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
     counts = with_reading(about, counts)
     counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
     write_json(records.info(output), about | counts | {"sha256": kept.sha256, "checksum": f"{kept_sum % 2**64:016x}"})
-
-
-def with_reading(about: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
-    """The counts together with the lines that corpora.fetch has dropped, such as invalid UTF-8."""
-    dropped = about.get("dropped", {})
-    return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}
 
 
 def verify_written(path: Path, count: int, sha256: str) -> None:

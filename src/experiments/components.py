@@ -25,6 +25,7 @@ CTranslate2 does not run has its rows only.
 import argparse
 import contextlib
 import functools
+import itertools
 import json
 import tempfile
 from collections.abc import Callable
@@ -166,6 +167,7 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
         "vocabulary_map": way.vocabulary_map,
         "steps": steps,
         **in_process.cpu_seconds(usages["whole"]),
+        "others": in_process.others(itertools.chain(*usages.values())),  # shares are differences of all readings
         "readings": {name: Spread.of(usage.cpu_seconds for usage in runs).middle for name, runs in usages.items()},
         "shares": {name: Spread.of(values).fields("share") for name, values in shares.items()},
     }

@@ -84,7 +84,8 @@ def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> 
     """Load the model in CTranslate2, in this process, which must be a new one, and decode a batch."""
     pin([core])
     translator = loading.translator(Path(folder), device="cpu", compute_type=kind, intra_threads=1)
-    options = {"min_decoding_length": STEPS, "max_decoding_length": STEPS, "beam_size": beam_size, "use_vmap": True}
+    lengths = {"max_input_length": 0, "min_decoding_length": STEPS, "max_decoding_length": STEPS}
+    options = {**lengths, "beam_size": beam_size, "use_vmap": True}
     return added(lambda batch: translator.translate_batch(batch, **options), batch, core)
 
 

@@ -187,7 +187,7 @@ def times(way: Way, runs: Runs, candidates: float) -> dict[str, Any]:
     }
 
 
-def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float]:
+def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
     """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's.
 
     nothing: the way without an output layer. Raises UserError where a run took no longer than that one: the time of the
@@ -201,7 +201,8 @@ def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float]:
         )
     share, times_faster = (seconds - rest) / seconds, (whole - rest) / (seconds - rest)
     fields = Spread.of(share.tolist()).fields("output_layer_share")
-    return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster")
+    others = in_process.others([*runs[way], *runs[way.whole], *runs[nothing]])
+    return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster") | {"others": others}
 
 
 def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, Any]:

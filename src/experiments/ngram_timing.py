@@ -96,7 +96,7 @@ def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions
         row = case._asdict() | {"banned": check(case.beam_size, case.length)}
         row |= Spread.of(seconds).fields("step_seconds")
         row |= Spread.of(slow / fast for slow, fast in zip(scan, seconds, strict=True)).fields("times_scan")
-        rows.append(row | {"others": in_process.others(usages[case])})
+        rows.append(row | {"others": in_process.others([*usages[case], *usages[case._replace(way="scan")]])})
     return rows
 
 
@@ -105,7 +105,7 @@ def in_ctranslate2(model: Path) -> Decode:
     translator = loading.translator(model, device="cpu", compute_type=kind, intra_threads=1)
 
     def decode(batch: Batch, case: Case) -> None:
-        length = {"min_decoding_length": case.length, "max_decoding_length": case.length}
+        length = {"min_decoding_length": case.length, "max_decoding_length": case.length, "max_input_length": 0}
         translator.translate_batch(batch, beam_size=case.beam_size, **length, **CTRANSLATE2[case.way])
 
     return decode

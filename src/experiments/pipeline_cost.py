@@ -87,6 +87,7 @@ def main() -> None:
     description = engines.describe(args.models[0])
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
     cores = sorted(os.sched_getaffinity(0))
+    pin([args.core])  # refuses a core that may not be used
     cores.sort(key=lambda core: core != args.core)  # --core first
     shared = in_process.shared_fields(conditions) | {"lines": len(lines), "model": description}
     rows = [

@@ -80,6 +80,10 @@ class Configuration:
         unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [engines.of(self.model).map_file])}
         return sorted(path for path in self.model.rglob("*") if path.is_file() and path.name not in unused)
 
+    def tuned_files(self) -> list[Path]:
+        """What measure.tune found: of no weight in the size of a model, but its speed depends on it."""
+        return [path for path in (self.model / model_folder.TUNED,) if path.exists()]
+
     def command(self, test_sets: list[tuple[str, Path]]) -> list[str]:
         options = ["--model", self.model, "--beam-size", self.beam_size, "--workers", self.workers]
         options += ["--batch-tokens", self.batch_tokens, "--cores", *self.cores]

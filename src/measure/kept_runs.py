@@ -10,12 +10,14 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 from common import cpu, machine
 from common.errors import UserError
 from common.files import read_json, sha256
 from decode import engines
+from decode.engines.native import Native
 from measure import executed
 from measure.configuration import Conditions, Configuration
 from measure.summary import Run, others
@@ -46,7 +48,7 @@ class Runs:
         """
         test_sets, path = self.decoded(configuration, number), self.path(configuration, number)
         call = configuration.command(test_sets)
-        files = [*configuration.model_files(), *(path for _, path in test_sets)]
+        files = [*configuration.model_files(), *configuration.tuned_files(), *(path for _, path in test_sets)]
         before = {
             "key": key([*call, *map(str, configuration.environment.items())], files),
             "load_average": machine.load_average(),
@@ -82,10 +84,17 @@ def now() -> str:
 
 def key(call: list[str], files: list[Path]) -> str:
     """Changes with the command, the files it reads, the libraries, how they multiply, and the machine."""
-    state = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
+    state = [(str(path), sha256(path)) for path in files]
     here = {**machine.describe(), "forced_isa": None}  # ``call`` has it, as the process will be told
-    facts = [call, state, versions(), here, cpu.settings()]
+    facts = [call, state, versions(), built(), here, cpu.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def built() -> list[str]:
+    """The checksums of our own engine's libraries, which are built anew without a new version."""
+    spec = find_spec(Native.packages[0])
+    folders = spec.submodule_search_locations or [] if spec else []
+    return [sha256(path) for folder in folders for path in sorted(Path(folder).rglob("*.so"))]
 
 
 def versions() -> list[str | None]:

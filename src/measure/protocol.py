@@ -32,8 +32,8 @@ def text(model: Path, sentences: int | None) -> dict[str, int | None]:
 
 
 def commit() -> str | None:
-    """The commit of the working tree that this code runs from, None outside of one."""
-    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    """The commit of the working tree that this code runs from, ``-dirty`` with changes to it, None outside of one."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

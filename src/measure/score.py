@@ -24,7 +24,7 @@ import numpy as np
 from sacrebleu.metrics import CHRF
 from sacrebleu.metrics.base import Metric
 
-from common.command_line import named_path
+from common.command_line import named_path, positive
 from common.errors import UserError, command
 from common.progress import progress
 from formats import measurement, records
@@ -208,7 +208,7 @@ def main() -> None:
     parser.add_argument("--teacher", help="the system that all others are compared with")
     parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
     parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
-    parser.add_argument("--samples", type=int, default=1000, help="resamples of the bootstrap")
+    parser.add_argument("--samples", type=positive, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")
     args = parser.parse_args()

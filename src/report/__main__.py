@@ -62,9 +62,13 @@ def main() -> None:
         parser.error(f"{args.name} has no --{min(foreign).replace('_', '-')}")
 
     module = importlib.import_module(subject.module)
-    data = read(module, subject.files, args.input)
-    for path in args.output:
-        make(args.name, module, data, path, **options)
+    try:
+        data = read(module, subject.files, args.input)
+        for path in args.output:
+            make(args.name, module, data, path, **options)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever another file's content leads to
+        given, needed = " ".join(map(str, args.input)), ", ".join(subject.files)
+        raise UserError(f"{given}: not what {args.name} is made from, {needed} ({error!r})") from error
 
 
 if __name__ == "__main__":

@@ -159,12 +159,11 @@ def place(axis: Axis, record: Measurement) -> list[float] | None:
 
 def about(study: Study, record: Measurement) -> dict[str, Any]:
     """What the page says of a record that the record itself does not."""
-    conditions = f"{record.test_set}, {record.cpu or 'unknown CPU'}"
+    cores = f", {len(record.cores)} cores" if len(record.cores) > 1 else ""
     return {
         "title": wording.title(record),
         "words": {"study": study.name} | {name: word(record) for name, word in FACETS.items()},
-        "conditions": conditions,
-        "panel": f"{study.name}: {conditions}",
+        "panel": f"{study.name}: {record.test_set}, {record.cpu or 'unknown CPU'}{cores}",
         "greedy": record.beam_size == 1,
         "command": wording.decoding_command(record),
         "translations": study.translations(record),

@@ -23,7 +23,7 @@ Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source word
 in which the stages overlap. Core-seconds: that time on every core the run was pinned to, of this CPU. \
 USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
 Loss: BLEU below the best search of the same weights in float32 without a map, of any engine and beam: {searches}. \
-Differences in BLEU are to the teacher{teacher} in CTranslate2 with float32, beam {beam}, no map, and to a control \
+Differences in BLEU are to the teacher{teacher} with float32, beam {beam}, no map{engine}, and to a control \
 decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{comet}\
 {marks}
 """
@@ -62,7 +62,7 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
         "to control": difference(record, "control"),
         "target tokens/s": number(record.target_tokens_per_second),
         "source words/s": speed(record, records),
-        "×": number(comparison.speed_up(records, record), 1),
+        "×": times(record, records),
         "core-s/M words": number(record.core_seconds_per_million_words, 1),
         "load s": number(record.load_seconds, 2),
         "peak RSS MB": megabytes(record.peak_rss_bytes),
@@ -74,6 +74,12 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
 def speed(record: Measurement, records: list[Measurement]) -> str:
     """Source words a second, with the signs of a disturbed measurement and of one that was taken once."""
     return number(record.source_words_per_second) + wording.mark(record) + wording.once(record, records)
+
+
+def times(record: Measurement, records: list[Measurement]) -> str:
+    """How many times faster than the baseline, with the mark of a disturbed measurement, be it the baseline's."""
+    base = selection.baseline(records, record.system)
+    return number(comparison.speed_up(records, record), 1) + (wording.mark(record, base) if base else "")
 
 
 def number(value: float | None, digits: int = 0) -> str:
@@ -98,6 +104,7 @@ def layout(rows: list[dict[str, str]], style: str) -> str:
 
 def notes(records: list[Measurement]) -> str:
     """How the numbers of one test set were made, in Markdown."""
+    found = selection.full_precision(records, records[0].teacher or "")
     return NOTES.format(
         runs=wording.repeats((record.runs for record in records), marked=True),
         cpu=cpu(records),
@@ -105,6 +112,7 @@ def notes(records: list[Measurement]) -> str:
         beam=selection.BEAM,
         searches=wording.best_searches(records),
         teacher=f" {name}" if (name := records[0].teacher) else "",
+        engine=f" in {wording.engine_label(found)}" if found else "",
         controls=controls(records),
         significant=markdown.SIGNIFICANT,
         bleu=records[0].bleu_signature,

@@ -217,7 +217,10 @@ def _ratio(printed: Printed, runs: list[Run]) -> Ours:
         other = own and timed(printed.other, run.records, own.test_set)
         if other:
             field = FIELDS[printed.other.quantity]
-            spread = times_faster(own, other, field)
+            if own.runs == other.runs:
+                spread = times_faster(own, other, field)
+            else:  # teachers and controls are timed once
+                spread = Spread.of([getattr(other, field) / getattr(own, field)])
             return _measured(spread.middle, run, own, _weights(own), spread)
     return Ours(None, "the two were not timed in one run here")
 

@@ -27,8 +27,13 @@ class Tolerance(NamedTuple):
 
 
 def _slower(ours: float, printed: float) -> float:
-    """The share that a ratio is lower; infinite where the paper has a gain and we have none."""
-    return float("inf") if ours <= 1 < printed else 1 - ours / printed
+    """The share that a ratio is lower; infinite where the paper has a gain and we have none.
+
+    Where the paper has no gain, that is what it says: the share that ours is off.
+    """
+    if printed <= 1:
+        return _off(ours, printed)
+    return float("inf") if ours <= 1 else 1 - ours / printed
 
 
 def _lost(ours: float, printed: float) -> float:
@@ -43,7 +48,12 @@ _POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
 _LARGER = Tolerance(lambda ours, printed: ours / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
 GAIN = "ΔBLEU"  # the unit of a difference of two scores
 TOLERANCES = {
-    "×": Tolerance(_slower, 0.1, 0.5, "{:.0%} lower; {:.0%} in part, but above 1 where the paper is"),
+    "×": Tolerance(
+        _slower,
+        0.1,
+        0.5,
+        "{0:.0%} lower; {1:.0%} in part, but above 1. Where the paper gains nothing: {0:.0%} off; {1:.0%} in part",
+    ),
     "BLEU": _POINTS,
     "%": _POINTS,
     GAIN: Tolerance(_lost, 0.2, 0.5, "{:.1f} points lower; {:.1f} in part"),

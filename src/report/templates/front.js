@@ -101,12 +101,20 @@ function limits(made) {
   return { x: [Math.min(...xs) / wide, Math.max(...xs) * wide], y: [Math.min(...ys) - tall, Math.max(...ys) + tall] };
 }
 
+// All panels share the first axis, those of one test set the second, too: scores of two test sets are not comparable.
+function domain(made, panels) {
+  const testSet = ({ all }) => data.about[all[0].number].words["test set"];
+  const alike = panels.filter(([, other]) => testSet(other) === testSet(made));
+  const [every, own] = [panels, alike].map(some => limits(some.flatMap(([, { all }]) => all)));
+  return { x: every.x, y: own.y };
+}
+
 function specification({ all, front }, chosen, domain, width) {
   const values = [...new Set(all.map(({ key }) => key))];
   const look = part => ({ domain: values, range: values.map(value => data.styles[chosen.key][value][part]) });
   const legend = { orient: "bottom", columns: Math.max(1, Math.floor(width / 150)), symbolSize: 90, labelLimit: 300 };
   const x = { field: "x", type: "quantitative", title: `${data.axes[chosen.across].label}, logarithmic`,
-    scale: { type: "log", domain: domain.x, nice: false }, axis: { format: ",.3~r", labelOverlap: true, tickCount: 6 } };
+    scale: { type: "log", domain: domain.x, nice: false }, axis: { format: ",.3~r", labelOverlap: true, labelSeparation: 6, tickCount: 6 } };
   const y = { field: "y", type: "quantitative", title: data.axes[chosen.up].label,
     scale: { domain: domain.y, zero: false, nice: false } };
   const color = { field: "key", type: "nominal", title: chosen.key, scale: look(0), legend };
@@ -147,7 +155,11 @@ async function draw(figure, made, chosen, domain) {
   const compiled = vegaLite.compile(specification(made, chosen, domain, holder.firstChild.clientWidth)).spec;
   const view = new vega.View(vega.parse(compiled), { renderer: "svg", container: holder.firstChild });
   views.push(view);
-  view.addEventListener("click", (_, item) => item && item.datum && "number" in item.datum && pick(item.datum.number));
+  view.addEventListener("click", async (_, item) => {
+    if (!item || !item.datum || !("number" in item.datum)) return;
+    await pick(item.datum.number);
+    document.getElementById("record").scrollIntoView({ block: "nearest" });
+  });
   save.addEventListener("click", async () => {
     const blob = new Blob([await view.toSVG()], { type: "image/svg+xml" });
     element("a", { href: URL.createObjectURL(blob), download: "front.svg" }).click();
@@ -171,28 +183,27 @@ async function update() {
   const drawn = kept.filter(number => data.places[chosen.across][number] && data.places[chosen.up][number]);
   const groups = new Map();
   for (const number of drawn) {
-    const name = chosen.one ? "" : data.about[number].panel;
+    const name = chosen.one ? "All measurements" : data.about[number].panel;
     groups.set(name, [...(groups.get(name) || []), number]);
   }
   const panels = [...groups].map(([name, measurements]) => [name, panelPoints(measurements, chosen)]);
   for (const view of views) view.finalize();
   views = [];
   document.getElementById("panels").replaceChildren();
-  const mixed = new Set(drawn.map(number => data.about[number].conditions)).size > 1;
+  const mixed = new Set(drawn.map(number => data.about[number].panel)).size > 1;
   if (chosen.one && mixed) {
     document.getElementById("panels").append(element("p", { class: "warning" },
-      "These points are of several test sets or CPUs: BLEU of one and speeds of another cannot be compared."));
+      "These points are of several studies, test sets or CPUs: BLEU of one and speeds of another cannot be compared."));
   }
   list(kept, panels.flatMap(([, { front }]) => front));
   const onFront = panels.reduce((sum, [, { front }]) => sum + front.length, 0);
   const missing = kept.length - drawn.length;
   document.getElementById("count").textContent = `${kept.length} of ${rows.length} measurements, ${onFront} on the front`
     + (missing ? `; ${missing} without a value on both axes are in the table only.` : ".");
-  const domain = drawn.length ? limits(panels.flatMap(([, { all }]) => all)) : null;
   const figures = panels.map(named => panel(named, chosen));
   document.getElementById("panels").append(...figures); // all of them first: they share the width
   for (const [number, [, made]] of panels.entries()) {
-    if (turn === updates) await draw(figures[number], made, chosen, domain);
+    if (turn === updates) await draw(figures[number], made, chosen, domain(made, panels));
   }
 }
 
@@ -203,6 +214,8 @@ function list(measurements, front) {
     row.hidden = !shown.has(number);
     row.cells[0].textContent = ranks.get(number) ?? "";
   });
+  const order = headers[0].getAttribute("aria-sort");
+  if (order) sort(0, order === "ascending"); // by ranks, which are others now
 }
 
 // Sort by a column: numbers before words, empty cells last.
@@ -242,7 +255,7 @@ async function pick(number) {
 function sentences(number, translations) {
   const { words } = data.about[number];
   const samples = data.samples[words.study];
-  if (samples.test_set !== words["test set"]) return [];
+  if (samples.test_set !== words["test set"]) return [element("p", {}, `Sentences were kept of ${samples.test_set} only.`)];
   const own = samples.sentences.map((sample, line) => translations ? translations[line] : sample.outputs[words.system]);
   if (own.includes(undefined)) return [];
   const line = (name, text, style) =>
@@ -275,4 +288,6 @@ async function start() {
   await update();
 }
 
-start();
+start().catch(error => {
+  document.getElementById("count").textContent = `This browser cannot draw the front (${error.message}); the table has all.`;
+});
