@@ -122,6 +122,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
     return environment.get_template("page.html.jinja").render(
         study=records[0].study,
         note=args.note,
+        configuration=args.configuration,
         studied=studied(records),
         timed=selection.test_sets(records)[0],
         answer=choices.answer(records),
@@ -157,6 +158,7 @@ def main() -> None:
     parser.add_argument("--samples", type=Path, help="JSON of report.samples")
     parser.add_argument("--benchmarks", type=Path, help="folder of Snakemake's benchmarks")
     parser.add_argument("--note", help="what the data are")
+    parser.add_argument("--configuration", help="file of the study, if it is not the default one")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
     write_text(args.output, page(measurement.read(args.measurements), args))

@@ -283,8 +283,12 @@ rule page:
         quantization=lambda w, input: (f"--quantization {input.quantization}" if input.quantization else ""),
         trained=lambda w, input: f"--trained {input.trained}" if input.trained else "",
         benchmarks=f"{study.folder}/benchmarks",
+        # A function of the output is not watched: a file by another name is no other study.
+        configuration=lambda w, output: "".join(
+            f"--configuration {os.path.relpath(path)} " for path in workflow.overwrite_configfiles[-1:]
+        ),
     shell:
         "python -m report.study_page --measurements {input.measurements} --front {input.front}"
         " --front-page {input.front_page} {params.gap} {params.quantization} {params.trained}"
         " --learning {input.learning} --funnel {input.funnel} --lengths {input.lengths} --samples {input.samples}"
-        " --benchmarks {params.benchmarks} --note {params.note:q} --output {output.page} 2> {log}"
+        " --benchmarks {params.benchmarks} --note {params.note:q} {params.configuration}--output {output.page} 2> {log}"
