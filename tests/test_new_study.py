@@ -224,6 +224,15 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
 
 
+def test_letters_of_other_scripts_are_told(tmp_path, capsys):
+    mixed = [f"{line} {'мир и дружба' if row % 3 == 0 else ''}" for row, line in enumerate(FRENCH)]
+    proposed(tmp_path, {"train.en": ENGLISH, "train.fr": mixed})
+    told = [line for line in capsys.readouterr().out.splitlines() if "in no script" in line]
+    assert len(told) == 1 and re.fullmatch(
+        r"train: \d+ % of the letters of its target side are in no script of fr", told[0]
+    )
+
+
 def test_norwegian_is_a_language_in_yaml(draft):
     """Without quotes, `no` is false."""
     head = yaml.safe_load(_head(replace(draft(600, 1.0), pair=["en", "no"])))

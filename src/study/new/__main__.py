@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from study.resources import TOKENS
 from study.schema import Config, definition, problems
 
 SEED = 1
+OTHER_SCRIPTS = 0.02  # share of the letters from which on they are told
 
 
 def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
@@ -54,7 +56,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     cores = options.cores or len(os.sched_getaffinity(0))
     draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
     plan, effective, measured = _planned(draft, measured)
-    print("\n".join([*_data(draft), *notes, "", *_study(draft, plan, effective, measured), ""]))
+    print("\n".join([*_data(draft), *notes, *_other_scripts(draft), "", *_study(draft, plan, effective, measured), ""]))
     for of_role in sets:
         of_role.write(folder, pair)
     write_text(path, text.text(draft, plan))
@@ -111,6 +113,15 @@ def _data(draft: Draft) -> list[str]:
         *table,
         f"langid.py has looked at up to {IDENTIFIED} random lines of a corpus, everything else is of all lines.",
     ]
+
+
+def _other_scripts(draft: Draft) -> Iterator[str]:
+    """A line for each side with many letters of other scripts than its language has."""
+    for looked in draft.looks:
+        for share, name, code in zip(looked.in_script, ("source", "target"), draft.pair, strict=False):
+            if share < 1 - OTHER_SCRIPTS:
+                others = f"{percent(1 - share)} of the letters of its {name} side"
+                yield f"{looked.corpus.name}: {others} are in no script of {code}"
 
 
 def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:

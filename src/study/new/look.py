@@ -44,10 +44,10 @@ class Look:
 
     lines: of the text; read_errors: those that its reader left out, by reason. counts: those of corpora.funnel, as the
     cleaning of the study will have them but for languages, duplicates and held-out sets. words: of a line, the mean of
-    each side. repeats, near_repeats: kept records that were there before, and those that differ only in case,
-    punctuation and numbers. sample: kept records in random order; occurrences: how many lines of the corpus have the
-    same source, and the same target, int64[sample, 2]. languages: labels of langid.py for each side, of ``identified``
-    records.
+    each side. in_script: of the letters of each side, the share in a script of its language. repeats, near_repeats: kept
+    records that were there before, and those that differ only in case, punctuation and numbers. sample: kept records in
+    random order; occurrences: how many lines of the corpus have the same source, and the same target, int64[sample, 2].
+    languages: labels of langid.py for each side, of ``identified`` records.
     """
 
     corpus: Corpus
@@ -55,6 +55,7 @@ class Look:
     read_errors: dict[str, int]
     counts: dict[str, Any]
     words: list[float]
+    in_script: list[float]
     repeats: int
     near_repeats: int
     sample: list[Record]
@@ -83,7 +84,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
     tables = characters(codes)
     funnel = Funnel(rules.chosen(settings, codes, [], tables))
     counted = CountedCorpus(str(corpus), entry)
-    reservoir, words = _Reservoir(seed), np.zeros(len(codes), np.int64)
+    reservoir, sums = _Reservoir(seed), np.zeros((3, len(codes)), np.int64)  # words, letters, those of the script
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         keys, sides = Path(folder, "records.keys"), Path(folder, "sides.keys")
         files = [stack.enter_context(open(path, "wb")) for path in (keys, sides)]
@@ -93,7 +94,9 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
             of_sides = np.stack([measured.sides[0].folded, measured.sides[-1].folded], axis=1)
             files[0].write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
             files[1].write(of_sides.astype("<u8").tobytes())
-            words += [side.words.sum() for side in measured.sides]
+            sums += [
+                [getattr(side, name).sum() for side in measured.sides] for name in ("words", "letters", "in_script")
+            ]
             reservoir.add(batch, rows, of_sides)
         stack.close()
         counts = funnel.counts()
@@ -101,9 +104,10 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
         repeats = [_repeats(keys, column, counts["lines_out"], Path(folder)) for column in (0, 1)]
         sample = reservoir.records()
         occurrences = np.stack([_occurrences(sides, column, reservoir.hashes(column)) for column in (0, 1)], axis=1)
+    words, letters, in_script = sums
     looked = Look(
         corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), counts,
-        (words / counts["lines_in"]).tolist(), repeats[0],
+        (words / counts["lines_in"]).tolist(), (in_script / np.maximum(letters, 1)).tolist(), repeats[0],
         repeats[1] - repeats[0], sample, occurrences, min(len(sample), IDENTIFIED),
     )  # fmt: skip
     looked.languages = [Counter(identifier().labels(list(side))) for side in zip(*sample[:IDENTIFIED], strict=True)]
