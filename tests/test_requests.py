@@ -20,6 +20,9 @@ def test_larger_studies_ask_for_more():
     assert large.minutes("rescore_shard") > 300 and large.minutes("benchmark") > DAY
     assert large.minutes("of no plan") == 60
     assert offline.teacher_megabytes("teacher") < 20 < 1000 == large.teacher_megabytes("reverse")
+    reverse = next(iter(config.load(ROOT / "configs/wngt2020.yaml")["teachers"].values()))
+    reverse |= {"parameters": 1e9, "shape": None}
+    assert requests("wngt2020", reverse_teacher=reverse).teacher_megabytes("reverse") == 5000
 
 
 def test_a_reverse_teacher_asks_for_the_time_of_its_own_work():

@@ -45,13 +45,14 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     basic = {"steps": 10, "dropout": 0.1, "decay": "constant", "then": [], "average_last": 2, "averages": [1, 4]}
-    basic |= {"gpus": 1, "precision": "float32"}
+    basic |= {"epochs": None, "gpus": 1, "precision": "float32"}
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
         return run_folder(tmp_path, {**settings, "training": basic | changes})
 
     assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
+    assert folder(steps=None, epochs=10) == folder(steps=None, epochs=20)
     assert folder(device="cuda") == folder()  # and continued on a GPU
     assert folder(gpus=2) != folder()  # an update reads twice as many batches
     assert folder(precision="bfloat16") != folder()

@@ -89,8 +89,9 @@ class Work:
     def teacher_parameters(self, name: str) -> float:
         """Of a teacher, trained here or not; 0 if nobody says."""
         system = self.study.systems.get(name)
-        of_shape = system and system.shape
-        return self.parameters(system) if of_shape else float(self.study.translators[name]["parameters"] or 0)
+        if system and system.shape:
+            return self.parameters(system)
+        return float(self.study.translators.get(name, {}).get("parameters") or 0)
 
     # Distillation
 

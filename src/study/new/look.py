@@ -44,7 +44,7 @@ class Look:
 
     lines: of the text; read_errors: those that its reader left out, by reason. counts: those of corpora.funnel, as the
     cleaning of the study will have them but for languages, duplicates and held-out sets. words: of a line, the mean of
-    each side. in_script: of the letters of each side, the share in a script of its language. repeats, near_repeats: kept
+    each side. in_script: of the letters of a side, the share in a script of its language. repeats, near_repeats: kept
     records that were there before, and those that differ only in case, punctuation and numbers. sample: kept records in
     random order; occurrences: how many lines of the corpus have the same source, and the same target, int64[sample, 2].
     languages: labels of langid.py for each side, of ``identified`` records.
