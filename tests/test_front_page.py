@@ -395,6 +395,8 @@ def test_a_click_on_a_point_fixes_it(shown, records):
     told = shown.run("document.getElementById('record').textContent")
     assert told.startswith(wording.title(best)) and wording.decoding_command(best) in told
     assert f"bleu{best.bleu}" in told and best.signature in told
+    top = "document.getElementById('record').getBoundingClientRect().top"
+    shown.wait(f"0 <= {top} && {top} < innerHeight - 40")  # scrolled to
     sample = read_json(STUDIES[0] / "samples.json")["samples"][0]
     assert sample["source"] in told and sample["outputs"][best.system] in told
     assert shown.run("document.querySelectorAll('#record .samples tbody').length") == front_page.SENTENCES
@@ -419,6 +421,34 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     shown.key("Enter", "\r")
     shown.wait("document.querySelector('#record h2') && document.activeElement.id === 'record'")
     assert shown.run("document.querySelector('#record h2').textContent") == wording.title(records[best][1])
+
+
+@chromium.needed
+def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
+    shown.run("headers[0].firstChild.click()")
+    switch(shown, "type", "int8")
+    ranks = [rank for _, rank in table(shown)]
+    known = [rank for rank in ranks if rank]
+    assert known == sorted(known) and len(known) > 1 and ranks[: len(known)] == known
+
+
+@chromium.needed
+def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
+    """Of one test set they have."""
+    own = measurement.read(FIXTURE)
+    other = [replace(record, bleu=record.bleu + 50) for record in own if record.bleu is not None]
+    paths = [tmp_path / f"{name}.json" for name in ("own", "other")]
+    for path, records in zip(paths, (own, [replace(record, study="other") for record in other]), strict=True):
+        write_text(path, json.dumps([record.as_json() for record in records]))
+    page = opened(browser, tmp_path / "front.html", front_page.page(front_page.read(paths, [])))
+    scales = page.run("views.map(view => view.scale('y').domain())")
+    test_sets = page.run("[...document.querySelectorAll('figcaption')].map(e => e.textContent.split(': ')[1])")
+    by_test_set = {
+        name: {str(scale) for name_of, scale in zip(test_sets, scales, strict=True) if name_of == name}
+        for name in test_sets
+    }
+    assert len(scales) == 4 and len(by_test_set) == 2 and all(len(found) == 1 for found in by_test_set.values())
+    assert len({str(scale) for scale in scales}) == 2
 
 
 @chromium.needed
