@@ -8,4 +8,5 @@
 - ``tuned``: the fastest settings of a model folder on this machine
 - ``resume``: an output file that a killed translation continues
 - ``oom_watchdog``: report in one line that the kernel killed a long job
+- ``batching``: batches of sentences of like length, and their results back in order
 """

@@ -15,4 +15,5 @@ What they share:
 - ``teacher``: a model that translates text and scores translations
 - ``engine``: what an engine does for it: ``native``, ``ctranslate2``
 - ``tokenization``: how teachers split text into pieces
+- ``bayes_risk``: the hypothesis of minimum Bayes risk in an n-best list
 """

@@ -31,4 +31,5 @@ Measurements:
 - ``spread``: the median, lowest and highest value of several runs
 - ``front``: the Pareto front of speed and quality
 - ``cost``, ``prices``: what a translation costs, what machines cost
+- ``native_model``, ``native_map``, ``safetensors``: weights and vocabulary map of the native engine
 """

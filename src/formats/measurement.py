@@ -187,7 +187,9 @@ class Measurement:
     config_hash: str | None = noted("hash of the study's effective configuration")
     dev_set: str | None = noted("name of the dev set, by which the best model is chosen")
     dev_bleu: float | None = noted("BLEU of the same configuration there; null: not decoded there", "BLEU")
-    bleu_delta_teacher: float | None = noted("BLEU above the teacher's in CTranslate2, float32, beam 4, no map", "BLEU")
+    bleu_delta_teacher: float | None = noted(
+        "BLEU above the teacher's, float32, beam 4, no map; in CTranslate2 if it decodes it", "BLEU"
+    )
     bleu_p_teacher: float | None = noted("p-value of that difference, paired bootstrap (Koehn 2004)")
     bleu_delta_control: float | None = noted("BLEU above that of the control, decoded in the same way", "BLEU")
     bleu_p_control: float | None = noted("p-value of that difference, paired bootstrap (Koehn 2004)")

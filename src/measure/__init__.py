@@ -5,7 +5,7 @@ The commands:
 - ``benchmark``: measure all exports of a study
 - ``score``: add BLEU, chrF and the significance of differences to the records
 - ``comet``: score translations with COMET, where a study asks for it
-- ``tune``: find the fastest settings of a model folder on this machine
+- ``tune``, ``tune_products``: find the fastest settings of a model folder on this machine, and tiles of its products
 - ``calibrate``: fix the scales of a native model's activations, as found in a text
 - ``node``: refuse to time beside neighbours, or on another CPU than the study names
 - ``test_sets``: translate test sets with one model folder, without timing
@@ -27,4 +27,5 @@ How things are timed:
 What scores need:
 
 - ``twins``: what sets two trainings of one student apart
+- ``setting``: the one setting that sets two students apart
 """

@@ -41,4 +41,6 @@ What they share:
 - ``markdown``, ``latex``, ``html``: parts of pages
 - ``figure``: the style of pictures, and how they are saved
 - ``labels``: names beside points
+- ``identities``: Devlin's ladder
+- ``study_files``: where the files of a study are
 """
