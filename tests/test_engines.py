@@ -166,6 +166,8 @@ def test_no_translation_is_longer_than_the_model_says(broken, batch, name):
          "native needs units in multiples of 32, 16 for each direction, not 48; OpenNMT-tf decodes it"),
         ("native", {"units": 48, "cell": "gru", "embedding_units": 40}, ["native", "ctranslate2"],
          "native needs embedding_units in multiples of 16, not 40"),
+        ("native", {"units": 4096, "decoder_transitions": 2}, ["native"],
+         "native needs units of at most 2,048, not 4,096"),
         ("native", {"model": "own"}, ["ctranslate2"],
          "native needs the numbers of a shape, not the name of a model; CTranslate2 decodes it"),
         ("ctranslate2", {"units": 96, "decoder": "averaging"}, engines.ENGINES,

@@ -273,6 +273,33 @@ def test_there_is_a_translation_where_every_piece_is_forbidden(tmp_path, beam):
     assert said(found) == [[[]]] * 3
 
 
+@pytest.mark.parametrize("beam", [1, 4])
+def test_no_piece_is_said_twice_where_none_may_be(tmp_path, beam):
+    """Once all candidates were said, what was said is all, however short."""
+    few = mapped_to(tmp_path / "map", [5, 7])
+    options = {"candidates": "sentence", "beam_size": beam, "blocked_ngram": 1, "shortest": 8}
+    for (pieces, score), *_ in outputs(few, BATCH[:3], **options):
+        assert sorted(pieces) == [5, 7] and np.isfinite(score)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"blocked_ngram": -1}, "n-grams that may not occur again"),
+        ({"length_penalty": float("nan")}, "length penalty must be a finite number"),
+        ({"candidates": "none"}, "candidates: one of all, "),
+    ],
+)
+def test_options_that_make_no_sense_are_named(options, told):
+    with pytest.raises(engine.EngineError, match=told):
+        outputs(worker(), BATCH[:1], **options)
+
+
+def test_a_piece_that_is_no_number_is_an_error():
+    with pytest.raises(engine.EngineError, match="no number of 32 bits"):
+        outputs(worker(), [["a"]])
+
+
 def test_a_beam_may_be_larger_than_the_candidates(tmp_path):
     few = mapped_to(tmp_path / "map", [5, 7])
     for hypotheses in said(outputs(few, BATCH[:5], candidates="sentence", beam_size=256, longest=3)):

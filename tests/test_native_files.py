@@ -4,6 +4,7 @@ import contextlib
 import json
 import random
 import re
+import shutil
 import struct
 
 import fully_connected
@@ -13,6 +14,8 @@ import recurrent
 from native import KINDS, engine, folders, outputs, run, sentences
 
 from common.errors import UserError
+from decode import engines
+from decode.engines import Search
 from formats import native_map, native_model, safetensors
 
 FEW = sentences(6, longest=8)
@@ -402,6 +405,22 @@ def test_a_map_with_a_table_of_floats(tmp_path, name):
     tensors = table() | {name: table()[name].astype(np.float32)}
     safetensors.write(tmp_path / "map", tensors, {"format": native_map.FORMAT})
     refused(tmp_path / "map", f"'{name}' is F32", folders() / "float32" / native_model.NAME)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda stored: stored["source"].pop(), r"has \d+ source pieces, the weights have \d+; export the model again"),
+        (lambda stored: stored.update(unknown="<none>"), "<none> is none of its pieces; export the model again"),
+    ],
+)
+def test_a_vocabulary_of_another_model(change, told, tmp_path):
+    folder = shutil.copytree(folders() / "int8", tmp_path / "model")
+    stored = json.loads((folder / native_model.VOCABULARY).read_text())
+    change(stored)
+    (folder / native_model.VOCABULARY).write_text(json.dumps(stored))
+    with pytest.raises(UserError, match=f"{native_model.VOCABULARY}: {told}"):
+        engines.load(folder, Search(), checksums=False)
 
 
 def test_the_map_of_these_tests_is_a_good_one(tmp_path):

@@ -332,3 +332,8 @@ def refusals(root):
 
 def test_an_unknown_instruction_set_is_one_message():
     run(UNKNOWN, folders(), NMT_ISA="avx3")
+
+
+def test_rows_that_no_product_takes_are_not_rounded():
+    with pytest.raises(engine.EngineError, match="multiple of 16"):
+        kernels.quantise(np.ones((1, 20), np.float32), "int8")

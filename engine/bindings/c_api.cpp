@@ -275,6 +275,8 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
 int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                  int32_t is_signed, float fixed, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
+    if (type < 0 || type > 2 || rows < 1 || units < 16 || units % 16)
+      throw Error("rows need units that are a multiple of 16");
     std::vector<float> maxima((size_t)rows * kPanel);
     for (int32_t r = 0; r < rows; ++r)
       maxima[(size_t)r * kPanel] = *std::max_element(from + (size_t)r * units, from + (size_t)(r + 1) * units);

@@ -71,9 +71,11 @@ void translate(const std::string& folder, const Plan& plan) {
   Stream stream(STDIN_FILENO, STDOUT_FILENO, plan.window, plan.workers * kAhead);
   Counts counts;
   std::vector<std::thread> others;  // one core has one thread, whatever the machine has
-  for (size_t worker = 1; worker < plan.workers; ++worker)
-    others.emplace_back([&] { guarded([&] { work(model, plan, stream, counts); }); });
-  work(model, plan, stream, counts);
+  guarded([&] {  // here, too: threads that are not joined end the process without a word
+    for (size_t worker = 1; worker < plan.workers; ++worker)
+      others.emplace_back([&] { guarded([&] { work(model, plan, stream, counts); }); });
+    work(model, plan, stream, counts);
+  });
   for (std::thread& other : others) other.join();
   report(counts);
 }

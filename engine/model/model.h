@@ -50,7 +50,8 @@ class Model {
   // has `target_pieces` outputs, whatever the candidates.
   void choose_tile(int inputs, int outputs, Tile tile);
   // Keeps the weights of every product in rows, so that each product packs them, as before weights were packed once; to
-  // see what that is worth. The output layer is gathered and packed by batch in any case. Call it before there are workers.
+  // see what that is worth. With a map the output layer is gathered and packed by batch in any case, without one
+  // it is packed once. Call it before there are workers.
   void unpack();
   // The output layer for all target pieces, packed when it is first needed.
   const Linear& whole_output() const;

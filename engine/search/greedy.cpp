@@ -39,10 +39,11 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
         column = kernel.best(scores, columns);
       }
       const int piece = output_.piece(sentence, column);
-      const bool ends = piece == model_.shape.end && position >= prefix;
+      const bool stuck = position >= prefix && !(scores[column] > kNever);  // all are forbidden: what was said is all
+      const bool ends = stuck || (piece == model_.shape.end && position >= prefix);
       if (!finished[sentence]) {
-        if (options.scores) said.score += scores[column] - kernel.log_sum(scores, columns);
-        if (options.attention_layer >= 0) {
+        if (options.scores && !stuck) said.score += scores[column] - kernel.log_sum(scores, columns);
+        if (options.attention_layer >= 0 && !stuck) {
           const float* const weights = network_->attention(row);
           said.attention.insert(said.attention.end(), weights, weights + network_->source_length(sentence));
         }

@@ -26,7 +26,7 @@ void OutputLayer::prepare(const Batch& batch, Candidates which, const Vocabulary
     weights_ = &model_.whole_output();
     return;
   }
-  if (!map) throw Error("the model has no vocabulary map");
+  if (!map) throw Error("the model has no vocabulary map; open it with one, or take all pieces as candidates");
   choose(batch, which, map);
   model_.gather_output(pieces_.data(), (int)pieces_.size(), panels_, numbers_, gathered_);
   weights_ = &gathered_;

@@ -40,6 +40,10 @@ void Search::check(const Batch& batch, const Options& options) const {
   if (options.longest < 1 || options.shortest < 0 || options.shortest > options.longest)
     throw Error("a translation must have from 0 pieces, or more, to 1, or more; not from " +
                 std::to_string(options.shortest) + " to " + std::to_string(options.longest));
+  if (options.blocked_ngram < 0)
+    throw Error("n-grams that may not occur again have from 1 piece, or 0 for none, not " +
+                std::to_string(options.blocked_ngram));
+  if (!std::isfinite(options.length_penalty)) throw Error("the length penalty must be a finite number");
   if (options.attention_layer >= shape.attention_layers || options.attention_head >= shape.attention_heads)
     throw Error("the decoder has " + std::to_string(shape.attention_layers) + " layers of " +
                 std::to_string(shape.attention_heads) + " heads");

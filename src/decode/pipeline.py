@@ -169,8 +169,10 @@ class Pipeline:
             outputs = self._translate(batch)
         except (RuntimeError, MemoryError) as error:
             size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch))} pieces"
-            advice = "with less memory than it needs, lower --workers or --batch-tokens"
-            raise UserError(f"the engine failed at {size}: {str(error) or 'no memory left'}; {advice}") from error
+            reason = str(error) or "no memory left"
+            short = any(word in reason.lower() for word in ("memory", "alloc"))
+            advice = "; with less memory than it needs, lower --workers or --batch-tokens" if short else ""
+            raise UserError(f"the engine failed at {size}: {reason}{advice}") from error
         with self._busy:
             self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs

@@ -51,7 +51,7 @@ def _transformer(parameters: Parameters, source: list[str], target: list[str]) -
     layers = TransformerLayers(parameters)
     embeddings, bias = parameters.embeddings("decoder_ff_logit_out")
     learned = "Wpos" in parameters
-    layers.vectors["positions"] = parameters.take("Wpos") if learned else positions(units)
+    layers.vectors["positions"] = lengthened(parameters.take("Wpos")) if learned else positions(units)
     factor = 1.0 if learned else float(np.sqrt(np.float32(units)))  # of embeddings, where positions are computed
     metadata = {
         "architecture": "transformer",
@@ -70,6 +70,11 @@ def _transformer(parameters: Parameters, source: list[str], target: list[str]) -
     }
     pieces = vocabulary(source, target)
     return FloatModel(parameters.path, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
+
+
+def lengthened(table: np.ndarray) -> np.ndarray:
+    """Learned positions, float32 [at least POSITIONS, units]: in Marian the last one stands for all later ones."""
+    return np.pad(table, ((0, max(0, POSITIONS - len(table))), (0, 0)), mode="edge")
 
 
 def positions(units: int) -> np.ndarray:

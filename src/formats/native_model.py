@@ -158,6 +158,16 @@ class Vocabulary:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}: missing or damaged ({error}); export the model again") from None
 
+    def require_sizes(self, folder: Path) -> None:
+        """Raises UserError where the weights have another number of pieces, or the unknown piece is none of them."""
+        numbers = safetensors.metadata(folder / NAME)
+        for side, pieces in (("source", self.source), ("target", self.target)):
+            if str(len(pieces)) != (needed := numbers.get(f"{side}_pieces", "")):
+                told = f"{len(pieces)} {side} pieces, the weights have {needed}"
+                raise UserError(f"{folder / VOCABULARY}: has {told}; export the model again")
+        if self.unknown not in self.source_numbers:
+            raise UserError(f"{folder / VOCABULARY}: {self.unknown} is none of its pieces; export the model again")
+
     def write(self, folder: Path) -> None:
         stored = {"source": self.source, "unknown": self.unknown, "prefix": self.prefix, "suffix": self.suffix}
         if self.target != self.source:

@@ -34,11 +34,11 @@ def products(folder: Path) -> Times:
 def of_model(folder: Path) -> Iterator[tuple[int, int]]:
     """Inputs and outputs of its products; the output layer has as many outputs as there are target pieces."""
     path = folder / native_model.NAME
-    for name, tensor in safetensors.read(path).items():
+    tensors, shape = safetensors.read(path), safetensors.metadata(path)
+    for name, tensor in tensors.items():
         if name.endswith(".weight"):  # [outputs / 16][inputs / group][16][group]
             yield tensor.shape[1] * tensor.shape[3], tensor.shape[0] * tensor.shape[2]
-    shape = safetensors.metadata(path)
-    yield int(shape["units"]), int(shape["target_pieces"])
+    yield tensors[f"{shape['rows.output']}.rows"].shape[1], int(shape["target_pieces"])
 
 
 def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:

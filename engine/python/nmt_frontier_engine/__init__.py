@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -164,10 +165,10 @@ class Model:
         packed: bool = True,
     ):
         self._handle = ctypes.c_void_p()
-        path = None if vocabulary_map is None else str(vocabulary_map).encode()
-        _call("nmt_open", str(weights).encode(), path, ctypes.byref(self._handle))
+        path = None if vocabulary_map is None else os.fsencode(vocabulary_map)
+        _call("nmt_open", os.fsencode(weights), path, ctypes.byref(self._handle))
         for (inputs, outputs), tile in (tiles or {}).items():
-            _call("nmt_choose_tile", self._handle, inputs, outputs, TILES.index(tile))
+            _call("nmt_choose_tile", self._handle, inputs, outputs, _number("a tile", TILES, tile))
         if not packed:
             _call("nmt_unpack", self._handle)
 
@@ -205,7 +206,8 @@ class Worker:
         """The log probabilities of the pieces of each target and of its end, float32 [pieces + 1]."""
         results = _Results()
         batch, kept = _batch(sources, targets)
-        _call("nmt_score", self._handle, ctypes.byref(batch), CANDIDATES.index(candidates), ctypes.byref(results))
+        chosen = _number("candidates", CANDIDATES, candidates)
+        _call("nmt_score", self._handle, ctypes.byref(batch), chosen, ctypes.byref(results))
         del kept
         scores = _array(results.scores, results.total_pieces)
         return np.split(scores, np.cumsum([len(target) + 1 for target in targets])[:-1]) if targets else []
@@ -246,7 +248,14 @@ class Worker:
 @functools.lru_cache(maxsize=64)
 def _options(options: Options) -> _Options:
     values = {name: getattr(options, name) for name, _ in _Options._fields_}
-    return _Options(**{**values, "candidates": CANDIDATES.index(options.candidates)})
+    return _Options(**{**values, "candidates": _number("candidates", CANDIDATES, options.candidates)})
+
+
+def _number(what: str, names: Sequence[str], name: str) -> int:
+    """The library's number of a name. Raises EngineError for another name."""
+    if name not in names:
+        raise EngineError(f"{what}: one of {', '.join(names)}, not {name!r}")
+    return names.index(name)
 
 
 def _batch(sources: Sequence[Pieces], prefixes: Sequence[Pieces] | None) -> tuple[_Batch, list[array]]:
@@ -261,7 +270,7 @@ def _flat(sentences: Sequence[Pieces]) -> list[array]:
     """The lengths of sentences, and their pieces one after the other."""
     try:
         return [array("i", map(len, sentences)), array("i", chain.from_iterable(sentences))]
-    except OverflowError:
+    except (OverflowError, TypeError):
         raise EngineError("a piece is no number of 32 bits") from None
 
 

@@ -44,7 +44,7 @@ class Native(Engine):
 
     @classmethod
     def lacks(cls, shape: Mapping[str, Any]) -> str | None:
-        """Multiples of 16 for all vectors, in a bidirectional encoder for those of each direction."""
+        """Multiples of 16 for all vectors, in a bidirectional encoder for each direction, and limits of widths."""
         if shape.get("model") or not shape.get("units"):
             return "needs the numbers of a shape, not the name of a model"
         both = 2 * native_model.PANEL if shape.get("bidirectional") else native_model.PANEL
@@ -53,6 +53,11 @@ class Native(Engine):
             if (width := shape.get(name) or 0) % panel:
                 directions = f", {native_model.PANEL} for each direction" if panel > native_model.PANEL else ""
                 return f"needs {name} in multiples of {panel}{directions}, not {width}"
+        attends_inside = shape.get("decoder_transitions") or shape.get("fully_connected_layers")
+        widest = {**dict.fromkeys(panels, 2048 if attends_inside else 8192), "ffn_units": 32768}
+        for name, most in widest.items():
+            if (width := shape.get(name) or 0) > most:
+                return f"needs {name} of at most {most:,}, not {width:,}"
         return None
 
     @classmethod
@@ -77,6 +82,7 @@ class Native(Engine):
             raise UserError(f"{ISA}={os.environ[ISA]}: this CPU has {', '.join(engine.available_sets())}")
         self._error = engine.EngineError
         self._vocabulary = native_model.Vocabulary.read(folder)
+        self._vocabulary.require_sizes(folder)
         try:
             vocabulary_map = folder / self.map_file if search.vocabulary_map else None
             cut = tiles(folder, description, search.beam_size)
@@ -117,23 +123,28 @@ class Native(Engine):
 
     def components(self, batches: Iterable[Batch]) -> dict[str, float]:
         """The share of each component in the time that the engine takes to translate batches, by its own clock."""
-        worker = self._workers[0]
-        before = worker.ticks()
-        worker.measure()
-        for batch in batches:
-            worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
-        worker.measure(False)
-        spent = {name: ticks - before[name] for name, ticks in worker.ticks().items()}
-        return {name: ticks / sum(spent.values()) for name, ticks in spent.items()}
+        with self._worker() as worker:
+            before = worker.ticks()
+            worker.measure()
+            try:
+                for batch in batches:
+                    worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
+            finally:
+                worker.measure(False)
+            spent = {name: ticks - before[name] for name, ticks in worker.ticks().items()}
+        total = sum(spent.values()) or 1
+        return {name: ticks / total for name, ticks in spent.items()}
 
     def input_scales(self, batches: Iterable[Batch]) -> dict[str, Any]:
         """The scales of the inputs of each product while batches are translated (nmt_frontier_engine.InputScales)."""
-        worker = self._workers[0]
-        worker.calibrate()
-        for batch in batches:
-            worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
-        worker.calibrate(False)
-        return worker.input_scales()
+        with self._worker() as worker:
+            worker.calibrate()
+            try:
+                for batch in batches:
+                    worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
+            finally:
+                worker.calibrate(False)
+            return worker.input_scales()
 
     @contextlib.contextmanager
     def _worker(self) -> Iterator[Any]:
