@@ -33,7 +33,7 @@ from common.errors import command
 from common.files import write_json, write_text
 from corpora import grammar
 from export import read_opennmt_tf
-from formats import marian, native_model
+from formats import marian, native_model, opennmt_vocabulary
 from measure import protocol
 from report import markdown
 
@@ -89,7 +89,7 @@ def numbered(lines: list[str]) -> list[list[int]]:
 def opennmt_tf(values: dict[str, Any], text: list[list[int]], folder: Path) -> Twins:
     model, pieces = decoders.built(values, **decoders.weights(values))
     read_opennmt_tf.of_model(model, pieces, folder).write("float32", folder / "float32")
-    sources = [[len(marian.CONTROL) + number for number in sentence] for sentence in text]
+    sources = [[len(opennmt_vocabulary.CONTROL) + number for number in sentence] for sentence in text]
     return Twins(worker(folder), sources, lambda beam: decoders.translations(model, sources, beam, LONGEST), LONGEST)
 
 

@@ -32,7 +32,7 @@ from export import convert, read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
 from export.marian import marian_files
 from export.marian_parameters import Parameters, read_pieces
-from formats import marian, model_folder
+from formats import marian, model_folder, opennmt_vocabulary
 from formats.shape import Recurrent, Shape, registry, shape
 from formats.spread import Spread
 from measure import in_process, protocol
@@ -63,12 +63,15 @@ Way = Callable[[Batch], Any]
 
 def entries() -> list[str]:
     """The lines of vocabulary.txt, to which OpenNMT-tf adds <unk>."""
-    return [*marian.CONTROL, *(f"w{number}" for number in range(ENTRIES - 1 - len(marian.CONTROL)))]
+    return [
+        *opennmt_vocabulary.CONTROL,
+        *(f"w{number}" for number in range(ENTRIES - 1 - len(opennmt_vocabulary.CONTROL))),
+    ]
 
 
 def words() -> list[str]:
     """All pieces that are said: Marian's first candidates are these and its two control tokens."""
-    return entries()[len(marian.CONTROL) :][: CANDIDATES - 2]
+    return entries()[len(opennmt_vocabulary.CONTROL) :][: CANDIDATES - 2]
 
 
 def text(sentences: int, pieces: int, seed: int = 1) -> Batch:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
+from formats import opennmt_vocabulary
 from train.vocabulary import entries, foreign_characters, reservoir, train
 
 TEXT = [f"a {colour} {animal} runs past {count} houses" for colour in ("red", "grün", "blue") for animal in
@@ -68,3 +69,9 @@ def test_reservoir_is_a_subsequence_of_the_right_size(lines, size, seed):
     remaining = iter(numbered)
     assert all(line in remaining for line in sample)
     assert sample == reservoir(numbered, size, seed)
+
+
+def test_a_piece_may_have_a_line_separator_in_it(tmp_path):
+    pieces = [*opennmt_vocabulary.CONTROL, "a\u2028b", "c\x0bd", "\x85"]
+    (tmp_path / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    assert opennmt_vocabulary.read(tmp_path / "vocabulary.txt") == pieces

@@ -14,6 +14,7 @@ from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
 from export import sorted_counts
+from formats import opennmt_vocabulary
 
 
 class TargetCounts(NamedTuple):
@@ -56,7 +57,7 @@ class PhraseTable(NamedTuple):
 
     @classmethod
     def load(cls, folder: Path) -> "PhraseTable":
-        pieces = (folder / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
+        pieces = opennmt_vocabulary.read(folder / "vocabulary.txt")
         counts = (sorted_counts.Counts.load(folder / name) for name in ("phrases", "links"))
         return cls(pieces, *counts, TargetCounts.load(folder))
 
@@ -77,7 +78,7 @@ def merge(shards: list[Path], vocabulary: Path, epoch: Path | None, output: Path
     The shards hold each pair once, so that rare phrases count. A student, however, says most often what was frequent in
     its training epochs, in which corpora have weights: with ``epoch``, piece frequencies come from there.
     """
-    pieces = vocabulary.read_text(encoding="utf-8").splitlines()
+    pieces = opennmt_vocabulary.read(vocabulary)
     targets = TargetCounts.zeros(len(pieces))
     for shard in shards:
         for total, part in zip(targets, TargetCounts.load(shard), strict=True):

@@ -21,7 +21,7 @@ from common.progress import progress
 from export.phrase_extraction import MAX_LENGTH, extract, piece_index
 from export.phrase_table import TargetCounts
 from export.sorted_counts import SegmentWriter
-from formats import records
+from formats import opennmt_vocabulary, records
 from formats.batches import Batch, batches
 
 
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
 
-    pieces = args.vocabulary.read_text(encoding="utf-8").splitlines()
+    pieces = opennmt_vocabulary.read(args.vocabulary)
     count(args.alignments, pieces, args.output, args.shard)
 
 

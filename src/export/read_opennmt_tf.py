@@ -9,12 +9,12 @@ from common.errors import UserError
 from export import opennmt_tf_conditional, opennmt_tf_fully_connected, opennmt_tf_recurrent, opennmt_tf_transformer
 from export.convert import load
 from export.float_model import FloatModel
-from formats import native_model
+from formats import native_model, opennmt_vocabulary
+from formats.opennmt_vocabulary import END, START, UNKNOWN
 
 ARCHITECTURES = (
     opennmt_tf_transformer, opennmt_tf_recurrent, opennmt_tf_conditional, opennmt_tf_fully_connected,
 )  # fmt: skip
-END, START, UNKNOWN = "</s>", "<s>", "<unk>"
 
 
 def read(checkpoint: Path) -> FloatModel:
@@ -24,7 +24,7 @@ def read(checkpoint: Path) -> FloatModel:
 
 def vocabulary(checkpoint: Path) -> native_model.Vocabulary:
     """The joint vocabulary of a checkpoint, whose last entry is OpenNMT-tf's own."""
-    pieces = (checkpoint / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    pieces = opennmt_vocabulary.read(checkpoint / "vocabulary.txt")
     return native_model.Vocabulary([*pieces, UNKNOWN], [*pieces, UNKNOWN], UNKNOWN)
 
 

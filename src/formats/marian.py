@@ -13,13 +13,13 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import write_text
+from formats import opennmt_vocabulary
 
 MODEL, VOCABULARY, SHORTLIST = "model.bin", "vocab.yml", "shortlist.bin"  # of a model folder
 TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of the weights, and Marian's own names
 # Of a shortlist: so many entries of the vocabulary are candidates always, and so many for each source piece.
 FIRST, BEST = 100, 100
 END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no token for the beginning
-CONTROL = ["<blank>", "<s>", "</s>"]  # the first entries of OpenNMT-tf's vocabularies
 
 # Linux kills the process when its parent ends, however that happens (prctl PR_SET_PDEATHSIG; the wheel is for Linux).
 _RUN = """
@@ -55,10 +55,11 @@ def complaint(log: bytes, status: int) -> str:
 
 def entries(vocabulary: Path) -> list[str]:
     """Marian's entries for the vocabulary file of an OpenNMT-tf model. Raises UserError for another kind of file."""
-    lines = vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
-    if lines[: len(CONTROL)] != CONTROL:
-        raise UserError(f"{vocabulary}: a vocabulary of OpenNMT-tf begins with {', '.join(CONTROL)}")
-    return [END, UNKNOWN, *lines[len(CONTROL) :]]
+    control = opennmt_vocabulary.CONTROL
+    found = opennmt_vocabulary.read(vocabulary)
+    if tuple(found[: len(control)]) != control:
+        raise UserError(f"{vocabulary}: a vocabulary of OpenNMT-tf begins with {', '.join(control)}")
+    return [END, UNKNOWN, *found[len(control) :]]
 
 
 def write_vocabulary(pieces: Sequence[str], path: Path) -> None:

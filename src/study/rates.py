@@ -21,7 +21,7 @@ from statistics import mean
 
 from common.errors import UserError
 from common.files import read_json, sha256, write_json
-from formats import decoding
+from formats import decoding, opennmt_vocabulary
 from formats.shape import Transformer
 
 AGE = 3600  # seconds for which measured rates are kept
@@ -139,7 +139,7 @@ def _decoding(compute_type: str) -> float:
     shape = Transformer(**TRANSLATOR)
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = Path(folder, "vocabulary.txt")
-        vocabulary.write_text("".join(f"{entry}\n" for entry in ["<blank>", "<s>", "</s>", *range(PIECES)]))
+        vocabulary.write_text("".join(f"{entry}\n" for entry in [*opennmt_vocabulary.CONTROL, *range(PIECES)]))
         Path(folder, "model_description.py").write_text(shape.model_description(0))
         model = opennmt.load_model(folder)
         model.initialize({"source_vocabulary": str(vocabulary), "target_vocabulary": str(vocabulary)})
