@@ -15,6 +15,7 @@ from cleaning_chain import CORES, chain
 from cleaning_load import LANGUAGES
 from langid import langid
 
+from common import machine
 from corpora import rules
 from corpora.characters import characters
 from corpora.funnel import KEPT, Funnel
@@ -25,7 +26,6 @@ from formats.batches import batches
 from formats.spread import Spread
 from measure import in_process
 from measure.interleave import in_turn
-from measure.run import pin
 from measure.usage import Usage, watch
 
 COMMON = {"max_tokens": 100, "max_length_ratio": 3.0, "langid": ["source", "target"], "duplicates": True}
@@ -138,7 +138,7 @@ def rivals(raw: Path, folder: Path, binary: Path | None, lines: int, fast_runs: 
     subset = list(itertools.islice(records.read(raw), lines))
     small = folder / "small.tsv.zst"
     records.write(small, subset)
-    pin([CORES[1]])
+    machine.pin([CORES[1]])
     reference = langid.LanguageIdentifier.from_modelstring(langid.model)
     identifier = Identifier()
     sides = [side for pair in subset for side in pair]
@@ -160,7 +160,7 @@ def rivals(raw: Path, folder: Path, binary: Path | None, lines: int, fast_runs: 
         "our rules, one core": Rival(chain_in_process, lines, fast_runs),
     }
     rates = raced(in_this_process, [CORES[1]], NOISE)
-    pin([*CORES])
+    machine.pin([*CORES])
     if binary:
         commands = {
             "OpusFilter, its command, two cores": Rival(opusfilter(binary, subset, folder / "opus"), lines, 1),

@@ -21,7 +21,6 @@ from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from measure.protocol import commit
-from measure.run import pin
 from measure.usage import busy_seconds
 from report import markdown
 
@@ -59,7 +58,7 @@ def built(name: str, cores: list[int]) -> dict[str, Any]:
         def cmake(*arguments: str | Path) -> None:
             subprocess.run(["cmake", *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
 
-        pin(cores)
+        machine.pin(cores)
         start, cpu, busy = time.perf_counter(), children(), busy_seconds(cores)
         cmake("-S", ENGINE, "-B", folder / "build", "-G", "Ninja")
         cmake("--build", folder / "build", "--parallel", str(len(cores)))

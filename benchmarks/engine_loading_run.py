@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from common import machine
 from common.errors import command
 from decode import engines
 from decode.engines import Search
@@ -19,7 +20,6 @@ from decode.pipeline import MANY_CORES, ONE_CORE
 from decode.tokenizer import Tokenizer
 from formats.test_sets import sources
 from measure.in_process import in_batches
-from measure.run import pin
 from measure.usage import peak_rss_bytes, watch
 
 FIELDS = {"Rss": "rss", "Pss": "pss", "Anonymous": "own", "Private_Clean": "private", "Private_Dirty": "private"}
@@ -45,7 +45,7 @@ def clock(times: dict[str, float], name: str) -> Iterator[None]:
 
 def main() -> None:
     folder, test_set, workers, core = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    pin([core])
+    machine.pin([core])
     tokenizer, kind = Tokenizer(folder), engines.of(folder)
     sentences = [sentence for line in sources(test_set) if (sentence := tokenizer.encode(line))]
     batches = in_batches(sentences, ONE_CORE if workers == 1 else MANY_CORES)

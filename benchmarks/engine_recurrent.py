@@ -28,11 +28,11 @@ from decode.engines import Batch, Search
 from decode.engines.marian import Worker, options
 from decode.engines.native import Native
 from experiments.forced_length import ForcedLength, converted
-from export import convert, read_marian, read_opennmt_tf, untrained
+from export import read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
 from export.marian import marian_files
 from export.marian_parameters import Parameters, read_pieces
-from formats import marian, model_folder, opennmt_vocabulary
+from formats import marian, model_folder, opennmt_checkpoint, opennmt_vocabulary
 from formats.shape import Recurrent, Shape, registry, shape
 from formats.spread import Spread
 from measure import in_process, protocol
@@ -98,7 +98,9 @@ def onnxruntime(checkpoint: Path, pieces: int, folder: Path) -> Way:
             f"{error}: pip install -r requirements-onnx.lock, or leave onnxruntime out of --peers"
         ) from None
     numbers = {piece: number for number, piece in enumerate(entries())}
-    onnx_recurrent.write(convert.load(checkpoint), [numbers[word] for word in words()], folder, integers=True)
+    onnx_recurrent.write(
+        opennmt_checkpoint.load(checkpoint), [numbers[word] for word in words()], folder, integers=True
+    )
     translator = onnx_recurrent.Translator(folder)
     return lambda batch: translator.translate([[numbers[piece] for piece in sentence] for sentence in batch], pieces)
 

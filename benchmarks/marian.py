@@ -9,7 +9,6 @@ measured on the same cores in turn (measure.protocol); ratios are taken run by r
 
 import argparse
 import itertools
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -120,7 +119,7 @@ def main() -> None:
 
     conditions = pick(Conditions, args)
     check(args.models, args.baseline)
-    cores = tuple(sorted(os.sched_getaffinity(0)))
+    cores = machine.cores()
     measured = []
     for used in dict.fromkeys((cores[:1], cores)):
         todo = configurations(args.models, args.baseline, used)

@@ -119,7 +119,7 @@ def main() -> None:
     call = f"python benchmarks/stream.py --model {args.model} --test-set {args.test_set} --lines {args.lines}"
     with tempfile.TemporaryDirectory() as folder:
         result = measure(args.model, sources(args.test_set), args.lines, Path(folder))
-    result = {"command": call, **machine.describe(), "workers": len(os.sched_getaffinity(0)), **result}
+    result = {"command": call, **machine.describe(), "workers": len(machine.cores()), **result}
     write_json(args.output, result)
     figure.save(draw(result), args.output.with_suffix(".svg"))
 

@@ -27,7 +27,6 @@ from formats.shape import shape
 from formats.spread import Spread
 from measure import in_process, interleave
 from measure.interleave import Repeats
-from measure.run import pin
 from measure.usage import Usage, watch
 from study import config
 from study.systems import systems
@@ -172,7 +171,7 @@ def main() -> None:
     parser.add_argument("--way", type=json.loads, help=argparse.SUPPRESS)
     args = parser.parse_args()
     study = config.load(args.config)
-    pin([args.core])
+    machine.pin([args.core])
     names = args.systems or ([*ARCHITECTURES] if args.across else ["teacher", "deep", "tiny"])
     settings = {name: trained(study, name, args.across) for name in names}
     if args.way:

@@ -23,6 +23,7 @@ from cleaning_chain import CORES, run_all
 from cleaning_load import real_pairs
 from cleaning_rivals import NOISE, Rival, raced
 
+from common import machine
 from common.errors import UserError, command
 from common.files import write_json
 from common.machine import describe, load_average
@@ -31,7 +32,6 @@ from export.alignment import aligned
 from export.phrase_extraction import MAX_NGRAM
 from export.phrase_table import PhraseTable
 from formats import records
-from measure.run import pin
 
 PIECES = 32_000
 SHARDS = 8
@@ -164,7 +164,7 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
         scaling.append(counted(raw, vocabulary, folder / "full"))
         print(f"{size:,} pairs: {scaling[-1]}", file=sys.stderr, flush=True)
     few, name = triples[:plain_pairs], "plain Python extractor, one core"
-    pin([CORES[1]])
+    machine.pin([CORES[1]])
     rival = raced({name: Rival(lambda: len(plain(few)), len(few), 3)}, [CORES[1]], NOISE)[name]
     full = scaling[-1]["pairs_per_second"]
     return {

@@ -329,7 +329,7 @@ def one_run(decode_seconds, output="x", load_seconds=0.5):
     }  # fmt: skip
 
 
-def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
+def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
     made = []
 
     def run(self, configuration, number):
@@ -338,7 +338,7 @@ def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
         return one_run(1.0) | told
 
     monkeypatch.setattr(protocol.Runs, "run", run)
-    monkeypatch.setattr(decoding, "native", lambda kind: kind != "int8")
+    monkeypatch.setattr(decoding, "fast", lambda kind: kind != "int8")
     todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
     found = protocol.measured(todo, conditions(tmp_path, runs=3))
@@ -347,12 +347,12 @@ def test_a_type_that_is_not_native_is_measured_once(tmp_path, monkeypatch):
     assert [record.signature.split("|")[-1] for record in found] == ["runs:3", "runs:1"]
 
 
-@pytest.mark.parametrize(("vendor", "native"), [("GenuineIntel", True), ("AuthenticAMD", False)])
-def test_int16_is_native_on_intel_alone(tmp_path, monkeypatch, vendor, native):
+@pytest.mark.parametrize(("vendor", "fast"), [("GenuineIntel", True), ("AuthenticAMD", False)])
+def test_int16_is_fast_on_intel_alone(tmp_path, monkeypatch, vendor, fast):
     (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\n")
     monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
-    assert decoding.native("int16") == native
-    assert decoding.native("float32") and decoding.native("int8") and not decoding.native("int4")
+    assert decoding.fast("int16") == fast
+    assert decoding.fast("float32") and decoding.fast("int8") and not decoding.fast("int4")
 
 
 def test_medians_and_extremes():
@@ -415,7 +415,7 @@ def test_peak_memory_is_that_of_this_process():
 
 def test_a_core_that_does_not_exist():
     with pytest.raises(UserError, match=r"cores 4000 cannot be used; this process may use \d"):
-        run.pin([4000])
+        machine.pin([4000])
 
 
 def test_an_empty_test_set(tmp_path):

@@ -12,6 +12,7 @@ from models import folders
 from common.errors import UserError
 from common.files import read_json
 from export import convert
+from formats import opennmt_checkpoint
 
 
 @pytest.fixture
@@ -42,7 +43,8 @@ def test_every_type_opens_and_takes_its_bytes(run, tmp_path):
 def test_layers_are_normalised_as_in_opennmt_tf(run, checkpoint, tmp_path):
     run("float32")
     told = read_json(tmp_path / "converted" / "float32" / "config.json")["layer_norm_epsilon"]
-    assert {layer.epsilon for layer in convert.load(checkpoint).submodules if hasattr(layer, "epsilon")} == {told}
+    layers = opennmt_checkpoint.load(checkpoint).submodules
+    assert {layer.epsilon for layer in layers if hasattr(layer, "epsilon")} == {told}
 
 
 def test_converting_again_gives_the_same_bytes(run, tmp_path):
@@ -68,7 +70,7 @@ def test_a_damaged_checkpoint(run, checkpoint, tmp_path, pattern):
     run("int8")
     path = next(checkpoint.glob(pattern))
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    kept_in_spite_of(run, tmp_path, "averaged: the checkpoint is damaged or does not fit its vocabulary")
+    kept_in_spite_of(run, tmp_path, "averaged: OpenNMT-tf cannot load this model: a file is damaged, or")
 
 
 @pytest.mark.parametrize("change", [lambda lines: lines[:-5], lambda lines: [*lines, "more\n"]])
@@ -76,13 +78,13 @@ def test_a_vocabulary_that_does_not_fit(run, checkpoint, tmp_path, change):
     run("int8")
     path = checkpoint / "vocabulary.txt"
     path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
-    kept_in_spite_of(run, tmp_path, "averaged: the checkpoint is damaged or does not fit its vocabulary")
+    kept_in_spite_of(run, tmp_path, "averaged: OpenNMT-tf cannot load this model: a file is damaged, or")
 
 
 def test_no_checkpoint(run, checkpoint, tmp_path):
     run("int8")
     (checkpoint / "checkpoint").unlink()
-    kept_in_spite_of(run, tmp_path, "averaged: no checkpoint here; train the system first")
+    kept_in_spite_of(run, tmp_path, "averaged: no checkpoint in this folder; train the system")
 
 
 def test_a_disk_that_is_full(run, tmp_path):

@@ -135,7 +135,7 @@ def test_a_damaged_baseline(broken, file, content):
         (folder / file).unlink()
     else:
         (folder / file).write_text(content)
-    with pytest.raises(UserError, match="OpenNMT-tf cannot load this model, a file is damaged"):
+    with pytest.raises(UserError, match="OpenNMT-tf cannot load this model: a file is damaged"):
         engines.load(folder, Search())
 
 

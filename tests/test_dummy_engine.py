@@ -41,7 +41,7 @@ class Backwards(Engine):
     map_file = "allowed.txt"
 
     @classmethod
-    def native(cls, quantization):
+    def fast(cls, quantization):
         return quantization == "lower"
 
     @classmethod

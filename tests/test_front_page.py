@@ -21,7 +21,7 @@ from snakemake.assets import Assets
 
 from common.errors import UserError
 from common.files import read_json, write_json, write_text
-from decode.translate import decoding_options
+from decode.options import decoding_options
 from formats import measurement, selection, wording
 from formats.front import pareto
 from formats.shape import DECODERS, decoder_kind, registry, shape

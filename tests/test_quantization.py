@@ -9,9 +9,9 @@ from models import folders
 
 from common.errors import UserError
 from export import quantization
-from export.convert import load
 from formats import ctranslate2_model
 from formats.conversion import Converter
+from formats.opennmt_checkpoint import load
 from report import quantization as quantization_report
 
 

@@ -15,6 +15,8 @@ from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
 from common.errors import UserError
+from decode import engines
+from decode.engines.ctranslate2 import CTranslate2
 from experiments import components, components_native, pipeline_cost
 from formats import measurement, records
 from formats.experiments import OPERATORS
@@ -261,8 +263,8 @@ def test_copies_of_the_memory_of_a_recurrent_model(gru, test_set, tmp_path):
 
 
 def test_what_cannot_be_measured_says_so(test_set, tmp_path):
-    with pytest.raises(UserError, match="is for opennmt-tf"):
-        in_process.of_ctranslate2(folders()["opennmt-tf"])
+    with pytest.raises(UserError, match="is for OpenNMT-tf, not for CTranslate2"):
+        engines.describe_for(folders()["opennmt-tf"], CTranslate2)
     records.write(empty := tmp_path / "empty.tsv.zst", [("", "")])
     conditions = in_process.Conditions(runs=1, noise=1.0, test_set=Path(empty), sentences=None, core=CORE)
     with pytest.raises(UserError, match="no sentence with a piece"):

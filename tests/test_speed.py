@@ -522,7 +522,7 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
 
 
 def test_switches_are_of_the_native_engine(tmp_path):
-    with pytest.raises(UserError, match="int8: not a model folder of the native engine"):
+    with pytest.raises(UserError, match="int8: is for CTranslate2, not for native"):
         run(switches, tmp_path, "--model", folders()["int8"])
 
 
@@ -570,7 +570,7 @@ def test_identities_need_layers_on_top_in_every_type(layered):
     redescribe(layered[0], shape="1:1 d16 ff32 h2")
     with pytest.raises(UserError, match="1:1 d16 ff32 h2 has no fully connected layers"):
         identities.by_type(layered)
-    with pytest.raises(UserError, match="not a model folder of the native engine"):
+    with pytest.raises(UserError, match="int8: is for CTranslate2, not for native"):
         identities.by_type([folders()["int8"]])
 
 

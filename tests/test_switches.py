@@ -15,8 +15,8 @@ from common.errors import UserError
 from decode import engines, tuned
 from decode.engines import SWITCHES, Search
 from decode.engines.native import ISA
+from decode.options import SWITCHED_OFF
 from decode.tokenizer import Tokenizer
-from decode.translate import SWITCHED_OFF
 from decode.translator import Translator
 from formats import measurement
 from measure import run as measure_run

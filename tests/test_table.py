@@ -316,7 +316,7 @@ def test_terminal_fits_and_names_what_is_there(tmp_path, records):
 
 def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
     for record in timed:
-        (terminal.model_folder(record, tmp_path)).mkdir(parents=True, exist_ok=True)
+        (tmp_path / wording.model_folder(record)).mkdir(parents=True, exist_ok=True)
     beam = [r for r in timed if r.beam_size == 4 and not r.vocabulary_map]
     assert "--beam-size 4 --no-vocabulary-map\n" in terminal.paths(beam, tmp_path)
     command = terminal.paths(timed, tmp_path).splitlines()[-1]
@@ -326,7 +326,7 @@ def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
 def test_the_folder_of_a_model_is_named_as_its_engine_names_it(tmp_path, timed):
     for engine in ENGINES.values():
         record = replace(timed[0], engine=engine.name, compute_type="int8")
-        assert terminal.model_folder(record, tmp_path).name == engine.folder("int8")
+        assert Path(wording.model_folder(record)).name == engine.folder("int8")
 
 
 # Headline

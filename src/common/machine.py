@@ -2,10 +2,12 @@
 
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from common import cpu
+from common.errors import UserError
 
 # The best for matrix products first; a CPU needs all flags of a row.
 INSTRUCTION_SETS = {
@@ -31,6 +33,18 @@ def describe() -> dict[str, Any]:
 def cores() -> tuple[int, ...]:
     """The numbers of the cores that this process may use, ascending."""
     return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def pin(numbers: Sequence[int]) -> None:
+    """Keep this process, and every thread and process it starts from now on, on these cores.
+
+    Raises UserError for a core that it may not use.
+    """
+    try:
+        os.sched_setaffinity(0, numbers)
+    except OSError:
+        usable = ", ".join(map(str, cores()))
+        raise UserError(f"cores {', '.join(map(str, numbers))} cannot be used; this process may use {usable}") from None
 
 
 def packs() -> bool:

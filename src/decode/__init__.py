@@ -1,6 +1,7 @@
 """A model folder and text in, translations out: engines, pipeline, command.
 
 - ``translate``: translate text, line by line (command)
+- ``options``: the options of that and of other commands that decode, and the translator they ask for
 - ``translator``: a model folder that translates: engine, tokenizer and pipeline together
 - ``engines``: the engines, one class in one module each, behind one interface
 - ``tokenizer``: the SentencePiece model of a model folder

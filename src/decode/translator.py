@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from common import machine
 from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.interface import Device
@@ -43,7 +44,7 @@ class Translator(Pipeline):
         **search: Any,
     ):
         folder = Path(folder)
-        workers = workers or (max(cores() // threads, 1) if device == "cpu" else 1)
+        workers = workers or (max(len(machine.cores()) // threads, 1) if device == "cpu" else 1)
         batch_tokens = batch_tokens or best_batch(folder, beam_size, workers, device)
         self.description = engines.describe(folder)
         self.search = Search(
@@ -75,11 +76,6 @@ class Translator(Pipeline):
         return itertools.chain.from_iterable(self.windows(lines))
 
 
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
     """Tokens of a batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
 
@@ -88,7 +84,7 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
     """
     if device == "cuda":
         return GPU
-    if workers == cores() and (settings := tuned.settings(folder, beam_size)):
+    if workers == len(machine.cores()) and (settings := tuned.settings(folder, beam_size)):
         if settings["isa"]:
             # The engine reads it when it loads its first model.
             os.environ.setdefault(engines.of(folder).isa_variable, settings["isa"])

@@ -17,7 +17,7 @@ Settings = dict[str, Any]
 def here(beam_size: int) -> str:
     """The key of this machine and search in the file."""
     facts = machine.describe()
-    return f"{facts['cpu']}, {facts['isa']}, {len(os.sched_getaffinity(0))} cores, beam {beam_size}"
+    return f"{facts['cpu']}, {facts['isa']}, {len(machine.cores())} cores, beam {beam_size}"
 
 
 def read(folder: Path) -> dict[str, Settings]:

@@ -8,23 +8,22 @@ import argparse
 from pathlib import Path
 
 from common import machine
-from common.command_line import pick
 from common.errors import UserError, command
 from decode import engines
 from decode.pipeline import ONE_CORE
 from formats import measurement
-from formats.selection import BASELINE, OWN, of_test_set
+from formats.selection import BASELINE, NATIVE
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Configuration
 
 
 def configuration(model: Path, sentences: int | None) -> Configuration:
     """One row. Raises UserError for the folder of another engine."""
     engine = engines.describe(model)["engine"]
-    if engine not in (BASELINE, OWN):
-        names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, OWN))
+    if engine not in (BASELINE, NATIVE):
+        names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, NATIVE))
         raise UserError(f"{model}: is for {engines.ENGINES[engine].label}; here {names} are compared")
-    native = engine == OWN
+    native = engine == NATIVE
     return Configuration(
         model,
         vocabulary_map=native,
@@ -43,7 +42,7 @@ def main() -> None:
     args = parser.parse_args()
 
     todo = [configuration(model, args.sentences) for model in args.models]
-    measurement.write(args.output, of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0]))
+    measurement.write(args.output, protocol.timed(todo, args))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ The same weights are also decoded in float32 without a map, greedily and with be
 
 import argparse
 import itertools
-import os
 from dataclasses import replace
 from pathlib import Path
 
+from common import machine
 from common.command_line import pick, positive
 from common.errors import command
 from decode import engines
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--exact", type=Path, nargs="?", help="folder of the same weights in float32")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--batch-sentences", type=positive, nargs="+", default=BATCHES)
-    parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)), help="the only one to use")
+    parser.add_argument("--core", type=int, default=machine.cores()[0], help="the only one to use")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     protocol.options(parser)
     args = parser.parse_args()

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 import ctranslate2
 
+from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
@@ -48,7 +49,6 @@ from formats.experiments import COMPONENTS, FEW
 from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Conditions
-from measure.run import pin
 from measure.usage import Usage
 
 OPERATIONS = {  # that make the variants of a model
@@ -75,7 +75,7 @@ class Variants:
     """
 
     def __init__(self, model: Path, stack: contextlib.ExitStack, few: Path):
-        kind = compute_type(in_process.of_ctranslate2(model)["quantization"])
+        kind = compute_type(engines.describe_for(model, CTranslate2)["quantization"])
         settings = {"device": "cpu", "compute_type": kind, "intra_threads": 1}
 
         def variant(name: str, vmap: Path | None = None) -> Path:
@@ -147,7 +147,7 @@ def components(readings: dict[str, float]) -> dict[str, float]:
 
 def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
     """The share of each component in the whole, and the readings it was computed from."""
-    description = in_process.of_ctranslate2(way.model)
+    description = engines.describe_for(way.model, CTranslate2)
     by_run = [
         components({name: runs[number].cpu_seconds for name, runs in usages.items()})
         for number in range(len(usages["whole"]))
@@ -183,7 +183,7 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
     """A row for each model and beam, and for each beam of the last model with its map, all timed in turn."""
     first, last = models[0], models[-1]
     ways = [Way(model, beam, False) for model in models for beam in beam_sizes]
-    if in_process.of_ctranslate2(last)["vocabulary_map"]:
+    if engines.describe_for(last, CTranslate2)["vocabulary_map"]:
         ways += [Way(last, beam, True) for beam in beam_sizes]
     batches = in_process.in_batches(in_process.pieces(first, conditions), ONE_CORE)
     with contextlib.ExitStack() as stack:
@@ -208,7 +208,7 @@ def main() -> None:
 
     if 2 * max(args.beam_sizes) > FEW:
         raise UserError(f"--beam-sizes: at most {FEW // 2}, or the search would look at all of {FEW} candidates")
-    pin([args.core])
+    machine.pin([args.core])
     shared = in_process.shared_fields(conditions)
     sentences = in_process.pieces(args.models[0], conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}

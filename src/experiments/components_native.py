@@ -21,11 +21,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from decode import engines
 from decode.engines import Batch, Search
 from decode.engines.native import Native
 from experiments import component_rows
 from experiments.component_rows import Profile
-from measure import in_process
 from measure.in_process import Conditions
 from measure.usage import watch
 
@@ -64,7 +64,7 @@ def rows(
 
     Raises UserError for a folder of another engine.
     """
-    mapped = [in_process.of_engine(model, Native)["vocabulary_map"] for model in models]
+    mapped = [engines.describe_for(model, Native)["vocabulary_map"] for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
     return [component_rows.row(model, search, "clock", profiled, batches, conditions) for model, search in ways]

@@ -14,18 +14,19 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
 from decode.engines import Batch, Engine, Search
+from decode.engines.opennmt_tf import OpenNMTTF
 from decode.pipeline import ONE_CORE
 from experiments import component_rows
 from experiments.component_rows import Profile
 from formats.experiments import COMPONENTS, OPERATORS
 from measure import in_process
 from measure.in_process import Conditions
-from measure.run import pin
 from measure.usage import watch
 
 ENCODER = re.compile(r"/(?:(?:self_attention|rnn|conditional)_encoder|dense_bridge)\w*/")
@@ -128,9 +129,8 @@ def main() -> None:
     args = parser.parse_args()
     conditions = pick(Conditions, args)
 
-    if engines.describe(args.model)["engine"] != "opennmt-tf":
-        raise UserError(f"{args.model}: not a model folder of OpenNMT-tf")
-    pin([args.core])
+    engines.describe_for(args.model, OpenNMTTF)
+    machine.pin([args.core])
     shared = in_process.shared_fields(conditions)
     sentences = in_process.pieces(args.model, conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}

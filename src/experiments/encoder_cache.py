@@ -29,6 +29,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy loads: it would give th
 import ctranslate2
 import numpy as np
 
+from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
@@ -46,7 +47,6 @@ from formats.native_model import Vocabulary
 from formats.spread import Spread
 from measure import in_process, interleave
 from measure.in_process import Conditions
-from measure.run import pin
 from measure.usage import Usage, forget_peak, peak_rss_bytes, watch
 
 BEAMS = (1, 2, 4, 8, 16, 32)
@@ -82,7 +82,7 @@ def batch_of(sentences: Batch, count: int, length: int) -> Batch:
 
 def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> Decoding:
     """Load the model in CTranslate2, in this process, which must be a new one, and decode a batch."""
-    pin([core])
+    machine.pin([core])
     translator = loading.translator(Path(folder), device="cpu", compute_type=kind, intra_threads=1)
     lengths = {"max_input_length": 0, "min_decoding_length": STEPS, "max_decoding_length": STEPS}
     options = {**lengths, "beam_size": beam_size, "use_vmap": True}
@@ -91,7 +91,7 @@ def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> 
 
 def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_size: int, core: int) -> Decoding:
     """As ``decoded`` in the native engine. vmap: its map; copied: a copy of the cache for each beam."""
-    pin([core])
+    machine.pin([core])
     engine = ForcedLength(Path(folder), Path(vmap))
     return added(lambda batch: engine.decode(batch, STEPS, beam_size, copied_cache=copied), batch, core)
 
@@ -115,7 +115,7 @@ def engine(
     model: Path, beam_sizes: list[int], length: int, layers: int, units: int, conditions: Conditions
 ) -> list[dict[str, Any]]:
     """A row for each beam, with sources of ``length`` pieces. layers, units: of the decoder."""
-    kind = compute_type(in_process.of_ctranslate2(model)["quantization"])
+    kind = compute_type(engines.describe_for(model, CTranslate2)["quantization"])
     batch = batch_of(in_process.pieces(model, conditions), SENTENCES, length)
     one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
     with tempfile.TemporaryDirectory() as scratch:
@@ -223,7 +223,7 @@ def decoder(model: Path) -> tuple[int, int]:
     """The number of decoder layers, and their units, of a folder of CTranslate2 or the native engine."""
     if engines.of(model) is CTranslate2:
         return model_variants.decoder_layers(ctranslate2_model.read(model))
-    in_process.of_engine(model, Native)
+    engines.describe_for(model, Native)
     metadata = safetensors.metadata(model / Native.weights)
     return int(metadata.get("decoder_layers", 1)), int(metadata["units"])  # one where the units are transitions
 
@@ -238,7 +238,7 @@ def main() -> None:
     args = parser.parse_args()
     conditions = pick(Conditions, args)
 
-    pin([args.core])
+    machine.pin([args.core])
     first = args.models[0]
     layers, units = decoder(first)
     result = in_process.shared_fields(conditions) | {"model": engines.describe(first)}

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick
 from common.errors import UserError, command
 from decode import engines, tuned
 from decode.pipeline import MANY_CORES, ONE_CORE
 from formats import measurement
-from formats.selection import BASELINE, BEAM, of_test_set
+from formats.selection import BASELINE, BEAM
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Configuration
 
 
 def configurations(baseline: Path, *rounded: Path, label: str, **common: Any) -> list[Configuration]:
@@ -84,7 +83,7 @@ def main() -> None:
     for name, (baseline, *rounded) in by_system(args.models).items():
         todo += configurations(baseline, *rounded, label=name, **protocol.text(baseline, args.sentences))
     todo += [search for exact in args.exact for search in searches(exact, engines.describe(exact)["system"])]
-    measurement.write(args.output, of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0]))
+    measurement.write(args.output, protocol.timed(todo, args))
 
 
 if __name__ == "__main__":

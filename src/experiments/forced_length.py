@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from decode import engines
 from decode.engines import Batch
 from decode.engines.native import Native
 from formats import native_map
 from formats.native_model import Vocabulary
-from measure import in_process
 
 
 def converted(text: Path, folder: Path, path: Path) -> Path:
@@ -24,7 +24,7 @@ class ForcedLength:
     """
 
     def __init__(self, folder: Path, candidates: Path | None = None):
-        in_process.of_engine(folder, Native)
+        engines.describe_for(folder, Native)
         import nmt_frontier_engine as engine  # inside: it is not installed everywhere
 
         self._vocabulary = Vocabulary.read(folder)

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick
 from common.errors import UserError, command
 from decode import engines
+from decode.engines.native import Native
 from decode.pipeline import ONE_CORE
 from formats import measurement, selection
-from formats.selection import of_test_set
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Configuration
 
 
 def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
@@ -58,10 +57,8 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
 
 def by_type(folders: list[Path]) -> dict[str, Path]:
     """Raises UserError for other folders than one of each type, and for models that have none of this."""
-    described = {folder: engines.describe(folder) for folder in folders}
+    described = {folder: engines.describe_for(folder, Native) for folder in folders}
     for folder, description in described.items():
-        if description["engine"] != selection.OWN:
-            raise UserError(f"{folder}: not a model folder of the native engine")
         if " FC " not in description["shape"]:
             raise UserError(f"{folder}: {description['shape']} has no fully connected layers on top")
     found = {description["quantization"]: folder for folder, description in described.items()}
@@ -80,8 +77,7 @@ def main() -> None:
 
     models = by_type(args.models)
     named = rungs(models, **protocol.text(models["int8"], args.sentences))
-    timed = of_test_set(protocol.measured([*named.values()], pick(Conditions, args)), args.test_sets[0][0])
-    measurement.write(args.output, (replace(record, rung=name) for name, record in zip(named, timed, strict=True)))
+    measurement.write(args.output, protocol.rungs(named, args))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick
 from common.errors import UserError, command
 from decode import engines, tuned
 from decode.pipeline import ONE_CORE
@@ -46,9 +45,8 @@ from formats.experiments import (
     SEARCH,
 )
 from formats.measurement import UNTRAINED, Measurement
-from formats.selection import of_test_set
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Configuration
 
 BATCHES = (256, 512, 1024, 2048)  # tokens; the best is a rung
 
@@ -127,13 +125,13 @@ def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
 
     Raises UserError where those in float32 and in 8 bits of the first of them are missing.
     """
-    found: dict[str, dict[str, Path]] = {selection.PEER: {}, selection.OWN: {}}
+    found: dict[str, dict[str, Path]] = {selection.CTRANSLATE2: {}, selection.NATIVE: {}}
     for model in models:
         description = engines.describe(model)
         if description["engine"] not in found:
             raise UserError(f"{model}: is for {engines.of(model).label}; give it as --baseline")
         found[description["engine"]][description["quantization"]] = model
-    first = found[selection.PEER] or found[selection.OWN]
+    first = found[selection.CTRANSLATE2] or found[selection.NATIVE]
     if missing := {"float32", "int8"} - set(first):
         raise UserError(f"--models: none in {' and '.join(sorted(missing))}; a ladder needs both of its first engine")
     return found
@@ -156,7 +154,7 @@ def best(by_tokens: dict[int, Measurement]) -> Measurement:
     record = fastest(by_tokens)
     name = f"best of {len(by_tokens)} sizes of batches: {record.batch_tokens:,} tokens"
     workers = f"{record.workers} workers on {len(record.cores)} cores, " if record.workers > 1 else ""
-    engine = f"{NATIVE}, " if record.engine == selection.OWN else ""
+    engine = f"{NATIVE}, " if record.engine == selection.NATIVE else ""
     return replace(record, rung=engine + workers + name)
 
 
@@ -179,8 +177,7 @@ def main() -> None:
     sizes, everywhere = [*map(on_one_core, tops)], [*filter(None, map(on_all_cores, tops))]
 
     todo = list(dict.fromkeys(itertools.chain(*(part.values() for part in (*ladders, *sizes, *everywhere, apart)))))
-    timed = of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0])
-    records = dict(zip(todo, timed, strict=True))
+    records = dict(zip(todo, protocol.timed(todo, args), strict=True))
 
     def found(part: dict[Any, Configuration]) -> dict[Any, Measurement]:
         return {key: records[configuration] for key, configuration in part.items()}

@@ -28,7 +28,6 @@ from decode.engines.native import Native
 from decode.tokenizer import Tokenizer
 from experiments import model_variants
 from experiments.forced_length import ForcedLength, converted
-from formats import records
 from formats.decoding import compute_type, longest_output
 from formats.loading import translator
 from formats.native_model import Vocabulary
@@ -37,7 +36,6 @@ from formats.test_sets import sources
 from formats.vocabulary_map import VocabularyMap
 from measure import in_process, interleave
 from measure.in_process import Conditions
-from measure.run import pin
 from measure.score import TestSet, p_value
 from measure.usage import Usage, watch
 
@@ -258,18 +256,11 @@ def main() -> None:
     args = parser.parse_args()
     conditions = pick(Conditions, args)
 
-    pin([args.core])
-    load = machine.load_average()
+    machine.pin([args.core])
+    shared = in_process.shared_fields(conditions)
     timing = Timing(args.model, sources(args.test_set)[: args.sentences], args.core, args.steps)
     test_set = None if args.steps or args.sentences else TestSet(args.test_set, args.target_language, SAMPLES)
-    shared = {
-        "model": timing.description,
-        "test_set": records.name(args.test_set),
-        "sentences": len(timing.sources),
-        **{name: getattr(args, name) for name in ("steps", "runs", "core", "noise")},
-        "load_average": load,
-        **machine.describe(),
-    }
+    shared |= {"model": timing.description, "sentences": len(timing.sources), "steps": args.steps, "core": args.core}
     rows = measured(timing, args.maps, args.batch_tokens, args.steps, conditions, test_set)
     write_json(args.output, {**shared, "rows": rows})
 

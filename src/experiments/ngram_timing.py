@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
@@ -31,7 +32,6 @@ from formats.experiments import DIFFERENT, VOCABULARY
 from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Conditions
-from measure.run import pin
 
 SENTENCES, N = 32, 3  # FastSeq, section 2.2
 BEAMS, LENGTHS = (1, 4), (32, 128, 256)
@@ -101,7 +101,7 @@ def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions
 
 
 def in_ctranslate2(model: Path) -> Decode:
-    kind = compute_type(in_process.of_ctranslate2(model)["quantization"])
+    kind = compute_type(engines.describe_for(model, CTranslate2)["quantization"])
     translator = loading.translator(model, device="cpu", compute_type=kind, intra_threads=1)
 
     def decode(batch: Batch, case: Case) -> None:
@@ -147,7 +147,7 @@ def main() -> None:
     args = parser.parse_args()
     conditions = pick(Conditions, args)
 
-    pin([args.core])
+    machine.pin([args.core])
     result = in_process.shared_fields(conditions) | {"n": N, "sentences": SENTENCES}
     described = {model: engines.describe(model) for model in args.models}
     for model, description in described.items():

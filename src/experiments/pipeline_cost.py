@@ -9,11 +9,11 @@ so model folders of several engines are measured, one after the other.
 
 import argparse
 import itertools
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
@@ -24,7 +24,6 @@ from decode.tokenizer import Tokenizer
 from formats.test_sets import sources
 from measure import in_process
 from measure.in_process import Conditions
-from measure.run import pin
 
 LINES = 40_000
 ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"
@@ -46,7 +45,7 @@ def compared(
     model: Path, lines: list[str], cores: list[int], workers: int, conditions: Conditions
 ) -> list[dict[str, Any]]:
     """A row for each way, with so many workers on these cores."""
-    pin(cores)  # before the engine starts its threads
+    machine.pin(cores)  # before the engine starts its threads
     engine, tokenizer = engines.load(model, Search(workers=workers)), Tokenizer(model)
     batch_tokens = ONE_CORE if workers == 1 else MANY_CORES
     pipelines = {
@@ -86,8 +85,8 @@ def main() -> None:
 
     description = engines.describe(args.models[0])
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
-    cores = sorted(os.sched_getaffinity(0))
-    pin([args.core])  # refuses a core that may not be used
+    cores = [*machine.cores()]
+    machine.pin([args.core])  # refuses a core that may not be used
     cores.sort(key=lambda core: core != args.core)  # --core first
     shared = in_process.shared_fields(conditions) | {"lines": len(lines), "model": description}
     rows = [

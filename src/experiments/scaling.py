@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick
 from common.errors import command
 from decode import engines
 from experiments.ladder import BATCHES
 from formats import measurement
 from formats.comparison import fastest
-from formats.selection import of_test_set
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Configuration
 
 
 def counts(cores: int) -> list[int]:
@@ -52,8 +50,7 @@ def main() -> None:
     text = protocol.text(args.models[0], args.sentences)
     ways = [way for model in args.models for way in configurations(model, **text)]
     todo = [configuration for by_tokens in ways for configuration in by_tokens.values()]
-    timed = of_test_set(protocol.measured(todo, pick(Conditions, args)), args.test_sets[0][0])
-    records = dict(zip(todo, timed, strict=True))
+    records = dict(zip(todo, protocol.timed(todo, args), strict=True))
     measurement.write(args.output, (fastest({n: records[c] for n, c in by_tokens.items()}) for by_tokens in ways))
 
 

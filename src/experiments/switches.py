@@ -19,15 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick
-from common.errors import UserError, command
+from common.errors import command
 from decode import engines
+from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
 from formats import measurement, selection
 from formats.experiments import EVERYTHING
-from formats.selection import of_test_set
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Configuration
 
 NGRAM = 3  # no trigram twice, as in FastSeq
 BLOCKED = "no trigram twice"
@@ -78,11 +77,10 @@ def main() -> None:
     protocol.speed_options(parser)
     args = parser.parse_args()
 
-    if wrong := [model for model in (args.model, *args.others) if engines.describe(model)["engine"] != selection.OWN]:
-        raise UserError(f"{wrong[0]}: not a model folder of the native engine")
+    for model in (args.model, *args.others):
+        engines.describe_for(model, Native)
     named = configurations(args.model, args.others, **protocol.text(args.model, args.sentences))
-    timed = of_test_set(protocol.measured([*named.values()], pick(Conditions, args)), args.test_sets[0][0])
-    measurement.write(args.output, (replace(record, rung=name) for name, record in zip(named, timed, strict=True)))
+    measurement.write(args.output, protocol.rungs(named, args))
 
 
 if __name__ == "__main__":

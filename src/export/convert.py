@@ -6,31 +6,12 @@ folders of them.
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
+from formats import opennmt_checkpoint
 from formats.conversion import Converter
-
-
-def load(checkpoint: Path) -> Any:
-    """Load the OpenNMT-tf model in a folder of train.train. Raises UserError if it is damaged or has no checkpoint."""
-    import opennmt
-    import tensorflow as tf
-    from opennmt.utils.checkpoint import Checkpoint
-
-    vocabulary = str(checkpoint / "vocabulary.txt")
-    try:
-        model = opennmt.load_model(str(checkpoint))
-        model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
-        restored = Checkpoint(model, model_dir=str(checkpoint)).restore(weights_only=True)
-        model.create_variables()
-    except (ValueError, OSError, IndexError, RuntimeError, tf.errors.OpError) as error:  # damage shows as any
-        raise UserError(f"{checkpoint}: the checkpoint is damaged or does not fit its vocabulary: {error}") from error
-    if restored is None:
-        raise UserError(f"{checkpoint}: no checkpoint here; train the system first")
-    return model
 
 
 def main() -> None:
@@ -39,7 +20,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
     args = parser.parse_args()
 
-    converter = Converter(load(args.checkpoint))
+    converter = Converter(opennmt_checkpoint.load(args.checkpoint))
     for output in progress(args.outputs, "converting", total=len(args.outputs), unit="type"):
         with atomic_path(output) as part:
             try:

@@ -20,6 +20,7 @@ import numpy as np
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
+from export.map_entries import PIECE
 from export.map_knobs import Knobs
 from export.phrase_extraction import MAX_NGRAM
 from export.phrase_table import PhraseTable
@@ -29,7 +30,6 @@ from formats import records
 from formats.vocabulary_map import VocabularyMap
 
 Pieces = list[str]
-PIECE = np.uint64(0xFFFF)  # the lowest 16 bits of a key: the target piece
 
 
 class Sentence(NamedTuple):

@@ -8,12 +8,13 @@ import ctranslate2
 import numpy as np
 
 from common.errors import UserError
-from common.files import read_json
+from decode.engines.ctranslate2 import CTranslate2
+from formats import model_folder
 from formats.decoding import longest_output
 from formats.loading import pieces, translator
 from formats.vocabulary_map import VocabularyMap
 
-FILES = ("model.bin", "vmap.txt", "sentencepiece.model", "model.json")
+FILES = (CTranslate2.weights, CTranslate2.map_file, model_folder.TOKENIZER, model_folder.DESCRIPTION)
 
 
 def explain(folder: Path, sentence: str) -> Iterator[str]:
@@ -23,12 +24,12 @@ def explain(folder: Path, sentence: str) -> Iterator[str]:
     """
     if missing := [folder / name for name in FILES if not (folder / name).exists()]:
         raise UserError(f"{missing[0]}: not there; {folder} is no model folder of CTranslate2 with a vocabulary map")
-    processor = pieces(folder / "sentencepiece.model")
+    processor = pieces(folder / model_folder.TOKENIZER)
     if not (source := processor.encode(sentence, out_type=str)):
         raise UserError("an empty sentence: there is nothing to explain")
-    vocabulary_map = VocabularyMap.load(folder / "vmap.txt", [source])
+    vocabulary_map = VocabularyMap.load(folder / CTranslate2.map_file, [source])
     model = translator(folder, intra_threads=1)
-    longest = longest_output(read_json(folder / "model.json"))
+    longest = longest_output(model_folder.describe(folder))
     full, mapped = (_decode(model, source, use_vmap, longest) for use_vmap in (False, True))
     allowed, output = vocabulary_map.candidates([source]), full.hypotheses[0]
 

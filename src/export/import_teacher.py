@@ -22,9 +22,9 @@ from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from decode.engines.native import Native
 from export import read_ctranslate2, read_marian, read_opennmt_tf
-from export.convert import load
 from export.float_model import FloatModel
 from export.marian_parameters import Parameters, read_pieces
+from formats import opennmt_checkpoint
 from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
@@ -85,7 +85,7 @@ def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Pat
 def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:
     """Convert the last checkpoint of an OpenNMT-tf run."""
     with _with_vocabulary(run, vocabulary) as complete:
-        converter = Converter(load(complete))
+        converter = Converter(opennmt_checkpoint.load(complete))
         try:
             converter.convert(str(output), quantization=compute_type)
         except ValueError as error:  # from CTranslate2: it lacks the architecture, for instance recurrent networks

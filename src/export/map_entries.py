@@ -7,7 +7,7 @@ import numpy as np
 
 from export.sorted_counts import Counts
 
-PIECE = np.uint64(0xFFFF)  # the 16 bits of a piece in an n-gram
+PIECE = np.uint64(0xFFFF)  # the lowest 16 bits: of a key the target piece, of an n-gram its last one
 TWO_PIECES = np.uint64(0xFFFFFFFF)
 BITS = np.uint64(16)
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from common.errors import UserError
 from export import opennmt_tf_conditional, opennmt_tf_fully_connected, opennmt_tf_recurrent, opennmt_tf_transformer
-from export.convert import load
 from export.float_model import FloatModel
-from formats import native_model, opennmt_vocabulary
+from formats import native_model, opennmt_checkpoint, opennmt_vocabulary
 from formats.opennmt_vocabulary import END, START, UNKNOWN
 
 ARCHITECTURES = (
@@ -19,7 +18,7 @@ ARCHITECTURES = (
 
 def read(checkpoint: Path) -> FloatModel:
     """The model in a folder of train.train. Raises UserError for one that is damaged, or that the engine cannot run."""
-    return of_model(load(checkpoint), vocabulary(checkpoint), checkpoint)
+    return of_model(opennmt_checkpoint.load(checkpoint), vocabulary(checkpoint), checkpoint)
 
 
 def vocabulary(checkpoint: Path) -> native_model.Vocabulary:

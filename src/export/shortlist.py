@@ -14,6 +14,7 @@ import numpy as np
 
 from common.errors import command
 from common.files import write_text
+from export.map_entries import PIECE
 from export.map_knobs import Knobs
 from export.phrase_table import PhraseTable
 from export.vocabulary_map import write
@@ -24,7 +25,7 @@ SHORTLIST = Knobs(counted="links", max_ngram=1, min_frequency=1, meanings=100, u
 def lines(table: PhraseTable, best: int) -> Iterator[str]:
     """Marian's format: of each source piece the ``best`` target pieces by count(source, target) / count(source)."""
     keys, counts = (np.asarray(side) for side in table.links)
-    sources, targets = ((keys >> np.uint64(shift) & np.uint64(0xFFFF)).astype(np.int64) for shift in (16, 0))
+    sources, targets = ((keys >> np.uint64(shift) & PIECE).astype(np.int64) for shift in (16, 0))
     starts = np.flatnonzero(np.diff(sources, prepend=-1))
     for start, end in itertools.pairwise([*starts, len(keys)]):
         total = counts[start:end].sum()

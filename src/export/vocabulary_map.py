@@ -92,7 +92,7 @@ def write(path: Path, table: PhraseTable, knobs: Knobs) -> dict[str, int | dict[
             file.writelines(lines(block, table.pieces))
             sizes[length] += len(block)
             targets += len(block.targets)
-    return {"always": len(zero_grams), "ngrams": sizes, "words": targets}
+    return {"always": len(zero_grams), "ngrams": sizes, "targets": targets}
 
 
 def main() -> None:

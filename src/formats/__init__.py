@@ -14,8 +14,10 @@ Models:
 - ``model_description``: the Python files from which OpenNMT-tf builds models
 - ``conversion``, ``converters``: models of OpenNMT-tf and of other toolkits to CTranslate2's format
 - ``ctranslate2_model``: the weights in CTranslate2's ``model.bin``
+- ``opennmt_checkpoint``, ``opennmt_vocabulary``: OpenNMT-tf's models and their vocabulary file
 - ``marian``: Marian's model folders and command line
 - ``loading``: load CTranslate2 and SentencePiece models
+- ``native_model``, ``native_map``, ``safetensors``: weights and vocabulary map of the native engine
 - ``decoding``: rules of decoding that hold everywhere: the longest output, types
 - ``vocabulary_map``: vocabulary maps as CTranslate2 reads them
 
@@ -31,5 +33,4 @@ Measurements:
 - ``spread``: the median, lowest and highest value of several runs
 - ``front``: the Pareto front of speed and quality
 - ``cost``, ``prices``: what a translation costs, what machines cost
-- ``native_model``, ``native_map``, ``safetensors``: weights and vocabulary map of the native engine
 """

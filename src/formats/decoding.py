@@ -33,10 +33,10 @@ def prepare(quantization: str, device: str = "cpu") -> None:
         os.environ.setdefault(USE_MKL, "1")
 
 
-def native(quantization: str) -> bool:
+def fast(quantization: str) -> bool:
     """Whether CTranslate2 multiplies in this type on this CPU by its own choice, that is, at a speed worth measuring.
 
-    int16 is native on Intel's CPUs; on others ``prepare`` makes it possible, but slow. Types of two bytes are computed
+    int16 is fast on Intel's CPUs; on others ``prepare`` makes it possible, but slow. Types of two bytes are computed
     in float32 where the CPU lacks them.
     """
     import ctranslate2  # inside: a process loads only the engine that it decodes with

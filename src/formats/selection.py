@@ -9,7 +9,7 @@ from formats.front import pareto
 from formats.measurement import ROLES, Measurement
 
 BASELINE = "opennmt-tf"  # the engine that every system was trained with
-PEER, OWN = "ctranslate2", "native"  # the engine that students were decoded with so far, and this project's own
+CTRANSLATE2, NATIVE = "ctranslate2", "native"  # other engines that the tables single out
 BEAM = 4  # of the baseline and of the reference of quality, as in the papers
 CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # distinguishes rows of a test set
 
@@ -65,7 +65,7 @@ def full_precision(records: list[Measurement], system: str) -> Measurement | Non
     In CTranslate2, else in the native engine or in OpenNMT-tf, which decode systems that CTranslate2 does not.
     """
     values = {"compute_type": "float32", "beam_size": BEAM, "vocabulary_map": False}
-    found = (find(records, system=system, engine=engine, **values) for engine in (PEER, OWN, BASELINE))
+    found = (find(records, system=system, engine=engine, **values) for engine in (CTRANSLATE2, NATIVE, BASELINE))
     return next(filter(None, found), None)
 
 

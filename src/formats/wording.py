@@ -2,12 +2,11 @@
 
 import shlex
 from collections.abc import Iterable
-from pathlib import Path
 
 from formats import disturbance
 from formats.comparison import best_search
 from formats.measurement import Measurement
-from formats.selection import systems
+from formats.selection import BASELINE, CTRANSLATE2, systems
 
 ONCE = "¹"  # beside a measurement that was taken once, in a table of repeated ones
 SATURATES = "saturates"  # beside a type whose matrix products may be cut off on this CPU (common.cpu)
@@ -33,7 +32,7 @@ def search(record: Measurement) -> str:
 
 def configuration(record: Measurement) -> str:
     """How the system was decoded: ``int8 greedy map``."""
-    engine = "" if record.engine == "ctranslate2" else engine_label(record) + " "
+    engine = "" if record.engine == CTRANSLATE2 else engine_label(record) + " "
     return f"{engine}{compute_type(record)} {search(record)}{' map' if record.vocabulary_map else ''}"
 
 
@@ -43,20 +42,22 @@ def title(record: Measurement) -> str:
 
 
 def decoding_command(record: Measurement) -> str | None:
-    """What decodes in the same way, from the folder of the project; None for a record that names no output.
-
-    The output's name is made of system, model folder and configuration (``measure.configuration``).
-    """
+    """What decodes in the same way, from the folder of the project; None for a record that names no output."""
     if not record.output:
         return None
-    folder = Path(record.output).name.removeprefix(f"{record.system}.").partition(".beam")[0]
-    model = f"results/{record.study}/models/{record.system}/{folder}"
+    model = f"results/{record.study}/{model_folder(record)}"
     words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.beam_size]
     words += [] if record.vocabulary_map else ["--no-vocabulary-map"]
     words += ["--workers", record.workers]
     words += ["--threads", record.threads] if record.threads > 1 else []
     words += ["--batch-tokens", record.batch_tokens] if record.batch_tokens else []
     return f"{shlex.join(map(str, words))} < text > translation"
+
+
+def model_folder(record: Measurement) -> str:
+    """The model folder within the study, as the engines name their folders (Engine.folder)."""
+    names = {BASELINE: record.engine, CTRANSLATE2: record.compute_type}
+    return f"models/{record.system}/{names.get(record.engine, f'{record.engine}-{record.compute_type}')}"
 
 
 def best_searches(records: list[Measurement]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from decode import engines, tuned
-from decode.translate import SWITCHED_OFF
+from decode.options import SWITCHED_OFF
 from formats import model_folder
 from formats.prices import Price
 from measure.interleave import Repeats

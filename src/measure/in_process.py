@@ -13,16 +13,14 @@ from typing import Any
 from common import machine
 from common.command_line import positive
 from common.errors import UserError
-from decode import engines
 from decode.batching import batches
-from decode.engines import Batch, Engine
+from decode.engines import Batch
 from decode.tokenizer import Tokenizer
-from formats import records, selection
-from formats.model_folder import Description
+from formats import records
 from formats.spread import Spread
+from formats.test_sets import sources
 from measure import interleave, protocol
 from measure.interleave import Name, Repeats
-from measure.run import sources
 from measure.usage import Usage, watch
 
 
@@ -69,19 +67,6 @@ def pieces(model: Path, conditions: Conditions) -> Batch:
 def in_batches(sentences: Batch, batch_tokens: int) -> list[Batch]:
     """The sentences, sorted by length and cut into batches as in the pipeline."""
     return [[sentences[place] for place in places] for places in batches(sentences, batch_tokens)]
-
-
-def of_ctranslate2(model: Path) -> Description:
-    """The description of a model folder. Raises UserError where CTranslate2 does not run it."""
-    return of_engine(model, engines.ENGINES[selection.PEER])
-
-
-def of_engine(model: Path, engine: type[Engine]) -> Description:
-    """The description of a model folder. Raises UserError where it is not for this engine."""
-    description = engines.describe(model)
-    if description["engine"] != engine.name:
-        raise UserError(f"{model}: is for {description['engine']}; this is measured in {engine.label}")
-    return description
 
 
 def timed(

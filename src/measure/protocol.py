@@ -11,15 +11,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from common import machine
-from common.command_line import named_path, positive
+from common.command_line import named_path, pick, positive
 from common.errors import UserError
 from common.files import write_json
 from decode import engines
 from formats import prices
 from formats.measurement import UNTRAINED, Measurement
+from formats.selection import of_test_set
 from measure import interleave, summary
 from measure.configuration import Conditions, Configuration
 from measure.kept_runs import Runs
@@ -76,10 +78,10 @@ def check_descriptions(models: Iterable[Path]) -> None:
 
 
 def times(configuration: Configuration, runs: int) -> int:
-    """How often it is run: once if this CPU does not multiply its type natively, as only its scores are of use."""
+    """How often it is run: once where the engine is slow in its type on this CPU, for its scores alone."""
     description = engines.describe(configuration.model)
-    native = engines.ENGINES[description["engine"]].native(description["quantization"])
-    return configuration.runs or runs if native else 1
+    fast = engines.ENGINES[description["engine"]].fast(description["quantization"])
+    return configuration.runs or runs if fast else 1
 
 
 def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurement]:
@@ -107,6 +109,16 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
         records.append(summary.record(description, settings, shared, results[configuration], test_set))
         warn(configuration.name, records[-1])
     return records
+
+
+def timed(todo: list[Configuration], args: argparse.Namespace) -> list[Measurement]:
+    """Run all configurations in turn; their records of the first test set, the timed one. args: of ``options``."""
+    return of_test_set(measured(todo, pick(Conditions, args)), args.test_sets[0][0])
+
+
+def rungs(named: dict[str, Configuration], args: argparse.Namespace) -> list[Measurement]:
+    """Likewise for configurations that have names, in their order."""
+    return [replace(record, rung=name) for name, record in zip(named, timed([*named.values()], args), strict=True)]
 
 
 def warn(name: str, record: Measurement) -> None:

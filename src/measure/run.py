@@ -8,20 +8,20 @@ read once. Peak memory is that of the whole process.
 import argparse
 import hashlib
 import itertools
-import os
 import statistics
 import time
 from pathlib import Path
 from typing import Any
 
+from common import machine
 from common.command_line import named_path, positive
-from common.errors import UserError, command
+from common.errors import command
 from common.files import write_json, write_text
 from decode import engines
 from decode.engines import Engine
+from decode.options import decoding_options, loaded
 from decode.pipeline import Pipeline
 from decode.tokenizer import Tokenizer
-from decode.translate import decoding_options, loaded
 from decode.translator import Translator
 from formats import model_folder
 from formats.test_sets import references, sources
@@ -29,15 +29,6 @@ from measure import executed
 from measure.usage import peak_rss_bytes, watch
 
 WARM_UP_SENTENCES = 8
-
-
-def pin(cores: list[int]) -> None:
-    """Keep this process, and every thread and process it starts from now on, on these cores."""
-    try:
-        os.sched_setaffinity(0, cores)
-    except OSError:
-        usable = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
-        raise UserError(f"cores {', '.join(map(str, cores))} cannot be used; this process may use {usable}") from None
 
 
 def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], dict[str, Any]]:
@@ -102,7 +93,7 @@ def main() -> None:
     options(parser)
     args = parser.parse_args()
 
-    pin(args.cores)
+    machine.pin(args.cores)
     test_sets = {name: sources(path)[: args.sentences] for name, path in args.test_sets}
     start = time.perf_counter()
     if args.checksums:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from decode import engines
+from decode.options import SWITCHED_OFF
 from formats.cost import cost
 from formats.measurement import UNTRAINED, Measurement
 from formats.model_folder import Description
@@ -16,11 +17,6 @@ COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens", "refer
 STAGES = ("tokenization", "decode", "detokenization")
 BY_RUN = ("text_seconds", "total_seconds")  # all values, in the order of the runs, to compare two records run by run
 RATES = ("target_tokens_per_second", "source_words_per_second")
-
-SWITCHED_OFF = (
-    "sorting", "overlap", "packed", "map_per_sentence", "remove_finished", "shared_cache", "parallel_scan",
-    "piece_products", "source_products", "equal_states", "polynomials",
-)  # fmt: skip
 
 Run = dict[str, Any]  # JSON of measure.run
 

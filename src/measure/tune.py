@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import read_json, write_json
@@ -42,7 +43,7 @@ SENTENCES = 2000
 def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     """Find the settings with these lines and write them into the folder. Raises UserError for too little text."""
     remembered = tuned.read(folder)
-    cores = sorted(os.sched_getaffinity(0))
+    cores = [*machine.cores()]
     widest = engines.of(folder).widest()
     choices = {"isa": [widest, "AVX2"] if widest else [None], "batch_tokens": list(BATCHES)}
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}

@@ -19,6 +19,7 @@ Of the experiments of the same names, ``ngrams`` of experiments.ngram_timing:
 - ``ladder``, ``end_to_end``, ``scaling``: tables and figures of WNGT 2020
 - ``switches``: what each part of the native engine is worth
 - ``architectures``: models of every architecture
+- ``identities``: what each way to compute less is worth in the models of Devlin 2017
 - ``marian_figure1``, ``marian_figure2``: figures of Marian at WNMT 2018, of architectures; ``cost_effectiveness`` draws
 - ``beam_batch``, ``components``: figures of OpenNMT at WNMT 2018
 - ``pipeline_cost``, ``ngrams``, ``encoder_cache``: the optimisations of FastSeq
@@ -41,6 +42,5 @@ What they share:
 - ``markdown``, ``latex``, ``html``: parts of pages
 - ``figure``: the style of pictures, and how they are saved
 - ``labels``: names beside points
-- ``identities``: Devlin's ladder
 - ``study_files``: where the files of a study are
 """

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from formats import measurement
 from formats.comparison import loss
 from formats.measurement import Measurement
-from formats.selection import OWN, of_test_set
+from formats.selection import NATIVE, of_test_set
 from formats.wording import best_searches, engine_label, mark, marks, repeats
 from report import figure, markdown, search
 
@@ -54,7 +54,7 @@ def table(records: list[Measurement]) -> str:
     """A table for each measure, batches downwards and beams to the right."""
     first, grid = records[0], places(records)
     mapped = "with its vocabulary map" if first.vocabulary_map else "without a vocabulary map"
-    own = OWN_MAP * (first.vocabulary_map and first.engine == OWN)
+    own = OWN_MAP * (first.vocabulary_map and first.engine == NATIVE)
     timed = of_test_set(records, first.test_set)
     searches = best_searches(timed)
     parts = [

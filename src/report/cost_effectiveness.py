@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter
 from common.errors import UserError
 from formats import wording
 from formats.measurement import Measurement
-from formats.selection import BASELINE, OWN
+from formats.selection import BASELINE, NATIVE
 from formats.spread import Spread
 from report import figure, labels
 from report.front import amount
@@ -38,10 +38,10 @@ class Line(NamedTuple):
 LINES = {
     GPU: Line(f"the paper's, {GPU} (GPU)", "#56b4e9", ":", False),
     CPU: Line(f"the paper's, {CPU} (CPU)", "#0072b2", "--", False),
-    OWN: Line("native engine: cost ours, BLEU the paper's", "#d55e00", "-", True),
+    NATIVE: Line("native engine: cost ours, BLEU the paper's", "#d55e00", "-", True),
     BASELINE: Line("OpenNMT-tf: cost ours, BLEU the paper's", "#e69f00", "-.", True),
 }
-SEARCHES = {OWN: {"engine": OWN, "map": True}, BASELINE: {"engine": BASELINE, "map": False}}  # of our records
+SEARCHES = {NATIVE: {"engine": NATIVE, "map": True}, BASELINE: {"engine": BASELINE, "map": False}}  # of our records
 BASELINES = "baselines"
 MARKERS = {
     BASELINES: "X",
@@ -132,8 +132,7 @@ def draw_systems(records: list[Measurement], number: str, what: str, scale: str,
     _legend(side, {point.row for point in shown})
     picture.suptitle(TITLE.format(number, what), x=0.01, ha="left", fontsize=10)
     figure.footnote(picture, _note(records))
-    picture.draw_without_rendering()
-    picture.set_layout_engine("none")  # numbers are fitted into axes that stay where they are
+    labels.freeze(picture)
     labels.write(axes, [(point.place, point.row) for point in shown], [point.place for point in shown])
     return picture
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from formats import measurement
 from formats.comparison import times_faster
 from formats.measurement import Measurement
-from formats.selection import BASELINE, OWN, PEER
+from formats.selection import BASELINE, CTRANSLATE2, NATIVE
 from formats.spread import Spread
 from formats.wording import mark, once
 from report import figure, markdown, papers, speed
@@ -74,7 +74,7 @@ def ways(records: list[Measurement]) -> list[Ways]:
     for record in records:
         if record.engine == BASELINE or record.vocabulary_map:  # else a search that BLEU is lost against
             found.setdefault((record.system, len(record.cores)), {})[record.engine] = record
-    return [Ways(by[BASELINE], by.get(PEER), by.get(OWN)) for by in found.values()]
+    return [Ways(by[BASELINE], by.get(CTRANSLATE2), by.get(NATIVE)) for by in found.values()]
 
 
 # The table

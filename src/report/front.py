@@ -54,8 +54,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
     picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=min(len(systems) + 2, LEGEND_COLUMNS))
     picture.supxlabel(note, **figure.FOOTNOTE)
 
-    picture.draw_without_rendering()
-    picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
+    labels.freeze(picture)
     plot.names(top, records, headings(records))
     for system, axes in panels.items():
         shown = near(records, system)

@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator
 
 from formats import best_model, measurement, selection
 from formats.measurement import Measurement
-from report import figure, front
+from report import figure, front, labels
 
 read = measurement.read
 
@@ -40,7 +40,6 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
         plot.ring(axes, best)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))  # more of them would touch
     picture.legend(handles=handles, loc="outside lower left", ncols=LEGEND_COLUMNS)
-    picture.draw_without_rendering()
-    picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
+    labels.freeze(picture)
     plot.names(axes, records, named)
     return picture

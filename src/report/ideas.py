@@ -14,7 +14,7 @@ from formats import selection, wording
 from formats.best_model import STUDENTS
 from formats.comparison import Contrast, contrasts, controls
 from formats.measurement import Measurement
-from formats.selection import BASELINE, BEAM, OWN, PEER, matching
+from formats.selection import BASELINE, BEAM, CTRANSLATE2, NATIVE, matching
 from formats.spread import Spread
 from report import teacher_student
 from report.markdown import NONE
@@ -122,7 +122,9 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
         teacher = first.teacher
         if first.role not in STUDENTS or not teacher or (first.role == "control" and compared_to(records, system)):
             continue
-        if pair := next(filter(None, (exact(records, system, teacher, engine) for engine in (PEER, OWN))), None):
+        if pair := next(
+            filter(None, (exact(records, system, teacher, engine) for engine in (CTRANSLATE2, NATIVE))), None
+        ):
             groups.setdefault((first.student or system, first.mixture or "", first.shape), []).append(pair)
     mixtures = Counter(student for student, _, _ in groups)
     for (student, mixture, shape), pairs in groups.items():
@@ -184,7 +186,7 @@ def decodings(records: list[Measurement]) -> Iterator[Row]:
         *(("greedy search" if n == 1 else f"beam {n}", f"beam {BEAM}", "beam_size", n, BEAM) for n in beams),
     ]
     labels = {record.engine: wording.engine_label(record) for record in records}
-    for engine, than in ((PEER, BASELINE), (OWN, PEER)):
+    for engine, than in ((CTRANSLATE2, BASELINE), (NATIVE, CTRANSLATE2)):
         if {engine, than} <= labels.keys():
             settings.append((labels[engine], labels[than], "engine", engine, than))
     for idea, than, setting, value, reference in settings:
@@ -213,7 +215,7 @@ def speeds(pairs: list[Contrast]) -> str:
 def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: list[dict[str, Any]]) -> Iterator[Row]:
     """8 bits as other CPUs compute them, against this one: greedy, without a map; not timed."""
     for other in elsewhere:
-        values = {"engine": PEER, "compute_type": other["compute_type"], "beam_size": 1, "vocabulary_map": False}
+        values = {"engine": CTRANSLATE2, "compute_type": other["compute_type"], "beam_size": 1, "vocabulary_map": False}
         if here := matching(records, system=system, **values):
             products = "cut off" if other["int8_saturates"] else "exact"
             idea = f"{other['compute_type']} where products are {products}"

@@ -78,16 +78,7 @@ def draw(rungs: list[Rung]) -> Figure:
     records = [rung.record for rung in rungs]
     picture = Figure(figsize=(WIDTH, AROUND + BAR * len(rungs)), layout="constrained")
     axes = picture.add_subplot()
-    for place, record in enumerate(records):
-        ratio = times_faster(record, records[0])
-        axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), color=COLOR, error_kw={"elinewidth": 0.9})
-        text = f"×{ratio.middle:.2f}{mark(record, records[0])}   {speed.tokens_per_second(record).middle:,.0f} tokens/s"
-        axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
-    axes.set_yticks(range(len(records)), [record.rung for record in records])
-    axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, 1.35 * max(times_faster(record, records[0]).high for record in records))
+    speed.ratio_bars(axes, [(record, records[0]) for record in records], range(len(records)), [COLOR] * len(records))
     axes.set_xlabel("times as fast as the first row", loc="right")
     speed.heading(picture, speed.title(records[0]), {"native engine": COLOR})
     speed.footnote(picture, records)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 RADIUS = 5  # points: half the width of a marker and some space
 PADDING = np.array([5.0, 0.5])  # points between labels, across and up
@@ -105,6 +106,12 @@ def descend(labels: list[Candidates], order: np.ndarray) -> tuple[float, np.ndar
         if (before == chosen).all():
             break
     return total, chosen
+
+
+def freeze(picture: Figure) -> None:
+    """Lay the picture out for good: ``write`` fits names into axes that stay where they are."""
+    picture.draw_without_rendering()
+    picture.set_layout_engine("none")
 
 
 def write(axes: Axes, labels: list[tuple[Place, str]], points: list[Place]) -> None:

@@ -4,11 +4,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from formats import measurement
+from formats import measurement, selection
 from formats.comparison import times_faster
 from formats.experiments import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH
 from formats.measurement import Measurement
-from formats.selection import BASELINE, OWN
+from formats.shape import registry, shape
 from formats.wording import engine_label, mark, once, sizes
 from report import figure, markdown, papers, speed
 
@@ -19,12 +19,11 @@ PAPER = {  # table 5 of WNGT 2020: target tokens/s and BLEU of Base on one core 
     name: (papers.value(papers.WNGT, "5", row, "target tokens per second"), papers.value(papers.WNGT, "5", row, "BLEU"))
     for row, name in enumerate(RUNGS, 1)
 }
-TINY = {  # table 3 of WNMT 2018: source seconds of newstest2014 on one core, and BLEU of "Tiny", by its rungs
-    EXACT: (506.67, 23.24),
-    "16 bits": (286.89, 23.24),
-    "vocabulary map": (105.80, 23.18),
+TINY = {  # table 3 of OpenNMT at WNMT 2018: seconds of newstest2014 on one core, and BLEU of "Tiny", by its rungs
+    name: tuple(papers.value(papers.WNMT, "3", row, quantity, "newstest2014") for quantity in ("seconds", "BLEU"))
+    for row, name in enumerate((EXACT, "16 bits", "vocabulary map"), 7)
 }
-TINY_SHAPE = "GRU 2:1 d512 e256"
+TINY_SHAPE = str(shape(registry()["wnmt2018-rnn-tiny"]))
 NOTE = """
 A row has the switches of all rows above it but for what it names; all but the first search greedily. Target tokens
 over the time from text to text, the median with the slowest and the fastest run. ×: times faster, run by run, the
@@ -63,7 +62,7 @@ def without_reference(records: list[Measurement]) -> list[Measurement]:
     return [record for record in records if record.rung not in (SEARCH, OWN_SEARCH)]
 
 
-def papers(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float, float] | None:
+def paper_of(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float, float] | None:
     """How many times faster than its first row a paper's row is that stands beside this one, and its BLEU."""
     if PEER in rungs and record.rung in PAPER:
         return PAPER[record.rung][0] / PAPER[GREEDY][0], PAPER[record.rung][1]
@@ -83,7 +82,7 @@ def table(records: list[Measurement]) -> str:
     rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
     title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
     best = [record for record in ladder if record.tried]
-    beside = (PAPER_NOTE if PEER in rungs else TINY_NOTE) * any(papers(record, rungs) for record in ladder)
+    beside = (PAPER_NOTE if PEER in rungs else TINY_NOTE) * any(paper_of(record, rungs) for record in ladder)
     note = NOTE.format(
         paper=beside,
         chosen="last row was" if len(best) == 1 else "last row of each engine was",
@@ -105,7 +104,7 @@ def tried(best: list[Measurement]) -> str:
 
 def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measurement]) -> dict[str, str]:
     """The cells of a rung; ``above`` is the rung before it."""
-    paper = papers(record, rungs)
+    paper = paper_of(record, rungs)
     return {
         "": record.rung,
         "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, [*rungs.values()])}",
@@ -201,4 +200,5 @@ def kind(record: Measurement) -> str:
     """What a bar's colour stands for."""
     if len(record.cores) > 1:
         return EVERYWHERE
-    return {BASELINE: TOOLKIT, OWN: OURS}.get(record.engine) or (PAPERS if record.rung in PAPER else BEYOND)
+    color = {selection.BASELINE: TOOLKIT, selection.NATIVE: OURS}.get(record.engine)
+    return color or (PAPERS if record.rung in PAPER else BEYOND)

@@ -76,7 +76,7 @@ def table(maps: Maps) -> str:
         signature=whole["bleu_signature"],
         coverage=dev["coverage"],
         none=fallback,
-        own=OWN if timing["model"]["engine"] == selection.OWN else "",
+        own=OWN if timing["model"]["engine"] == selection.NATIVE else "",
     )
     cells = [row_cells(row, row["map"] == maps.picked, timing["noise"]) for row in rows]
     marks = search.marks([timed for row in rows for timed in row["timed"].values()], timing["noise"])

@@ -16,7 +16,7 @@ from common.errors import UserError
 
 FILE = Path(__file__).with_name("papers.csv")
 PAPERS = Path(__file__).with_name("papers.yaml")
-MARIAN, WNGT = "marian-2018", "opennmt-2020"
+MARIAN, WNMT, WNGT = "marian-2018", "opennmt-2018", "opennmt-2020"
 SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
 LOWER = ("s", "ms", *SIZE_UNITS)  # units of which less is better
 SWITCHES = {"yes": True, "no": False}
@@ -95,12 +95,13 @@ def of_paper(paper: str) -> list[Printed]:
     raise UserError(f"--paper {paper}: there are {', '.join(papers())}")
 
 
-def value(paper: str, table: str, row: int, quantity: str) -> float:
-    """A number of a table that has one test set."""
+def value(paper: str, table: str, row: int, quantity: str, test_set: str = "") -> float:
+    """A number of a table. test_set: where the table has several."""
     (found,) = (
         printed.value
         for printed in of_paper(paper)
         if (printed.table, printed.row, printed.quantity) == (table, str(row), quantity)
+        and test_set in ("", printed.test_set)
     )
     return found
 

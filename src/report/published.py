@@ -109,8 +109,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
     ]
     picture.legend(handles=[*legend(plot.styles), *handles], loc="outside upper left", ncols=5)
     picture.supxlabel(f"{footnote(records)}\n{NOTE}", **figure.FOOTNOTE)
-    picture.draw_without_rendering()
-    picture.set_layout_engine("none")  # names are fitted into axes that stay where they are
+    labels.freeze(picture)
     names(axes, plot, systems, front)
     return picture
 

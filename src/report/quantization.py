@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from common.files import read_json
 from formats import measurement
 from formats.measurement import Measurement
-from formats.selection import matching
+from formats.selection import CTRANSLATE2, matching
 from report import markdown
 from report.markdown import NONE
 
@@ -33,7 +33,7 @@ def read(quantization: Path, measurements: Path | None = None) -> Rounded:
 
 def quality(measurements: list[Measurement], system: str) -> list[Measurement]:
     """The greedy records of a system in CTranslate2 without a map, on the first test set."""
-    greedy = matching(measurements, system=system, engine="ctranslate2", beam_size=1, vocabulary_map=False)
+    greedy = matching(measurements, system=system, engine=CTRANSLATE2, beam_size=1, vocabulary_map=False)
     return matching(greedy, test_set=greedy[0].test_set) if greedy else []
 
 

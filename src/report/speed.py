@@ -1,12 +1,15 @@
-"""What the tables and pictures of ladder, end_to_end, scaling and switches share: cells, titles and notes."""
+"""What the tables and pictures of the speed experiments share: cells, titles and notes."""
 
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from formats import comparison
 from formats.measurement import Measurement
 from formats.spread import Spread
-from formats.wording import best_searches, marks, repeats
+from formats.wording import best_searches, mark, marks, repeats
 from report import figure
 
 SPEED_ONLY = "speed only"
@@ -76,3 +79,23 @@ def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:
 def footnote(picture: Figure, records: list[Measurement]) -> None:
     """Write the conditions in small print below everything else."""
     figure.footnote(picture, conditions(records, marked=False))
+
+
+def ratio_bars(
+    axes: Axes, pairs: list[tuple[Measurement, Measurement]], places: Sequence[float], colors: list[str]
+) -> None:
+    """A bar for each record, as long as it is times faster than the one beside it in the pair, named by its rung.
+
+    Whiskers go from the lowest run to the highest.
+    """
+    for place, (record, base), color in zip(places, pairs, colors, strict=True):
+        ratio = comparison.times_faster(record, base)
+        axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), color=color, error_kw={"elinewidth": 0.9})
+        text = f"×{ratio.middle:.2f}{mark(record, base)}   {tokens_per_second(record).middle:,.0f} tokens/s"
+        axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_yticks(places, [record.rung for record, _ in pairs])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    longest = max(comparison.times_faster(*pair).high for pair in pairs)
+    axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside

@@ -1,6 +1,5 @@
 """The rows of experiments.switches beside *everything* of their group, as a table and as bars."""
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from formats import measurement
@@ -69,26 +68,11 @@ def draw(records: list[Measurement]) -> Figure:
     picture = Figure(figsize=(WIDTH, AROUND + BAR * (len(records) + GAP * len(found))), layout="constrained")
     axes = picture.add_subplot()
     places = [number + GAP * above for number, above in enumerate(n for n, group in enumerate(found) for _ in group)]
-    bars(axes, [(record, group[0]) for group in found for record in group], places)
-    axes.set_yticks(places, [record.rung for record in records])
-    axes.invert_yaxis()
+    pairs = [(record, group[0]) for group in found for record in group]
+    colors = [COLORS["everything" if record is base else "without one thing"] for record, base in pairs]
+    speed.ratio_bars(axes, pairs, places, colors)
     axes.axvline(1, color="#777777", linewidth=0.8)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-    longest = max(times_faster(record, group[0]).high for group in found for record in group)
-    axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
     axes.set_xlabel("times as fast as everything", loc="right")
     speed.heading(picture, speed.title(records[0]), COLORS)
     speed.footnote(picture, records)
     return picture
-
-
-def bars(axes: Axes, pairs: list[tuple[Measurement, Measurement]], places: list[float]) -> None:
-    """A bar for each record, with the one that has everything beside it in the pair."""
-    for place, (record, everything) in zip(places, pairs, strict=True):
-        ratio = times_faster(record, everything)
-        color = COLORS["everything" if record is everything else "without one thing"]
-        style = {"color": color, "error_kw": {"elinewidth": 0.9}}
-        axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), **style)
-        text = f"×{ratio.middle:.2f}{mark(record, everything)}   {speed.tokens_per_second(record).middle:,.0f} tokens/s"
-        axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)

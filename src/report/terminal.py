@@ -61,7 +61,7 @@ def paths(records: list[Measurement], folder: Path) -> str:
         text += f"\nreport:     {report}\n"
     if not (record := best_model.best(records)):
         return text + f"best model: none: {best_model.without_best(records)}\n"
-    if (model := model_folder(record, folder)).exists():
+    if (model := folder / wording.model_folder(record)).exists():
         options = "" if record.beam_size == 1 else f" --beam-size {record.beam_size}"
         options += "" if record.vocabulary_map else " --no-vocabulary-map"
         about = f"{wording.configuration(record)}: {best_model.RULE}. {best_model.verdict(records, record)}"
@@ -70,12 +70,6 @@ def paths(records: list[Measurement], folder: Path) -> str:
         text += textwrap.fill(about, COLUMNS, initial_indent=indent, subsequent_indent=indent) + "\n"
         text += f'{indent}echo "..." | python -m decode.translate --model {model}{options}\n'
     return text
-
-
-def model_folder(record: Measurement, folder: Path) -> Path:
-    """As the engines name their folders (Engine.folder), which a report does not load."""
-    names = {selection.BASELINE: record.engine, selection.PEER: record.compute_type}
-    return folder / "models" / record.system / names.get(record.engine, f"{record.engine}-{record.compute_type}")
 
 
 def main() -> None:

@@ -68,11 +68,9 @@ class Planned:
     def _mixed(self, mixture: str) -> tuple[list[str], list[str]]:
         """The corpora of a mixture, and the groups of jobs that make them."""
         corpora = list(self._study.weights(mixture))
-        entry = self._config["mixtures"].get(mixture)
-        if entry is None or entry["targets"] == "original":
-            return corpora, [f"gather_clean {name}" for name in corpora]
-        selection = f"{entry['teacher'] or self._study.ensemble} {entry['targets']}"
-        return corpora, [f"gather_distilled {selection} {name}" for name in corpora]
+        translations = self._study.translations(mixture)
+        made = f"gather_distilled {' '.join(translations)}" if translations else "gather_clean"
+        return corpora, [f"{made} {name}" for name in corpora]
 
     # Distillation
 

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
 
+from common import machine
 from common.errors import UserError
 from common.files import read_json, sha256, write_json
 from formats import decoding, opennmt_vocabulary
@@ -58,7 +59,7 @@ def rates(cores: int, compute_type: str) -> Rates:
 
     Raises UserError if the measurement fails.
     """
-    cores = max(1, min(cores, len(os.sched_getaffinity(0)), MOST))
+    cores = max(1, min(cores, len(machine.cores()), MOST))
     variables = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
     conditions = json.dumps([cores, compute_type, platform.node(), sha256(__file__), variables], sort_keys=True)
     name = f"rates-{hashlib.sha256(conditions.encode()).hexdigest()[:12]}.json"

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from decode.engines.native import Native
-from formats.decoding import native
+from formats.decoding import fast
 from formats.shape import shape
 from study.plan import Study
 from study.rates import WIDTH, Rates
@@ -113,8 +113,7 @@ class Work:
     @property
     def selections(self) -> set[tuple[str, str]]:
         """The teachers that mixtures imitate, and how they choose among their translations."""
-        mixtures = [entry for entry in self.config["mixtures"].values() if entry["targets"] != "original"]
-        return {(entry["teacher"] or self.study.ensemble, entry["targets"]) for entry in mixtures}
+        return {*filter(None, map(self.study.translations, self.config["mixtures"]))}
 
     @property
     def rescores(self) -> bool:
@@ -183,7 +182,7 @@ class Work:
         roles = ("test",) if system.role == "teacher" else ("test", "dev")
         first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in roles]
         times = decoding["runs"] if system.role == "student" else 1
-        runs = sum(times if native(type) else 1 for type in decoding["compute_types"])
+        runs = sum(times if fast(type) else 1 for type in decoding["compute_types"])
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
         seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))

@@ -56,7 +56,7 @@ rule foreign_outputs:
 
 
 # What COMET scores here: the test set, and the file of the translations.
-TRANSLATED = [
+GAP_OUTPUTS = [
     f"{corpus}={study.folder}/outputs/{system}/beam{beam}.{corpus}.txt"
     for corpus in study.corpora["test"]
     for systems, beams in ((study.trained, BEAMS), (study.foreign, [TEACHER_BEAM]))
@@ -79,7 +79,7 @@ use rule comet as comet_gap with:
         checkpoint=METRICS and METRICS["comet"],
         program=METRICS and METRICS["comet_score"],
         test_sets=study.named_corpora(study.corpora["test"]),
-        translations=["--outputs", *TRANSLATED],
+        translations=["--outputs", *GAP_OUTPUTS],
 
 
 rule gap:

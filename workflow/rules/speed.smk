@@ -1,11 +1,12 @@
 # The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling); and
 # an ablation of the native engine (switches). The models are those of the study, with BLEU, and untrained ones of the
 # papers' sizes, for their speed only. Where CTranslate2 does not run a system, the native engine stands in. Untrained
-# ones of every architecture are in one table, too (architectures). Recurrent systems with fully connected layers on top have a ladder of their own,
-# that of Devlin 2017 (identities).
+# ones of every architecture are in one table, too (architectures). Recurrent systems with fully connected layers on top
+# have a ladder of their own, that of Devlin 2017 (identities).
 
-# All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained system and of the
-# first untrained one; others can be asked for by name. The native engine is in all of them where the study has it.
+# All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained
+# system and of the first untrained one; others can be asked for by name. The native engine is in all of them where the
+# study has it.
 SPEED_FIRST = [*study.speed_trained[:1], *[name for name in study.speed_systems if name in study.untrained][:1]]
 SPEED_KINDS = {"ladder": study.optimised, "scaling": study.optimised, "switches": study.native}
 SPEED_OF_ALL = [
@@ -66,7 +67,7 @@ rule untrained:
 
 
 rule ladder:
-    """What each optimisation is worth, one switch after the other."""
+    """What each optimisation is worth, one switch after the other. The experiments below are made in the same way."""
     input:
         baseline=study.model("{system}", "opennmt-tf"),
         models=lambda w: study.ladder_models(w.system),
@@ -84,17 +85,19 @@ rule ladder:
         mem_mb=grows(8000),
         runtime=grows(600),
     params:
+        experiment="ladder",
+        models=lambda w, input: f"--baseline {input.baseline} --models {input.models}",
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
     shell:
         f"{ALONE}"
-        " python -m experiments.ladder --baseline {input.baseline} --models {input.models}"
+        " python -m experiments.{params.experiment} {params.models}"
         " {params.options} --translations {params.translations} --output {output.records}"
         " 2> >(shown {log})"
 
 
-rule end_to_end:
-    """The toolkit against all optimisations together, the runs of all systems in turn."""
+# The toolkit against all optimisations together, the runs of all systems in turn.
+use rule ladder as end_to_end with:
     input:
         models=[
             *expand(study.model("{system}", "opennmt-tf"), system=study.speed_systems),
@@ -108,23 +111,15 @@ rule end_to_end:
         f"{study.folder}/logs/end_to_end.log",
     benchmark:
         f"{study.folder}/benchmarks/end_to_end.tsv"
-    conda:
-        "../../environment.yml"
-    threads: ALL_CORES
-    resources:
-        mem_mb=grows(8000),
-        runtime=grows(600),
     params:
+        experiment="end_to_end",
+        models=lambda w, input: f"--models {input.models} --exact {input.exact}",
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
-    shell:
-        f"{ALONE}"
-        " python -m experiments.end_to_end --models {input.models} --exact {input.exact} {params.options}"
-        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
-rule architectures:
-    """Untrained models of every architecture, in OpenNMT-tf and in the native engine."""
+# Untrained models of every architecture, in OpenNMT-tf and in the native engine.
+use rule ladder as architectures with:
     input:
         models=study.architecture_models,
         test_set=study.clean(study.timed_corpus),
@@ -134,23 +129,15 @@ rule architectures:
         f"{study.folder}/logs/architectures.log",
     benchmark:
         f"{study.folder}/benchmarks/architectures.tsv"
-    conda:
-        "../../environment.yml"
-    threads: ALL_CORES
-    resources:
-        mem_mb=grows(8000),
-        runtime=grows(600),
     params:
+        experiment="architectures",
+        models=lambda w, input: f"--models {input.models}",
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
-    shell:
-        f"{ALONE}"
-        " python -m experiments.architectures --models {input.models} {params.options}"
-        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
-rule scaling:
-    """Workers over the file against threads inside the batch."""
+# Workers over the file against threads inside the batch.
+use rule ladder as scaling with:
     input:
         models=lambda w: study.optimised(w.system),
         test_set=study.clean(study.timed_corpus),
@@ -160,23 +147,15 @@ rule scaling:
         f"{study.folder}/logs/scaling_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/scaling_{{system}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: ALL_CORES
-    resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
     params:
+        experiment="scaling",
+        models=lambda w, input: f"--models {input.models}",
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
-    shell:
-        f"{ALONE}"
-        " python -m experiments.scaling --models {input.models} {params.options} --translations {params.translations}"
-        " --output {output.records} 2> >(shown {log})"
 
 
-rule switches:
-    """What each part of the native engine is worth: everything but one thing at a time."""
+# What each part of the native engine is worth: everything but one thing at a time.
+use rule ladder as switches with:
     input:
         model=study.model("{system}", "native-int8"),
         others=lambda w: [
@@ -189,23 +168,15 @@ rule switches:
         f"{study.folder}/logs/switches_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/switches_{{system}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: ALL_CORES
-    resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
     params:
+        experiment="switches",
+        models=lambda w, input: f"--model {input.model} --others {input.others}",
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
-    shell:
-        f"{ALONE}"
-        " python -m experiments.switches --model {input.model} --others {input.others} {params.options}"
-        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
-rule identities:
-    """What each way to compute less is worth in a recurrent model with fully connected layers, as in Devlin 2017."""
+# What each way to compute less is worth in a recurrent model with fully connected layers, as in Devlin 2017.
+use rule ladder as identities with:
     input:
         models=lambda w: [study.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
         test_set=study.clean(study.timed_corpus),
@@ -215,19 +186,11 @@ rule identities:
         f"{study.folder}/logs/identities_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/identities_{{system}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: ALL_CORES
-    resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
     params:
+        experiment="identities",
+        models=lambda w, input: f"--models {input.models}",
         options=SPEED_OPTIONS,
         translations=lambda w, output: output.records.removesuffix(".json"),
-    shell:
-        f"{ALONE}"
-        " python -m experiments.identities --models {input.models} {params.options}"
-        " --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 
 rule speed_scores:

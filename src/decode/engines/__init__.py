@@ -33,6 +33,14 @@ def describe(folder: Path) -> Description:
     return description
 
 
+def describe_for(folder: Path, engine: type[Engine]) -> Description:
+    """The ``model.json`` of a model folder. Raises UserError where it is not for this engine."""
+    description = describe(folder)
+    if description["engine"] != engine.name:
+        raise UserError(f"{folder}: is for {ENGINES[description['engine']].label}, not for {engine.label}")
+    return description
+
+
 def of(folder: Path) -> type[Engine]:
     """The engine of a model folder. Raises UserError as ``describe``."""
     return ENGINES[describe(folder)["engine"]]

@@ -44,8 +44,8 @@ class CTranslate2(Engine):
         return [name for name in cls.types if name in here or (name == "int16" and cpu.has_onemkl())]
 
     @classmethod
-    def native(cls, quantization: str) -> bool:
-        return decoding.native(quantization)
+    def fast(cls, quantization: str) -> bool:
+        return decoding.fast(quantization)
 
     @classmethod
     def widest(cls) -> str | None:

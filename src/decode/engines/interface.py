@@ -89,7 +89,7 @@ class Engine(ABC):
         return [*cls.types]
 
     @classmethod
-    def native(cls, quantization: str) -> bool:
+    def fast(cls, quantization: str) -> bool:
         """Whether the engine is fast in this type on this CPU, so that its speed is worth measuring."""
         return True
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from common.errors import UserError
 from decode.engines.interface import Batch, Engine, Search
+from formats import opennmt_checkpoint
 from formats.decoding import longest_output
 from formats.model_folder import Description
 
@@ -41,24 +41,12 @@ class OpenNMTTF(Engine):
         # TensorFlow reads its environment, and tensorflow_addons warns, when they are imported.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         warnings.filterwarnings("ignore", module="tensorflow_addons")
-        import opennmt
         import tensorflow as tf
-        from opennmt.utils.checkpoint import Checkpoint
 
         tf.get_logger().setLevel("ERROR")
-        vocabulary, longest = str(folder / "vocabulary.txt"), longest_output(description)
-        try:
-            model = opennmt.load_model(str(folder))
-            model.initialize(
-                {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary},
-                params={"beam_width": search.beam_size, "maximum_decoding_length": longest},
-            )
-            checkpoint = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
-            model.create_variables()
-        except (ValueError, LookupError, OSError, SyntaxError, tf.errors.OpError) as error:
-            raise UserError(f"{folder}: OpenNMT-tf cannot load this model, a file is damaged: {error}") from error
-        if checkpoint is None:
-            raise UserError(f"{folder}: no checkpoint in this folder; export the model again")
+        longest = longest_output(description)
+        lengths = {"beam_width": search.beam_size, "maximum_decoding_length": longest}
+        model = opennmt_checkpoint.load(folder, lengths)
         if search.beam_size > 1:
             model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
         self._infer, self._tensor = model.serve_function(), tf.constant

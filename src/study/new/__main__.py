@@ -6,7 +6,6 @@ machine and the given hours, by the estimate of a dry run.
 """
 
 import argparse
-import os
 import shlex
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_text
@@ -53,7 +53,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
     sets = held_out(looks, missing, pair)
-    cores = options.cores or len(os.sched_getaffinity(0))
+    cores = options.cores or len(machine.cores())
     draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
     plan, effective, measured = _planned(draft, measured)
     print("\n".join([*_data(draft), *notes, *_other_scripts(draft), "", *_study(draft, plan, effective, measured), ""]))

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from study.mixtures import ORIGINAL, learned_from, mixture, weights
+from study.mixtures import ORIGINAL, learned_from, weights
 from study.plan.teachers import Teachers
 
 
@@ -17,8 +17,7 @@ class Mixtures(Teachers):
     @property
     def aligned_mixture(self) -> str:
         """What the vocabulary map is made of: the first mixture of translations, or the original text."""
-        mixtures = self.config["mixtures"].items()
-        return next((name for name, entry in mixtures if entry["targets"] != "original"), ORIGINAL)
+        return next(filter(self.translations, self.config["mixtures"]), ORIGINAL)
 
     def weights(self, name: str) -> dict[str, float]:
         """The corpora of a mixture with their weights."""
@@ -26,20 +25,18 @@ class Mixtures(Teachers):
 
     def mixed_corpus(self, name: str, corpus: str) -> str:
         """The file that a mixture draws from."""
-        entry = mixture(self.config, name)
-        if entry["targets"] == "original":
+        if not self.translations(name):
             return self.clean(corpus)
-        if entry["drop_worst"]:
+        if self.config["mixtures"][name]["drop_worst"]:
             return f"{self.folder}/training/{name}/{corpus}.tsv.zst"
         return self.scored_corpus(name, corpus)
 
     def scored_corpus(self, name: str, corpus: str) -> str:
         """The distilled corpus with the scores that a mixture drops the worst pairs by."""
         entry = self.config["mixtures"][name]
+        teacher, targets = self.translations(name)
         reverse = "-reverse" if entry["drop_by"] == "reverse" and entry["drop_worst"] else ""
-        return (
-            f"{self.folder}/distilled/{entry['teacher'] or self.ensemble}/{entry['targets']}{reverse}/{corpus}.tsv.zst"
-        )
+        return f"{self.folder}/distilled/{teacher}/{targets}{reverse}/{corpus}.tsv.zst"
 
     def epochs_of(self, system: str) -> dict[str, str | range]:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""

@@ -5,6 +5,7 @@ from functools import cached_property
 from decode.engines import ENGINES
 from decode.engines.native import Native
 from study import precision
+from study.mixtures import mixture
 from study.plan.systems import Systems
 from study.schema import Config
 from study.systems import ENSEMBLE, REVERSE
@@ -27,9 +28,13 @@ class Teachers(Systems):
     @cached_property
     def imitated(self) -> str | None:
         """What students are compared with: the teacher of the first mixture that has one."""
-        mixtures = self.config["mixtures"].values()
-        distilled = (entry["teacher"] or self.ensemble for entry in mixtures if entry["targets"] != "original")
-        return next(distilled, self.ensemble)
+        distilled = filter(None, map(self.translations, self.config["mixtures"]))
+        return next((teacher for teacher, _ in distilled), self.ensemble)
+
+    def translations(self, name: str) -> tuple[str, str] | None:
+        """The teacher whose translations a mixture has, and its targets; None of original text."""
+        entry = mixture(self.config, name)
+        return None if entry["targets"] == "original" else (entry["teacher"] or self.ensemble, entry["targets"])
 
     @cached_property
     def foreign(self) -> list[str]:
