@@ -17,6 +17,7 @@ from common.errors import UserError
 from common.files import write_json
 from formats import measurement, records
 from measure import score
+from measure.bootstrap import Bootstrap, Scorer, p_value
 
 GENERATOR = random.Random(1)
 TEXT = "der die das ein eine Hund Katze Mann läuft sitzt springt, und auf im Gras Wasser. rot groß 3,5 schnell"
@@ -161,22 +162,17 @@ def test_p_values_are_those_of_sacrebleu():
     systems = list(OUTPUTS.items())
     paired = PairedTest(systems, {"BLEU": BLEU(trg_lang="de")}, [REFERENCES], test_type="bs", n_samples=300)
     expected = [result.p_value for result in paired()[1]["BLEU"][1:]]
-    scorer, bootstrap = (
-        score.Scorer(BLEU(trg_lang="de", references=[REFERENCES])),
-        score.Bootstrap(len(REFERENCES), 300),
-    )
+    scorer, bootstrap = Scorer(BLEU(trg_lang="de", references=[REFERENCES])), Bootstrap(len(REFERENCES), 300)
     statistics = {name: scorer.statistics(lines) for name, lines in OUTPUTS.items()}
     resamples = {name: bootstrap.scores(scorer, values) for name, values in statistics.items()}
     totals = {name: scorer.score(values.sum(0)) for name, values in statistics.items()}
-    for name, p_value in zip(("similar", "bad"), expected, strict=True):
-        assert score.p_value(resamples[name], resamples["good"], totals[name] - totals["good"]) == pytest.approx(
-            p_value
-        )
+    for name, expected_p in zip(("similar", "bad"), expected, strict=True):
+        assert p_value(resamples[name], resamples["good"], totals[name] - totals["good"]) == pytest.approx(expected_p)
 
 
 @pytest.mark.parametrize("metric", [BLEU(trg_lang="de", references=[REFERENCES]), CHRF(references=[REFERENCES])])
 def test_sentences_that_were_seen_before_count_the_same(metric):
-    scorer = score.Scorer(metric)
+    scorer = Scorer(metric)
     mixed = [*OUTPUTS["bad"][:100], *OUTPUTS["good"][100:]]
     for lines in (OUTPUTS["good"], OUTPUTS["bad"], mixed, mixed):
         expected = metric.corpus_score(lines, None).score
@@ -186,7 +182,7 @@ def test_sentences_that_were_seen_before_count_the_same(metric):
 def test_many_outputs_are_scored_in_time():
     """104 outputs of 1000 sentences in less than a minute."""
     references = REFERENCES * 5
-    scorer, bootstrap = score.Scorer(BLEU(references=[references])), score.Bootstrap(len(references), 1000)
+    scorer, bootstrap = Scorer(BLEU(references=[references])), Bootstrap(len(references), 1000)
     start = time.process_time()
     for number in range(4):
         statistics = scorer.statistics(noisy(0.2, number) * 5)

@@ -21,8 +21,8 @@ from formats import measurement
 from formats.measurement import Measurement
 from formats.selection import BEAM
 from measure import protocol
+from measure.bootstrap import TestSet
 from measure.configuration import Conditions, Configuration
-from measure.score import TestSet
 
 BEAMS = (1, 2, 3, 4, 5)
 BATCHES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # the paper's end at 5

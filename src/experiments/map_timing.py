@@ -35,8 +35,8 @@ from formats.spread import Spread
 from formats.test_sets import sources
 from formats.vocabulary_map import VocabularyMap
 from measure import in_process, interleave
+from measure.bootstrap import TestSet, p_value
 from measure.in_process import Conditions
-from measure.score import TestSet, p_value
 from measure.usage import Usage, watch
 
 WHOLE = "whole"  # the vocabulary, without a map

@@ -26,6 +26,7 @@ How things are timed:
 
 What scores need:
 
+- ``bootstrap``: scores of many outputs, and the significance of their differences
 - ``twins``: what sets two trainings of one student apart
 - ``setting``: the one setting that sets two students apart
 """

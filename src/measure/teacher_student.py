@@ -28,7 +28,7 @@ from formats.bleu import bleu
 from formats.comet import Scores
 from formats.test_sets import read_output
 from measure import setting, twins
-from measure.score import Scorer, TestSet, p_value
+from measure.bootstrap import Scorer, TestSet, p_value
 
 SAMPLES = 1000  # of the bootstrap
 DIFFERENT = 10  # sentences shown where student and teacher differ most

@@ -1,8 +1,8 @@
 """What each idea of a study was worth: its difference in BLEU with its confidence, and its ratio of speeds.
 
-Trainings are compared by the paired bootstrap of ``measure.score`` and ``measure.teacher_student``. Ways to decode are
-compared in all pairs of records that differ in this one setting: the median of the pairs, with the lowest and the
-highest, says how far one can rely on it. Ideas that cost quality are told, too.
+Trainings are compared by the paired bootstrap of ``measure.bootstrap``. Ways to decode are compared in all pairs of
+records that differ in this one setting: the median of the pairs, with the lowest and the highest, says how far one can
+rely on it. Ideas that cost quality are told, too.
 """
 
 import statistics

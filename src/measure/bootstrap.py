@@ -1,0 +1,95 @@
+"""The scores of many outputs of one test set, and the paired bootstrap of their differences.
+
+BLEU and chrF are sacreBLEU's, on detokenised, cased text. The significance of a difference in BLEU is sacreBLEU's
+paired bootstrap (Koehn 2004, centred as in Moses). Many outputs are equal, or equal in most sentences: statistics are
+computed once for each different sentence.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.base import Metric
+
+from formats import records
+from formats.bleu import bleu
+from formats.test_sets import read_output
+
+SEED = 12345  # sacreBLEU's own
+
+
+class Scorer:
+    """One metric against the references of one test set; remembers the statistics of every sentence it has seen."""
+
+    def __init__(self, metric: Metric):
+        self._metric = metric
+        self._seen: dict[tuple[int, str], list[float]] = {}
+
+    @property
+    def signature(self) -> str:
+        return str(self._metric.get_signature())
+
+    def statistics(self, outputs: list[str]) -> np.ndarray:
+        """Sufficient statistics, float64 (sentences, statistics)."""
+        rows = []
+        for number, (output, reference) in enumerate(zip(outputs, self._metric._ref_cache, strict=True)):
+            if (number, output) not in self._seen:
+                hypothesis = self._metric._preprocess_segment(output)
+                self._seen[number, output] = self._metric._compute_segment_statistics(hypothesis, reference)
+            rows.append(self._seen[number, output])
+        return np.array(rows, np.float64)
+
+    def score(self, total: np.ndarray) -> float:
+        """The corpus score of summed statistics."""
+        return self._metric._compute_score_from_stats(list(total)).score
+
+
+class Bootstrap:
+    """Resamples of a test set of n sentences, the same for all systems."""
+
+    def __init__(self, sentences: int, samples: int):
+        drawn = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
+        self._counts = np.stack([np.bincount(row, minlength=sentences) for row in drawn]).astype(np.float64)
+
+    def scores(self, scorer: Scorer, statistics: np.ndarray) -> np.ndarray:
+        """The score of each resample, float64 (samples,)."""
+        return np.array([scorer.score(total) for total in self._counts @ statistics])
+
+
+def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> float:
+    """Of a difference in score between two systems on the same resamples, as sacreBLEU computes it.
+
+    Systems without any difference have 1, where sacreBLEU's formula takes them for different.
+    """
+    differences = np.abs(scores - baseline)
+    if not differences.any():
+        return 1.0
+    beyond = np.count_nonzero(differences - differences.mean() > abs(difference))
+    return (beyond + 1) / (len(scores) + 1)
+
+
+class TestSet:
+    """The references of one test set, and the scores and resampled BLEU of every output so far."""
+
+    def __init__(self, path: Path, language: str, samples: int):
+        references = [[record[1] for record in records.read(path)]]
+        self._bleu = Scorer(bleu(language, references=references))
+        self._chrf = Scorer(CHRF(references=references))
+        self._sentences = len(references[0])
+        self._bootstrap = Bootstrap(self._sentences, samples)
+        self._scored: dict[tuple[str, ...], tuple[dict[str, Any], np.ndarray]] = {}
+
+    def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
+        """Scores with signatures, and BLEU of the resamples. Equal outputs are scored once."""
+        outputs = tuple(read_output(path, self._sentences))
+        if outputs not in self._scored:
+            statistics = self._bleu.statistics(list(outputs))
+            scores = {
+                "bleu": self._bleu.score(statistics.sum(0)),
+                "bleu_signature": self._bleu.signature,
+                "chrf": self._chrf.score(self._chrf.statistics(list(outputs)).sum(0)),
+                "chrf_signature": self._chrf.signature,
+            }
+            self._scored[outputs] = scores, self._bootstrap.scores(self._bleu, statistics)
+        return self._scored[outputs]
