@@ -16,7 +16,7 @@ from mirrored_texts import (
 )
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from corpora.archives import Part, chunks
+from corpora.archives import Part, chunks, is_archive
 from formats import records
 
 # Compression
@@ -100,3 +100,8 @@ def test_a_tar_of_another_name_needs_no_member_in_the_mirror(tmp_path):
 def test_chunks_close_their_file(tmp_path):
     (tmp_path / "x").write_bytes(b"abc")
     assert b"".join(chunks(Part(tmp_path / "x"))) == b"abc"
+
+
+def test_a_damaged_bz2_is_no_archive(tmp_path):
+    (tmp_path / "x.tar.bz2").write_bytes(b"BZh91AY&SY" + b"damage" * 100)
+    assert not is_archive(tmp_path / "x.tar.bz2")

@@ -3,12 +3,14 @@
 import os
 import signal
 from argparse import Namespace
+from contextlib import contextmanager
 
 import pytest
 
 from common import batch_job, folder_lock
 from common.batch_job import BatchJob, JobEndsError
 from common.errors import UserError
+from common.files import read_json, write_json
 from distill import parts
 from formats import records
 
@@ -110,7 +112,11 @@ def write(path, key=None, items=7, total=7, calls=None):
             calls.append(part[0])
         return ((str(item), str(part[0])) for item in part)
 
-    return parts.write(path, key or {}, range(items), total, made, "translate x")
+    def counts(lines, checksum):
+        return {"lines_out": lines, "sha256": checksum}
+
+    parts.write(path, key or {}, range(items), total, made, "translate x", counts)
+    return read_json(records.info(path))
 
 
 @pytest.fixture
@@ -132,7 +138,7 @@ def test_interrupted_work_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     with pytest.raises(JobEndsError):
         write(path, calls=calls)
     assert write(path, calls=calls) == expected and calls == [0, 3, 6]
-    assert path.read_bytes() == whole.read_bytes() and {*tmp_path.iterdir()} == {whole, path}
+    assert path.read_bytes() == whole.read_bytes() and {*tmp_path.glob("*.zst*")} == {whole, path}
 
 
 def ends_at(place):
@@ -158,14 +164,14 @@ def test_parts_are_made_by_one_process_at_a_time(tmp_path):
     folder = tmp_path / ".x.tsv.zst.parts"
     with folder_lock.held(folder), pytest.raises(UserError, match=r"x\.tsv\.zst\.parts: process .* still writes there"):
         write(tmp_path / "x.tsv.zst")
-    assert write(tmp_path / "x.tsv.zst")[0] == 7 and not folder.exists()
+    assert write(tmp_path / "x.tsv.zst")["lines_out"] == 7 and not folder.exists()
 
 
 @pytest.mark.usefixtures("threes")
 @pytest.mark.parametrize("total", [0, 2, 3, 6])
 def test_every_number_of_records(tmp_path, total):
     path = tmp_path / "x.tsv.zst"
-    assert write(path, items=total, total=total)[0] == total == records.count(path)
+    assert write(path, items=total, total=total)["lines_out"] == total == records.count(path)
 
 
 @pytest.mark.usefixtures("threes")
@@ -185,3 +191,24 @@ def test_the_key_changes_with_options_and_files_but_not_with_threads(tmp_path):
     assert parts.key(Namespace(beam_size=5, threads=1), [text, model, None]) != before
     (model / "weights").write_text("12")
     assert parts.key(args, [text, model, None]) != before
+
+
+def test_the_key_takes_the_checksum_of_a_corpus_from_beside_it(tmp_path):
+    records.write(path := tmp_path / "x.tsv.zst", [("a", "b")])
+    write_json(records.info(path), {"sha256": "told"})
+    assert parts.key(Namespace(), [path])["files"] == [[str(path), "told"]]
+
+
+def test_a_lock_that_lives_until_it_is_closed_does_not_hold_the_parts(tmp_path, monkeypatch):
+    """NFS renames an open file that is deleted, so that its folder is not empty until it is closed."""
+    held = folder_lock.held
+
+    @contextmanager
+    def as_nfs(folder):
+        with held(folder):
+            yield
+            assert folder.exists()
+
+    monkeypatch.setattr(folder_lock, "held", as_nfs)
+    write(tmp_path / "x.tsv.zst")
+    assert not (tmp_path / ".x.tsv.zst.parts").exists()

@@ -108,6 +108,7 @@ def test_first_reason_counts(record, dropped):
         ({"identical": True}, ("one", "eins"), ("same", "same"), "identical"),
         ({"min_script_share": 0.5}, ("one, два", "eins"), ("два", "eins"), "wrong_script"),
         ({"max_digit_mismatch": 0.5}, ("in 1999", "1999"), ("in 1999", "2"), "digit_mismatch"),
+        ({"max_digit_mismatch": 0}, ("in 1999", "1999"), ("1 2", "1"), "digit_mismatch"),
         ({"max_repeats": 2}, ("ha ha", "ha ha"), ("ha ha ha", "ha"), "repeated_ngram"),
         ({"langid": ["source"]}, (ENGLISH, ENGLISH), (GERMAN, GERMAN), "language"),
         ({"langid": ["target"]}, (GERMAN, GERMAN), (ENGLISH, ENGLISH), "language"),

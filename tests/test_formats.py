@@ -1,11 +1,13 @@
 """Outputs that appear whole or not at all, errors of the user in one line, and progress."""
 
+import errno
+import os
 import subprocess
 import sys
 
 import pytest
 
-from common.files import atomic_path, write_json
+from common.files import HOST, atomic_path, write_json
 from common.progress import progress
 
 
@@ -32,6 +34,20 @@ def test_a_folder_stays_if_nothing_replaces_it(tmp_path):
     with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "folder"):
         pass
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["folder", "folder/file"]
+
+
+def test_what_a_killed_process_left_is_deleted(tmp_path):
+    (ended := subprocess.Popen(["true"])).wait()
+    for pid in (ended.pid, os.getppid()):
+        (tmp_path / f".x.json.{HOST}.{pid}.part").write_text("half")
+    write_json(tmp_path / "x.json", {})
+    assert {path.name for path in tmp_path.iterdir()} == {"x.json", f".x.json.{HOST}.{os.getppid()}.part"}
+
+
+def test_a_full_disk_says_which_file_it_has_no_room_for(tmp_path):
+    with pytest.raises(OSError, match="No space") as told, atomic_path(tmp_path / "x.json"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert told.value.filename == str(tmp_path / "x.json")
 
 
 def test_a_full_disk_is_reported_in_one_line(tmp_path):

@@ -155,6 +155,18 @@ def test_a_file_is_looked_for_in_the_mirror_and_here(tmp_path):
         assert expected in b"".join(blocks).decode()
 
 
+def test_a_file_that_is_there_comes_before_another_of_its_name(tmp_path):
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror/x.tsv").write_text("another\ttext\n")
+    (tmp_path / "data").mkdir()
+    corpus = config.corpus({"role": "train", "file": str(tmp_path / "data/x.tsv")})
+    blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path / "mirror", tmp_path, 1)
+    assert b"another" in b"".join(blocks)
+    (tmp_path / "data/x.tsv").write_text("my own\ttext\n")
+    blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path / "mirror", tmp_path, 1)
+    assert b"my own" in b"".join(blocks)
+
+
 def test_a_file_for_each_language_may_have_any_name(tmp_path):
     saved(tmp_path, name="{lang}")
     (tmp_path / "en").rename(tmp_path / "corpus_english.txt")

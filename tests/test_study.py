@@ -53,6 +53,13 @@ def test_corpora_are_held_out_or_learned_from():
     assert sorted(study.held_out + study.training_corpora) == sorted(SEVERAL_TEACHERS["corpora"])
 
 
+def test_chinese_and_japanese_keep_their_punctuation():
+    assert plan().normalization == "nmt_nfkc"
+    assert plan(change=lambda study: study.update(target="zh")).normalization == "identity"
+    told = {**OFFLINE["vocabulary"], "normalization": "nmt_nfkc"}
+    assert plan(change=lambda study: study.update(target="zh", vocabulary=told)).normalization == "nmt_nfkc"
+
+
 def test_another_weight_is_no_reason_to_read_a_corpus_again():
     name = plan().training_corpora[0]
     for key, value in {"weight": 7, "sample": 3}.items():

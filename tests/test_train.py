@@ -9,7 +9,7 @@ import tensorflow as tf
 from training_settings import TOKENS, TRAINING, VALUES, entry
 
 from common.errors import UserError
-from common.files import read_json
+from common.files import read_json, write_json
 from formats import loading, records
 from formats.shape import shape
 from train import sample, vocabulary
@@ -207,6 +207,21 @@ def test_positions_after_a_phase_that_stopped_early(tmp_path):
 )
 def test_a_phase_ends_when_dev_bleu_stalls(scores, over):
     assert stalled(scores, 2) == over
+
+
+def test_scores_of_other_references_do_not_count(tmp_path):
+    (model := tmp_path / "model").write_bytes(vocabulary.train(["a b c", "d e f"] * 20, "unigram", 30, 1.0, 1))
+
+    def validation(reference):
+        return Validation(lambda: [["▁a"]], model, [reference], tmp_path / "scores.json", None, "")
+
+    write_json(tmp_path / "scores.json", [{"step": 1, "bleu": 3.0}])  # as before there was a mark
+    first = validation("a b c")
+    first.continue_from(1, due=True)
+    first(2)
+    assert [score["step"] for score in validation("a b c").scores()] == [1, 2]
+    (changed := validation("d e f")).continue_from(2, due=True)
+    assert [score["step"] for score in changed.scores()] == [2]
 
 
 def test_dev_bleu_has_the_tokens_of_the_language(tmp_path):

@@ -75,3 +75,10 @@ def test_a_piece_may_have_a_line_separator_in_it(tmp_path):
     pieces = [*opennmt_vocabulary.CONTROL, "a\u2028b", "c\x0bd", "\x85"]
     (tmp_path / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
     assert opennmt_vocabulary.read(tmp_path / "vocabulary.txt") == pieces
+
+
+@pytest.mark.parametrize(("normalization", "expected"), [("identity", "你好，世界！"), ("nmt_nfkc", "你好,世界!")])
+def test_full_width_punctuation_stays_if_it_is_told_to(tmp_path, normalization, expected):
+    model = train(["你好，世界！", "世界，你好！"] * 20, "unigram", 30, 1.0, 1, normalization)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    assert processor.decode(processor.encode("你好，世界！")) == expected

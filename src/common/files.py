@@ -1,13 +1,17 @@
 """Atomic outputs, JSON and checksums."""
 
+import glob
 import hashlib
 import json
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+HOST = socket.gethostname()
 
 
 @contextmanager
@@ -15,24 +19,39 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     """A temporary path beside ``path``, which is renamed to ``path`` when the block ends without an error.
 
     The block creates a file or a folder there. An existing folder cannot be replaced in one step, so it is renamed
-    first, and renamed back if the replacement fails.
+    first, and renamed back if the replacement fails. What killed processes left there is deleted.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, old = (path.with_name(f".{path.name}.{os.getpid()}.{name}") for name in ("part", "old"))
+    _delete_abandoned(path)
+    part, old = (path.with_name(f".{path.name}.{HOST}.{os.getpid()}.{name}") for name in ("part", "old"))
     try:
         yield part
         if path.is_dir():
             os.replace(path, old)
         os.replace(part, path)
+    except OSError as error:  # a full disk does not say which file it has no room for
+        error.filename = error.filename or str(path)
+        raise
     finally:
         if old.exists() and not path.exists():
             os.replace(old, path)
         shutil.rmtree(old, ignore_errors=True)
-        if part.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
-        else:
-            part.unlink(missing_ok=True)
+        _delete(part)
+
+
+def _delete_abandoned(path: Path) -> None:
+    """Of this machine only: whether a process of another one lives is not known."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.{glob.escape(HOST)}.*.part"):
+        if not Path("/proc", part.name.split(".")[-2]).exists():
+            _delete(part)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -65,7 +65,9 @@ def is_archive(path: Path) -> bool:
         with ExitStack() as stack:
             raw = stack.enter_context(open(path, "rb"))
             return _is_zip(raw) or _is_tar(decompressed(raw, stack))
-    except DAMAGED:
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # as in ``chunks``
+            raise
         return False
 
 

@@ -68,7 +68,7 @@ def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
             for row in np.flatnonzero(rules.empty(measured, np.arange(len(batch)))):
                 raise UserError(
                     f"{source}: line {funnel.lines_in + row + 1} has an empty side; "
-                    f"{role} sets are not filtered, mend the text"
+                    f"{role} sets are not filtered: mend the original, delete this file and run again"
                 )
             copied.write(batch.text.tobytes())
             funnel.sort_out(measured)

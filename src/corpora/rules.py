@@ -127,7 +127,7 @@ def chosen(
     rules: dict[str, Rule] = {"empty": empty}
     for reason, (key, factory) in REGISTRY.items():
         value = settings.get(key)
-        if value not in (None, False) and (len(languages) > 1 or reason not in OF_PAIRS):
+        if value is not None and value is not False and (len(languages) > 1 or reason not in OF_PAIRS):
             rules[reason] = factory(value)
     rules["held_out"] = held_out(held, characters)
     if sides := [side for side in settings.get("langid", []) if side in SIDES[: len(languages)]]:

@@ -28,13 +28,20 @@ Made = Callable[[list[Item]], Iterable[Record]]
 
 
 def write(
-    path: Path, key: dict[str, Any], items: Iterable[Item], total: int, made: Made[Item], what: str
-) -> tuple[int, str]:
-    """Write the records of ``items``, in order; return their number and checksum, as records.write does.
+    path: Path,
+    key: dict[str, Any],
+    items: Iterable[Item],
+    total: int,
+    made: Made[Item],
+    what: str,
+    counts: Callable[[int, str], dict[str, Any]],
+) -> None:
+    """Write the records of ``items``, in order, and the JSON beside them; then delete the parts.
 
     key: what the records depend on; parts of another key are deleted. total: the number of items. made: gives the
-    records of a part of the items, one for each. what: the work, such as ``translate 1-of-4``. Raises JobEndsError
-    where the job ends, and UserError for another number of items, or if another process makes the same parts.
+    records of a part of the items, one for each. what: the work, such as ``translate 1-of-4``. counts: gives the JSON,
+    of the number of records and their checksum. Raises JobEndsError where the job ends, and UserError for another
+    number of items, or if another process makes the same parts.
     """
     job = BatchJob(what)
     folder = path.with_name(f".{path.name}.parts")
@@ -52,8 +59,8 @@ def write(
         if [*stream, *rest]:  # at its end, the stream reports that the work is done
             raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
         result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))
-        shutil.rmtree(folder)
-    return result
+        write_json(records.info(path), counts(*result))
+    shutil.rmtree(folder)  # not while the lock in it is open: NFS keeps the name of an open file
 
 
 def begin(folder: Path, key: dict[str, Any]) -> None:
@@ -67,9 +74,17 @@ def begin(folder: Path, key: dict[str, Any]) -> None:
 
 
 def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
-    """Changes with the options of a command that decide on its results, and with the files that it reads."""
+    """Changes with the options of a command that decide on its results, and with the files that it reads.
+
+    A corpus counts by the checksum in the JSON beside it, as each of many shards would read all of it.
+    """
     paths = [path for file in filter(None, files) for path in (sorted(file.iterdir()) if file.is_dir() else [file])]
     return {
         "options": {name: str(value) for name, value in vars(args).items() if name not in SPEED},
-        "files": [[str(path), sha256(path)] for path in paths],  # a teacher that is converted again has the same bytes
+        "files": [[str(path), _checksum(path)] for path in paths],  # a teacher converted again has the same bytes
     }
+
+
+def _checksum(path: Path) -> str:
+    info = records.info(path)
+    return read_json(info)["sha256"] if path.name.endswith(records.SUFFIX) and info.exists() else sha256(path)

@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import Any
 
 from common.errors import UserError, command
-from common.files import write_json
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.teacher import Teacher, teacher_options
-from distill.tokenization import tokenizers
+from distill.tokenization import files, tokenizers
 from formats import records
 
 WINDOW = 2000  # sentences scored at a time
@@ -30,7 +30,8 @@ def merged(paths: list[Path]) -> Iterator[NBestList]:
     for number, lists in enumerate(zip_longest(*map(n_best_lists.read, paths)), 1):
         sources = {n_best_list and n_best_list.source for n_best_list in lists}
         if len(sources) > 1:
-            raise UserError(f"{paths[0]}, record {number}: another sentence than in {paths[1]}; delete both, run again")
+            names = ", ".join(map(str, paths))
+            raise UserError(f"record {number} is another sentence in one of {names}; delete these and run again")
         yield NBestList(
             lists[0].source, ranked(hypothesis for n_best_list in lists for hypothesis in n_best_list.hypotheses)
         )
@@ -74,13 +75,15 @@ def main() -> None:
         for window in windows(iter(part)):
             yield from map(n_best_lists.record, rescored(window, teachers, args.n_best))
 
-    key = parts.key(args, [*args.inputs, *args.models, args.sentencepiece])
+    def counts(lines: int, checksum: str) -> dict[str, Any]:
+        named = zip(args.models, teachers, strict=True)
+        arithmetic = [{"model": str(model), **teacher.arithmetic} for model, teacher in named]
+        return {"lines_out": lines, "sha256": checksum, "teachers": arithmetic}
+
+    own = [file for tokenization in args.tokenizations for file in files(tokenization)]
+    key = parts.key(args, [*args.inputs, *args.models, args.sentencepiece, *own])
     what, total = f"rescore {records.name(args.output)}", records.count(args.inputs[0])
-    lines, checksum = parts.write(args.output, key, merged(args.inputs), total, made, what)
-    arithmetic = [
-        {"model": str(model), **teacher.arithmetic} for model, teacher in zip(args.models, teachers, strict=True)
-    ]
-    write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum, "teachers": arithmetic})
+    parts.write(args.output, key, merged(args.inputs), total, made, what, counts)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,13 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from common.errors import command
-from common.files import read_json, write_json
+from common.files import read_json
 from distill import parts
 from distill.teacher import Teacher, teacher_options
-from distill.tokenization import tokenizers
+from distill.tokenization import files, tokenizers
 from formats import records
 
 
@@ -34,10 +35,12 @@ def main() -> None:
         for (source, target, _), score in zip(part, scores, strict=True):
             yield source, target, f"{score:.4f}"
 
-    key = parts.key(args, [args.input, args.model, args.sentencepiece])
+    def counts(_: int, checksum: str) -> dict[str, Any]:
+        return read_json(records.info(args.input)) | {"sha256": checksum}
+
+    key = parts.key(args, [args.input, args.model, args.sentencepiece, *files(args.tokenization)])
     what, total = f"score {records.name(args.output)}", records.count(args.input)
-    _, checksum = parts.write(args.output, key, records.read(args.input), total, made, what)
-    write_json(records.info(args.output), read_json(records.info(args.input)) | {"sha256": checksum})
+    parts.write(args.output, key, records.read(args.input), total, made, what, counts)
 
 
 if __name__ == "__main__":

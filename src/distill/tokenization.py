@@ -63,6 +63,12 @@ def merges(path: Path) -> TextIO:
     return StringIO("\n".join([lines[0], *(" ".join(line.split()[:2]) for line in lines[1:])]))
 
 
+def files(tokenization: dict[str, Any] | None) -> list[Path]:
+    """The files that a teacher's own tokenization reads."""
+    values = filter(None, (tokenization or {}).values())
+    return [Path(path) for value in values for path in (value if isinstance(value, list) else [value])]
+
+
 def tokenizers(tokenization: dict[str, Any] | None, study_model: Path | None, languages: list[str]) -> list[Tokenizer]:
     """The tokenizers of the source and the target side of a teacher.
 

@@ -8,13 +8,13 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from common.errors import command
-from common.files import write_json
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
 from distill.teacher import Teacher, teacher_options
-from distill.tokenization import tokenizers
+from distill.tokenization import files, tokenizers
 from formats import records
 
 
@@ -41,10 +41,12 @@ def main() -> None:
         # strict: a shift between the sides is an error here, not noise later.
         return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
 
-    key = parts.key(args, [args.input, args.model, args.sentencepiece])
+    def counts(lines: int, checksum: str) -> dict[str, Any]:
+        return {"lines_out": lines, "sha256": checksum, **teacher.arithmetic}
+
+    key = parts.key(args, [args.input, args.model, args.sentencepiece, *files(args.tokenization)])
     what, total = f"translate {records.name(args.output)}", records.count(args.input, args.shard)
-    lines, checksum = parts.write(args.output, key, sources, total, made, what)
-    write_json(records.info(args.output), {"lines_out": lines, "sha256": checksum, **teacher.arithmetic})
+    parts.write(args.output, key, sources, total, made, what, counts)
 
 
 if __name__ == "__main__":

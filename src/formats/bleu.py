@@ -1,10 +1,15 @@
-"""sacreBLEU's BLEU with the tokenizer of a target language: 13a, or its own for Chinese, Japanese and Korean."""
+"""sacreBLEU's BLEU with the tokens of a target language.
+
+They are 13a's, sacreBLEU's own for Chinese, Japanese and Korean, and characters for other languages without spaces.
+"""
 
 from typing import Any
 
 from sacrebleu.metrics import BLEU
 
 from common.errors import UserError
+
+WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one token of 13a
 
 
 def bleu(language: str, **options: Any) -> BLEU:
@@ -13,6 +18,7 @@ def bleu(language: str, **options: Any) -> BLEU:
     Raises UserError if the tokenizer of the language is a package that is not installed.
     """
     try:
-        return BLEU(trg_lang=language, **options)
+        tokens = {"tokenize": "char"} if language in WITHOUT_SPACES else {}
+        return BLEU(trg_lang=language, **tokens, **options)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"BLEU for the target language {language}: {' '.join(str(error).split())}") from error

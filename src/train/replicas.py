@@ -45,7 +45,7 @@ def mirrored_trainer(strategy: Any) -> type:
     class Trainer(resumable_trainer(), mirrored):
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
             super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # its own makes another strategy
-            self._strategy = strategy
+            self._strategy, self._optimizer = strategy, optimizer  # the latter as in resumable_trainer
 
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
             with strategy.scope():

@@ -28,14 +28,16 @@ from train.learning import learning_curve, left_out, mixture, training_seconds
 from train.schedule import kept_checkpoints
 from train.training import Inputs, Training
 
+FULL = ("No space left", "quota exceeded")  # in TensorFlow's errors, which has one kind for disks and for memory
+
 
 def definition(
     values: dict[str, Any], training: dict[str, Any], seed: int, data: Iterable[Path], start: Path | None
 ) -> dict[str, Any]:
     """Everything that defines a training, ready for JSON; files count by their checksums.
 
-    values: the shape. training: the entry of the configuration. data: epochs and vocabulary. start: an averaged model
-    whose weights the training starts from.
+    values: the shape. training: the entry of the configuration. data: epochs and vocabulary, and the dev set where it
+    ends phases. start: an averaged model whose weights the training starts from.
     """
     try:
         built = shape(values)
@@ -148,6 +150,8 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
         advice = retry if "diverged" in str(error) else "see the log"
         raise UserError(f"training of {args.system} in {run} stopped: {error}; {advice}") from error
     except tf.errors.ResourceExhaustedError as error:
+        if any(text in str(error) for text in FULL):
+            raise UserError(f"{run}: the disk is full; free space and run again, to go on from here") from error
         raise UserError(f"training of {args.system}: out of memory; a lower batch_tokens needs less") from error
     average_scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
@@ -174,7 +178,8 @@ def main() -> None:
     args = options().parse_args()
     logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
     job = BatchJob(f"training of {args.system}")
-    data = (*args.source, *args.target, args.vocabulary)
+    ended_by = [args.dev] if args.training["patience"] else []
+    data = (*args.source, *args.target, args.vocabulary, *ended_by)
     settings = definition(args.shape, args.training, args.seed, data, args.start_from)
     run = run_folder(args.runs, settings)
     with folder_lock.held(run):

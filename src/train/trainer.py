@@ -22,6 +22,11 @@ def resumable_trainer() -> type:
         seed = 1
         job = None
 
+        def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
+            super().__init__(model, optimizer, checkpoint)
+            # OpenNMT-tf takes mixed_bfloat16 for float16, whose loss has to be scaled, by a state in no checkpoint.
+            self._optimizer = optimizer
+
         def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
             self._summary_writer.flush()  # the learning curve up to here
             super()._save_checkpoint(step, moving_average)

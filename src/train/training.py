@@ -101,10 +101,13 @@ class Training:
         try:
             self._checkpoint.restore()
             self.model.create_variables(optimizer=self._optimizer)
+        except tf.errors.ResourceExhaustedError:  # no damage, and no reason to delete anything
+            raise
         except (ValueError, OSError, IndexError, tf.errors.OpError) as error:  # damage shows as any
             reason = str(error).splitlines()[0]
             raise UserError(
-                f"{run}: its last checkpoint is damaged ({reason}); delete the folder to train anew"
+                f"{run}: its last checkpoint is damaged ({reason}); name an earlier one as model_checkpoint_path in"
+                " its file `checkpoint` to go on from there, or delete the folder to train anew"
             ) from error
         self.step = self._checkpoint.last_saved_step or 0
         if self._files.start_from and not self.step:

@@ -1,5 +1,6 @@
 """BLEU on the dev set during training: greedy, detokenised, with sacreBLEU's defaults for the language."""
 
+import hashlib
 import logging
 import tempfile
 from collections.abc import Callable
@@ -21,8 +22,8 @@ class Validation:
     """The evaluator that OpenNMT-tf's Trainer calls: it scores the dev set, and decides when a phase ends.
 
     decode: gives the pieces of every dev sentence as the model translates it now. path: the JSON of all scores, kept
-    across restarts. patience: validations without a new best BLEU after which a phase ends; None never ends it.
-    language: of the references.
+    across restarts; those of other references do not count. patience: validations without a new best BLEU after which a
+    phase ends; None never ends it. language: of the references.
     """
 
     def __init__(
@@ -38,16 +39,25 @@ class Validation:
         self.phase_start = 0
         self._decode, self._references, self._path, self._patience = decode, references, path, patience
         self._processor, self._metric = loading.pieces(sentencepiece_model), bleu(language)
+        self._dev = hashlib.sha256("\n".join(references).encode()).hexdigest()[:12]
 
     def continue_from(self, step: int, due: bool) -> None:
         """Drop the scores of steps that a restart repeats; validate ``step`` if it is ``due`` and has no score yet."""
-        write_json(self._path, [score for score in self.scores() if score["step"] <= step])
+        self._write([score for score in self.scores() if score["step"] <= step])
         if due and step not in {score["step"] for score in self.scores()}:
             self(step)
 
     def scores(self) -> list[dict[str, float]]:
         """``step`` and ``bleu`` of all validations so far."""
-        return read_json(self._path) if self._path.exists() else []
+        found = read_json(self._path) if self._path.exists() else []
+        return [
+            {"step": score["step"], "bleu": score["bleu"]}
+            for score in found
+            if score.get("dev", self._dev) == self._dev  # files of earlier versions have none
+        ]
+
+    def _write(self, scores: list[dict[str, float]]) -> None:
+        write_json(self._path, [score | {"dev": self._dev} for score in scores])
 
     def bleu(self) -> float:
         """BLEU of the model as it is now, 0 to 100, rounded to two decimals."""
@@ -58,7 +68,7 @@ class Validation:
         self.last_evaluated_step = step
         found = self.bleu()
         earlier = [score for score in self.scores() if score["step"] < step]
-        write_json(self._path, [*earlier, {"step": int(step), "bleu": found}])
+        self._write([*earlier, {"step": int(step), "bleu": found}])
         logging.getLogger("tensorflow").info("Step = %d ; dev BLEU, greedy = %.2f", step, found)
 
     def should_stop(self) -> bool:

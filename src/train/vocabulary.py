@@ -39,12 +39,14 @@ def reservoir(lines: Iterable[str], size: int, seed: int) -> list[str]:
     return [line for _, line in sorted(sample)]
 
 
-def train(lines: list[str], kind: str, pieces: int, character_coverage: float, threads: int) -> bytes:
+def train(
+    lines: list[str], kind: str, pieces: int, character_coverage: float, threads: int, normalization: str = "nmt_nfkc"
+) -> bytes:
     """Train a SentencePiece model and serialize it.
 
     kind: ``unigram`` or ``bpe``. pieces: the size of the vocabulary; a tiny corpus gives fewer. character_coverage: the
-    share of the text's characters, 0 to 1, that pieces must cover. Raises UserError without text, and for more
-    characters than pieces.
+    share of the text's characters, 0 to 1, that pieces must cover. normalization: a rule of SentencePiece's. Raises
+    UserError without text, and for more characters than pieces.
     """
     if not lines:
         raise UserError("the training corpora have no text left; see the counts in corpora/clean/*.json")
@@ -57,6 +59,7 @@ def train(lines: list[str], kind: str, pieces: int, character_coverage: float, t
             vocab_size=pieces,
             hard_vocab_limit=False,  # a tiny corpus gives fewer pieces instead of an error
             character_coverage=character_coverage,
+            normalization_rule_name=normalization,
             num_threads=threads,
             minloglevel=1,
         )
@@ -82,6 +85,7 @@ def main() -> None:
     parser.add_argument("--type", choices=["unigram", "bpe"], default="unigram", help="type of the SentencePiece model")
     parser.add_argument("--pieces", type=int, required=True, help="size of the vocabulary")
     parser.add_argument("--character-coverage", type=float, default=1.0, help="share of the text's characters to cover")
+    parser.add_argument("--normalization", choices=["nmt_nfkc", "identity"], default="nmt_nfkc", help="of characters")
     parser.add_argument("--sentences", type=int, default=2_000_000, help="size of the random sample to train on")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="threads of SentencePiece (default: %(default)s)")
@@ -94,7 +98,7 @@ def main() -> None:
     lines = itertools.chain.from_iterable(pairs)
     native = (foreign.sub("", line) for line in progress(lines, "sampling text for the vocabulary", unit="sentence"))
     sample = reservoir(native, args.sentences, args.seed)
-    model = train(sample, args.type, args.pieces, args.character_coverage, args.threads)
+    model = train(sample, args.type, args.pieces, args.character_coverage, args.threads, args.normalization)
     with atomic_path(args.model) as part:
         part.write_bytes(model)
     write_text(args.vocabulary, "".join(f"{entry}\n" for entry in entries(model)))

@@ -1,12 +1,13 @@
 # The configuration of the study, its plan, and what all rules share: wildcards, defaults, what happens on start.
-import fcntl
 import json
 import os
 import re
 import shlex
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
+from common import folder_lock
 from common.errors import UserError
 from corpora.availability import available, read_unchecked
 from formats import comet
@@ -135,10 +136,9 @@ onstart:
         raise WorkflowError("corpora that could not be reached:\n" + "\n".join(absent.unchecked))
     # Two runs of one study at a time would mix their files. The kernel lets go of this lock when the process dies
     # in whatever way, so that a killed run continues without --unlock (Snakemake's own lock is off in the profile).
-    Path(study.folder).mkdir(parents=True, exist_ok=True)
-    workflow.study_lock = open(f"{study.folder}/.lock", "w")  # kept open as long as the workflow lives
+    workflow.study_lock = ExitStack()  # held as long as the workflow lives
     try:
-        fcntl.flock(workflow.study_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise WorkflowError(f"another snakemake is running the study {study.name} in {study.folder}") from None
+        workflow.study_lock.enter_context(folder_lock.held(Path(study.folder)))
+    except UserError as error:
+        raise WorkflowError(f"another snakemake is running the study {study.name}: {error}") from None
     note_teachers(config)  # before any job, which may run on another machine

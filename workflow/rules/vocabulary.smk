@@ -27,12 +27,14 @@ rule vocabulary:
         type=config["vocabulary"]["type"],
         pieces=config["vocabulary"]["pieces"],
         coverage=config["vocabulary"]["character_coverage"],
+        normalization=study.normalization,
         sentences=config["vocabulary"]["sentences"],
         seed=config["seed"],
     shell:
         "python -m train.vocabulary --corpora {input.corpora} --languages {params.languages}"
         " --type {params.type} --pieces {params.pieces}"
-        " --character-coverage {params.coverage} --sentences {params.sentences} --seed {params.seed}"
+        " --character-coverage {params.coverage} --normalization {params.normalization}"
+        " --sentences {params.sentences} --seed {params.seed}"
         " --threads {threads} --model {output.model} --vocabulary {output.vocabulary} 2> {log}"
 
 
@@ -42,7 +44,6 @@ rule encode_dev:
         model=rules.vocabulary.output.model,
     output:
         source=f"{study.folder}/training/dev.source",
-        target=f"{study.folder}/training/dev.target",
     log:
         f"{study.folder}/logs/encode_dev.log",
     benchmark:
@@ -55,4 +56,4 @@ rule encode_dev:
         runtime=grows(10),
     shell:
         "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
-        " --outputs {output.source} {output.target} 2> {log}"
+        " --outputs {output.source} 2> {log}"

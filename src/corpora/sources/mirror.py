@@ -36,10 +36,15 @@ def copies(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
     originals = list(source.originals())
     if named and LANGUAGE not in named:
         yield _in_one_file(originals[0], mirror / named)
-    if mirror and source.mirrored_by_name:
-        for original in originals:
-            yield from _by_name(original, mirror)
+    named_alike = originals if mirror and source.mirrored_by_name else []
+    for original in named_alike:
+        yield _in_mirror(original, mirror, "address")
+        if original.remote:
+            yield _in_mirror(original, mirror, "name")
     yield from originals
+    for original in named_alike:  # a file that is where the study says it is comes before another of the same name
+        if not original.remote:
+            yield _in_mirror(original, mirror, "name")
 
 
 def _file_for_each_language(source: "StoredSource", path: Path) -> Copy:
@@ -57,11 +62,10 @@ def _in_one_file(original: Copy, path: Path) -> Copy:
     return Copy(original.reader, texts)
 
 
-def _by_name(original: Copy, mirror: Path) -> Iterator[Copy]:
-    """The same files under the mirror folder: by their path, and by their bare names."""
-    for attribute in ("address", "name"):
-        texts = {
-            code: [LocalFile(str(mirror / getattr(place, attribute)), place.member) for place in places]
-            for code, places in original.texts.items()
-        }
-        yield Copy(original.reader, texts)
+def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
+    """The same files under the mirror folder: by their ``address``, or by their bare ``name``."""
+    texts = {
+        code: [LocalFile(str(mirror / getattr(place, attribute)), place.member) for place in places]
+        for code, places in original.texts.items()
+    }
+    return Copy(original.reader, texts)

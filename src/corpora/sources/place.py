@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Self
 
+from common import folder_lock
 from corpora.archives import Part, is_archive
 
 
@@ -57,8 +58,15 @@ class Place(ABC):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Make jobs that want the same file wait for each other; the kernel drops the lock of one that dies."""
+    """Make jobs that want the same file wait for each other; the kernel drops the lock of one that dies.
+
+    On a file system without locks they do not wait.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_name(f".{path.name}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in folder_lock.UNKNOWN:
+                raise
         yield

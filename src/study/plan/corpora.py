@@ -7,6 +7,8 @@ from study.identity import results
 from study.plan.paths import Paths
 from study.schema import Config
 
+FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
+
 
 class Corpora(Paths):
     """Knows which texts a study has, in which languages, and what each is for."""
@@ -16,6 +18,12 @@ class Corpora(Paths):
         self.config = config
         self.name: str = config["study"]
         self.pair: list[str] = [config["source"], config["target"]]
+
+    @property
+    def normalization(self) -> str:
+        """SentencePiece's rule for the characters of all texts."""
+        default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
+        return self.config["vocabulary"]["normalization"] or default
 
     @cached_property
     def corpora(self) -> dict[str, list[str]]:
