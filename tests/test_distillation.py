@@ -177,7 +177,7 @@ def test_records_that_are_no_n_best_lists(record, tmp_path):
 def test_lists_of_different_sentences_are_no_ensemble(tmp_path):
     for name in "ab":
         n_best_lists.write(tmp_path / f"{name}.tsv.zst", [NBestList("same", []), NBestList(name, [])])
-    with pytest.raises(UserError, match="record 2: another sentence"):
+    with pytest.raises(UserError, match="record 2 is another sentence"):
         list(merged([tmp_path / "a.tsv.zst", tmp_path / "b.tsv.zst"]))
 
 

@@ -126,7 +126,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path):
     arguments = ["--name", "x", "--languages", "en", "de", "--spec", spec, "--output", "out/x.tsv.zst"]
     done = subprocess.run([sys.executable, "-c", limited, *arguments], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "error: File too large"
+    assert done.stderr.splitlines()[-1] == "error: out/x.tsv.zst: File too large"
     assert list((tmp_path / "out").iterdir()) == []
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 4096
 

@@ -18,11 +18,10 @@ def test_what_reruns_a_job_is_the_same_on_a_cluster():
 
 def test_jobs_that_time_something_have_the_cores_of_a_node():
     """Snakemake cuts ALL_CORES down to --cores, which a cluster does not have."""
-    alone = set()
-    for path in (ROOT / "workflow/rules").glob("*.smk"):
-        for rule in re.split(r"^(?=rule )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-            if "threads: ALL_CORES" in rule:
-                alone.add(re.match(r"rule (\w+):", rule)[1])
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow/rules").glob("*.smk"))
+    rules = re.split(r"^(?=(?:use )?rule )", text, flags=re.MULTILINE)[1:]
+    alone = {re.match(r"rule (\w+):", rule)[1] for rule in rules if "threads: ALL_CORES" in rule}
+    alone |= {name for base, name in re.findall(r"^use rule (\w+) as (\w+) with:", text, re.MULTILINE) if base in alone}
     assert {*profile("slurm")["set-threads"]} == alone and "benchmark" in alone
 
 

@@ -87,4 +87,5 @@ def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
 
 def _checksum(path: Path) -> str:
     info = records.info(path)
-    return read_json(info)["sha256"] if path.name.endswith(records.SUFFIX) and info.exists() else sha256(path)
+    told = read_json(info) if path.name.endswith(records.SUFFIX) and info.exists() else {}
+    return told.get("sha256") or sha256(path)
