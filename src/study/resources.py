@@ -36,6 +36,12 @@ def read_size(corpus: dict[str, Any]) -> int | None:
     return min((number for number in sizes if number), default=None)
 
 
+def scores_to_rank(config: dict[str, Any], mixture: str, corpus: str) -> int:
+    """The most scores that a corpus of a mixture can have; 0 if the configuration does not say how large it is."""
+    hypotheses = config["distillation"]["n_best"] if config["mixtures"][mixture]["targets"] == "all" else 1
+    return hypotheses * (size(config["corpora"][corpus]) or 0)
+
+
 def trained_tokens(training: dict[str, Any], epoch_pairs: int) -> float:
     """Pieces that a training reads, source and target together."""
     batch = BOTH_SIDES * batch_tokens(training)

@@ -2,7 +2,7 @@
 # translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
 # source, target, score.
 
-from study.resources import distillation_resources, size
+from study.resources import distillation_resources, scores_to_rank
 
 TEACHERS = distillation_resources(config)
 # No parameter, which would be watched: batches of another size are no reason to translate again.
@@ -172,12 +172,6 @@ rule gather_distilled:
         "python -m corpora.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
 
 
-def scores_to_rank(mixture, corpus):
-    """The most scores that a corpus of a mixture can have; 0 if the configuration does not say how large it is."""
-    hypotheses = config["distillation"]["n_best"] if config["mixtures"][mixture]["targets"] == "all" else 1
-    return hypotheses * (size(config["corpora"][corpus]) or 0)
-
-
 rule drop_worst:
     input:
         corpus=lambda w: study.scored_corpus(w.mixture, w.corpus),
@@ -192,7 +186,7 @@ rule drop_worst:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grows(lambda w: 500 + 4 * scores_to_rank(w.mixture, w.corpus) // 10**6),  # four bytes a score
+        mem_mb=grows(lambda w: 500 + 4 * scores_to_rank(config, w.mixture, w.corpus) // 10**6),  # four bytes a score
         runtime=grows(requests.minutes("gather_distilled")),
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],
