@@ -1,6 +1,8 @@
 """Tiny untrained models of OpenNMT-tf of any shape, whose wide random weights make them sure of their words."""
 
+import functools
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -93,14 +95,27 @@ def forced(
     """
     ids = tf.ragged.constant(sources, dtype=tf.int64).to_tensor()
     lengths = tf.constant([len(source) for source in sources])
-    inputs = model.features_inputter({"ids": ids, "length": lengths})
-    memory, state, lengths = model.encoder(inputs, sequence_length=lengths)
-    start = model.decoder.initial_state(memory=memory, memory_sequence_length=lengths, initial_state=state)
     pieces = tf.constant([[START, *pieces] for pieces in said], tf.int64)
-    steps = tf.fill([len(said)], pieces.shape[1])
-    targets = model.labels_inputter({"ids": pieces, "length": steps})
-    logits, _, attention = model.decoder(targets, steps, state=start)
-    return logits, attention
+    return graph(model)(ids, lengths, pieces)
+
+
+@functools.lru_cache(maxsize=1)
+def graph(model: opennmt.models.Model) -> Callable:
+    """``forced`` of any batch, traced once: else Python would call each operation of each position."""
+
+    numbers, lengths = tf.TensorSpec([None, None], tf.int64), tf.TensorSpec([None], tf.int32)
+
+    @tf.function(autograph=False, input_signature=[numbers, lengths, numbers])
+    def computed(ids, lengths, pieces):
+        inputs = model.features_inputter({"ids": ids, "length": lengths})
+        memory, state, lengths = model.encoder(inputs, sequence_length=lengths)
+        start = model.decoder.initial_state(memory=memory, memory_sequence_length=lengths, initial_state=state)
+        steps = tf.fill(tf.shape(pieces)[:1], tf.shape(pieces)[1])
+        targets = model.labels_inputter({"ids": pieces, "length": steps})
+        logits, _, attention = model.decoder(targets, steps, state=start)
+        return logits, attention
+
+    return computed
 
 
 def translations(

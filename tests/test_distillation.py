@@ -4,13 +4,11 @@ import json
 import subprocess
 import sys
 from math import exp
-from pathlib import Path
 from types import SimpleNamespace
 
 import ctranslate2
 import pytest
 import sentencepiece
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from models import folders
@@ -27,6 +25,7 @@ from distill.tokenization import SentencePiece, tokenizers
 from formats import records
 from formats.bleu import bleu
 from study.mixtures import TRANSLATED
+from study.schema import schema
 from train.encode import encode
 from train.vocabulary import train
 
@@ -266,8 +265,7 @@ def test_all_takes_every_hypothesis_and_counts_sentences():
 
 
 def test_a_study_names_the_targets_that_can_be_selected():
-    schema = yaml.safe_load(Path("workflow/schemas/config.schema.yaml").read_text())
-    enum = schema["$defs"]["mixture"]["properties"]["targets"]["enum"]
+    enum = schema()["$defs"]["mixture"]["properties"]["targets"]["enum"]
     assert enum == ["original", *TARGETS] and TRANSLATED == TARGETS
 
 

@@ -118,13 +118,26 @@ def native():
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-@pytest.mark.parametrize("switch", ["remove_finished", "shared_cache", "packed", "equal_states"])
+@pytest.mark.parametrize("switch", ["remove_finished", "shared_cache", "packed"])
 def test_what_is_only_slower_translates_the_same(native, switch, beam_size):
     knows(switch)
     plain, slower = (
         [*Translator(native, beam_size, workers=1, **told).translate(LINES)] for told in ({}, {switch: False})
     )
     assert plain == slower
+
+
+OPTIONS = {
+    "remove_finished": "keep_finished", "shared_cache": "copied_cache", "parallel_scan": "plain_scan",
+    "piece_products": "computed_pieces", "source_products": "repeated_sources", "equal_states": "repeated_states",
+    "polynomials": "library_functions",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("switch", OPTIONS)
+def test_a_switch_is_an_option_of_the_engine(native, switch):
+    loaded = [engines.load(native, Search(**told)) for told in ({}, {switch: False})]
+    assert [getattr(engine._options, OPTIONS[switch]) for engine in loaded] == [False, True]
 
 
 def test_both_scans_block_the_same_ngrams(native):
@@ -140,12 +153,7 @@ def knows(switch):
     """Skip where the installed engine is older than a switch."""
     import nmt_frontier_engine as engine
 
-    words = {
-        "shared_cache": "copied_cache", "parallel_scan": "plain_scan", "piece_products": "computed_pieces",
-        "source_products": "repeated_sources", "equal_states": "repeated_states",
-        "polynomials": "library_functions",
-    }  # fmt: skip
-    if words.get(switch, "n_best") not in vars(engine.Options()):
+    if OPTIONS.get(switch, "n_best") not in vars(engine.Options()):
         pytest.skip(f"the engine that is installed does not know {switch}: make install")
 
 

@@ -56,13 +56,14 @@ def overlap(boxes: Boxes, others: Boxes) -> np.ndarray:
     """Area that boxes share, (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    return np.prod(np.clip(high - low, 0, None), axis=2)
+    sides = np.clip(high - low, 0, None)
+    return sides[..., 0] * sides[..., 1]  # a reduction over two numbers takes four times as long
 
 
 def inside(points: np.ndarray, boxes: Boxes) -> np.ndarray:
     """Which of the points (..., 2) are in which of m boxes, (..., m)."""
-    points = points[..., None, :]
-    return np.all((points > boxes[:, :2]) & (points < boxes[:, 2:]), axis=-1)
+    x, y = points[..., None, 0], points[..., None, 1]
+    return (x > boxes[:, 0]) & (x < boxes[:, 2]) & (y > boxes[:, 1]) & (y < boxes[:, 3])
 
 
 def choose(anchors: np.ndarray, sizes: np.ndarray, points: np.ndarray, radius: float, frame: Boxes) -> Boxes:

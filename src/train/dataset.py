@@ -29,7 +29,7 @@ def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pa
 
     unit = "tokens" if training["batch_tokens"] else "sentences"
     size = training["batch_tokens"] or training["batch_sentences"]
-    batches = model.examples_inputter.make_training_dataset(
+    batches = tf.autograph.experimental.do_not_convert(model.examples_inputter.make_training_dataset)(
         str(source),
         str(target),
         size,

@@ -21,6 +21,7 @@ def resumable_trainer() -> type:
     class Trainer(opennmt.training.Trainer):
         seed = 1
         job = None
+        autograph = True  # rewrite conditions on tensors in the model's source, which takes longer than to trace it
 
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
             super().__init__(model, optimizer, checkpoint)
@@ -34,6 +35,8 @@ def resumable_trainer() -> type:
             tf.random.set_seed(self.seed)
 
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
+            if not self.autograph:
+                self._accumulate_gradients = tf.autograph.experimental.do_not_convert(self._accumulate_gradients)
             for loss in until_divergence(super()._steps(dataset, accum_steps)):
                 yield loss
                 # Here the checkpoint and the validation of this step are done.

@@ -152,6 +152,7 @@ class Training:
         tf.get_logger().addFilter(time_left)
         trainer = self._replicas.trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
         trainer.seed, trainer.job = self._settings["seed"], self._job
+        trainer.autograph = isinstance(shape(self._settings["shape"]), Custom)  # ours have no condition on a tensor
         try:
             trainer(
                 Passes(self._batches, self._journal, self._position()),

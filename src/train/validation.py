@@ -122,7 +122,7 @@ def _opennmt_decoder(model: Any, source: Path) -> Callable[[], list[Pieces]]:
     import tensorflow as tf
 
     dataset = model.examples_inputter.make_inference_dataset(str(source), BATCH_SENTENCES)
-    infer = tf.function(model.infer, input_signature=(dataset.element_spec,))
+    infer = tf.function(model.infer, input_signature=(dataset.element_spec,), autograph=False)
 
     def decode() -> list[Pieces]:
         outputs = []
