@@ -1,5 +1,6 @@
 """Atomic outputs, JSON and checksums."""
 
+import errno
 import glob
 import hashlib
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 HOST = socket.gethostname()
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -30,8 +32,9 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         if path.is_dir():
             os.replace(path, old)
         os.replace(part, path)
-    except OSError as error:  # a full disk does not say which file it has no room for
-        error.filename = error.filename or str(path)
+    except OSError as error:
+        if error.errno in FULL:  # the system does not say which file there is no room for
+            error.filename = error.filename or str(path)
         raise
     finally:
         if old.exists() and not path.exists():
