@@ -1,8 +1,8 @@
 """Build the native engine and install it into this Python's environment.
 
-It takes the system's C++ compiler (CXX, or c++, g++ or clang++), and otherwise installs the ziglang wheel of
-requirements-zig.lock, a compiler that needs nothing else. Without either, nothing is installed and it says so:
-everything runs with CTranslate2 then. With --required that is an error.
+It takes the system's C++ compiler (CXX, or c++, g++ or clang++). Where there is none, or one that is too old, it
+installs the ziglang wheel of requirements-zig.lock, a compiler that needs nothing else. Without either, nothing is
+installed and it says so: everything runs with CTranslate2 then. With --required that is an error.
 """
 
 import argparse
@@ -37,6 +37,16 @@ def zig(folder: Path) -> str:
     return str(script)
 
 
+def build(scratch: Path, zig_only: bool) -> None:
+    """Install with the system's compiler, or with zig's where there is none or it is too old."""
+    if compiler := None if zig_only else system_compiler():
+        try:
+            return install(compiler)
+        except subprocess.CalledProcessError:
+            print(f"{compiler} does not compile the engine (g++ 12 and clang++ 15 do); trying ziglang", file=sys.stderr)
+    return install(zig(scratch))
+
+
 def install(compiler: str) -> None:
     programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
     environment = {**os.environ, "CXX": compiler, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
@@ -51,8 +61,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            compiler = None if args.zig else system_compiler()
-            install(compiler or zig(Path(scratch)))
+            build(Path(scratch), args.zig)
         except (subprocess.CalledProcessError, OSError) as error:
             print(f"The native engine could not be built ({error}); CTranslate2 decodes in its place.", file=sys.stderr)
             return int(args.required)

@@ -11,6 +11,19 @@ SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, 
 SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bse"]}
 
 WRONG = [
+    ("corpora", {"a": {"role": "train", "file": "a.{lang}"}}, "corpora: none has the role test"),
+    (
+        "corpora.x",
+        {"role": "train", "file": "x.tsv", "columns": {"en": 0, "de": 0}},
+        "columns: en and de are both column 0",
+    ),
+    (
+        "teachers.teacher.training.average_last",
+        100,
+        "average_last: 100 checkpoints of 40 updates each are more than 700",
+    ),
+    ("seed", "1", "seed: '1' is not of type 'integer'; write 1 without quotes"),
+    ("target", False, "target: unknown language False; put quotes around it if it is a word"),
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
     ("speed", SPEED, "speed.untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
     ("vocabulary_map", {"system": "dep"}, "vocabulary_map.system: 'dep' is not one of the systems teacher, deep,"),

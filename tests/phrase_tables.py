@@ -12,8 +12,9 @@ from export.map_knobs import Knobs
 from export.phrase_table import PhraseTable
 from export.vocabulary_map import build, lines
 from formats import records
+from formats.pieces import split
 
-PIECES = ["a", "b", "c", "x", "y", "z"]
+PIECES = ["!\xa0", "a", "b", "c", "x", "y", "z", "\u3000"]  # in order; with spaces as pieces of Chinese have them
 
 
 def counted(folder: Path, pairs, shards: int = 1) -> PhraseTable:
@@ -40,7 +41,7 @@ def map_entries(table: PhraseTable, **knobs: int) -> dict[tuple[str, ...], list[
     values = {"max_ngram": 3, "min_frequency": 1, "meanings": 5, "unaligned": 0, "most_frequent": 0, **knobs}
     rows = itertools.chain.from_iterable(lines(block, table.pieces) for _, block in build(table, Knobs(**values)))
     sides = (row.rstrip("\n").split("\t") for row in rows)
-    return {tuple(ngram.split()): targets.split() for ngram, targets in sides}
+    return {tuple(split(ngram)): split(targets) for ngram, targets in sides}
 
 
 @st.composite

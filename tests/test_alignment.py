@@ -13,8 +13,8 @@ from phrase_tables import run
 
 from common.errors import UserError
 from export import agreement
-from export.aligners import ALIGNERS, FastAlign, grow_diag_final_and
-from export.alignment import aligned, encoded
+from export.aligners import ALIGNERS, FastAlign, _words, grow_diag_final_and
+from export.alignment import aligned, encoded, train
 from export.phrase_extraction import MAX_LENGTH
 from formats import records
 
@@ -46,6 +46,18 @@ for number in range(5):
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "OMP_NUM_THREADS": "2"})
     files = {tuple((tmp_path / str(k) / way).read_bytes() for way in ("forward", "backward")) for k in range(5)}
     assert len(files) == 1
+
+
+def test_a_corpus_of_empty_sides_is_an_error(corpus, tmp_path):
+    records.write(tmp_path / "empty.tsv.zst", [("", "X"), ("a", "")])
+    options = ["--corpus", tmp_path / "empty.tsv.zst", "--sentencepiece", corpus / "sp.model"]
+    with pytest.raises(UserError, match="the corpus has no pair that can be aligned"):
+        train(ALIGNERS["fast_align"], encoded(*options[1::2]), tmp_path / "probabilities")
+    assert not (tmp_path / "probabilities").exists()
+
+
+def test_spaces_inside_a_piece_do_not_shift_what_eflomal_reads():
+    assert _words(["国", "\u3000", "!\xa0"]).split() == ["国", "␣", "!␣"]
 
 
 def test_a_missing_eflomal_is_named(tmp_path):

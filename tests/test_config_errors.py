@@ -35,7 +35,7 @@ def test_wrong_value(tmp_path, key, value, message):
         ("- a\n- b\n", "not a mapping of keys to values"),
         ("", "not a mapping of keys to values"),
         ("extends: 3", "extends: 3 is not the name of a file"),
-        ("extends: none.yaml", "none.yaml: no such file"),
+        ("extends: none.yaml", "extends: no file"),
         ("extends: x.yaml", "x.yaml is its own base"),
         ("a: \x00", "not YAML in UTF-8"),
     ],

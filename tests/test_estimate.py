@@ -167,7 +167,7 @@ def test_the_papers_trainings_ask_for_gpus(name):
     assert "hours of a GPU" in estimate(study, 2, RATES)
 
 
-def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, monkeypatch):
+def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     measurements = []
 
@@ -176,15 +176,19 @@ def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, mon
         return [asdict(RATES), asdict(replace(RATES, product=3 * RATES.product))]
 
     monkeypatch.setattr(rates, "_together", together)
+    monkeypatch.setattr(rates.machine, "load_average", lambda: 0.5)
     measured = rates.rates(2, "int8")
-    assert measured == replace(RATES, product=pytest.approx(2 * RATES.product))  # the mean
+    assert measured == replace(RATES, product=pytest.approx(2 * RATES.product), load=0.5)  # the mean
     assert rates.rates(2, "int8") == measured and len(measurements) == 1
     rates.rates(2, "float32")
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
     rates.rates(2, "float32")
     monkeypatch.setattr(rates, "AGE", -1)
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(rates.machine, "load_average", lambda: 99.0)
     rates.rates(2, "float32")
     assert len(measurements) == 4
+    assert capsys.readouterr().err.startswith("the machine was busy (load 99) when its speed was measured; ")
 
 
 @pytest.mark.slow

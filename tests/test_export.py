@@ -275,7 +275,8 @@ def test_a_submission_warns_where_8_bits_are_not_exact(submitted, monkeypatch):
 
 
 def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):
-    assert run(submitted, "CPU-ST", "throughput", text=b"a \xff b\n").stdout.count(b"\n") == 1
+    done = run(submitted, "CPU-ST", "throughput", text=b"a \xff b\n")
+    assert done.stdout.count(b"\n") == 1 and done.stderr == b"1 broken bytes replaced by U+FFFD\n"
     wrong = run(submitted, "TPU", "latency")
     assert wrong.returncode and b"usage: run.sh CPU-ST|CPU-MT|GPU" in wrong.stderr
 
@@ -300,7 +301,9 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a " * 2000 + b"\na\n")))
     monkeypatch.syspath_prepend(submitted)  # as for a script: cpu.py and sentence.py are beside it
     runpy.run_path(str(submitted / "translate.py"), run_name="__main__")
-    assert lengths[0] == MAXIMUM_INPUT > 10 > lengths[1] and capsysbinary.readouterr().out.count(b"\n") == 2
+    output, told = capsysbinary.readouterr()
+    assert lengths[0] == MAXIMUM_INPUT > 10 > lengths[1] and output.count(b"\n") == 2
+    assert told == b"1 lines longer than 1000 pieces cut there\n"
 
 
 def test_a_submission_needs_no_other_libraries(submitted):

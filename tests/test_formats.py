@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from common.errors import UserError
 from common.files import HOST, atomic_path, write_json
 from common.progress import progress
 
@@ -42,6 +43,24 @@ def test_what_a_killed_process_left_is_deleted(tmp_path):
         (tmp_path / f".x.json.{HOST}.{pid}.part").write_text("half")
     write_json(tmp_path / "x.json", {})
     assert {path.name for path in tmp_path.iterdir()} == {"x.json", f".x.json.{HOST}.{os.getppid()}.part"}
+
+
+def test_a_file_replaces_no_folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.txt").write_text("mine")
+    with pytest.raises(UserError, match="folder: is a folder; name a file"):
+        write_json(tmp_path / "folder", {})
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["folder", "folder/thesis.txt"]
+
+
+def test_a_folder_that_a_killed_process_had_renamed_gets_its_name_back(tmp_path):
+    (ended := subprocess.Popen(["true"])).wait()
+    for kind in ("old", "part"):
+        (tmp_path / f".model.{HOST}.{ended.pid}.{kind}").mkdir()
+        (tmp_path / f".model.{HOST}.{ended.pid}.{kind}" / kind).touch()
+    with pytest.raises(RuntimeError), atomic_path(tmp_path / "model"):
+        raise RuntimeError
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["model", "model/old"]
 
 
 def test_a_full_disk_says_which_file_it_has_no_room_for(tmp_path):

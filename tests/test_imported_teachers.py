@@ -151,7 +151,7 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
                         "options": {"model_path": "x.npz", "vocab_paths": ["a", "b"]}}},
          r"ct2-marian-converter .*--model_path x.npz --vocab_paths a b: .*x.npz"),
         ({"converted": {"from": "fairseq", "environment": None, "options": {"model_path": "x", "data_dir": "y"}}},
-         r"does not import on Python 3.11, make it an environment with `python3.10 -m venv .*fairseq==0.12.2.*`"),
+         r"is not installed with this project: make it an environment with `python3.10 -m venv .*fairseq==0.12.2.*`"),
         ({"converted": {"from": "fairseq", "environment": "none", "options": {}}},
          "none/bin/ct2-fairseq-converter: no converter here; the environment needs the package ctranslate2"),
     ],

@@ -219,9 +219,11 @@ def test_the_vocabulary_is_read_alike_by_ctranslate2(tmp_path):
 def test_the_map_has_the_candidates_of_the_shortlist(tmp_path):
     pieces = [f"p{number}" for number in range(300)]
     lines = [f"p{target} p7 0.{target:03}\n" for target in range(200)]
-    write_text(tmp_path / "lex.txt", "".join([*lines, "p250 p8 0.5\n"]))
+    ties = [f"p{target} p10 0.1\n" for target in range(150)]
+    write_text(tmp_path / "lex.txt", "".join([*lines, "p250 p8 0.5\n", "NULL p9 0.5\n", *ties]))
     found = export.candidates(tmp_path / "lex.txt", pieces)
     assert found["p7"] == {"p7", *pieces[100:200]} and found["p8"] == {"p8", "p250"} and found["p9"] == {"p9"}
+    assert found["p10"] == {"p10", *pieces[50:150]}
     assert export.vocabulary_map(tmp_path / "lex.txt", pieces).startswith("\t" + " ".join(pieces[:100]) + "\np0\tp0\n")
 
 

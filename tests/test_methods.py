@@ -87,7 +87,10 @@ def test_nothing_is_said_of_what_is_not_there(path):
 
 def test_one_run_is_no_repetition(tmp_path):
     assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
-    assert "decoded 3 times, in turn" in methods(loaded(tmp_path))
+    text = methods(loaded(tmp_path))
+    assert "decoded 3 times, in turn with all other configurations, on core 0, once by teachers and" in text
+    assert "all models to the project's own engine, called native" in text
+    assert "native" not in methods(loaded(tmp_path, decoding={"engines": []}))
 
 
 def test_how_students_of_2018_were_trained():

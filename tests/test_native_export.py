@@ -1,5 +1,6 @@
 """Any Transformer that CTranslate2 computes is converted to the native engine exactly, or refused by name."""
 
+import copy
 import shutil
 import subprocess
 import sys
@@ -104,6 +105,19 @@ def scaled(spec):
     spec.encoder.scale_embeddings, spec.decoder.scale_embeddings = np.float32(2.5), np.float32(0.5)
 
 
+def equal_layers(spec):
+    """CTranslate2 stores the second as names of the first."""
+    spec.encoder.layer[1] = copy.deepcopy(spec.encoder.layer[0])
+
+
+def swish(spec):
+    spec.encoder.activation = spec.decoder.activation = np.int8(common_spec.Activation.SWISH)
+
+
+def times_one(spec):
+    spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = np.float32(1)
+
+
 def without_bias(spec):
     spec.decoder.projection.bias = model_spec.OPTIONAL
     for layer in (spec.encoder.layer[0], spec.decoder.layer[0]):
@@ -128,6 +142,9 @@ MODELS = {
     "pieces of 16": {"pieces": (64, 80)},
     "embeddings as they are": {"edit": unscaled},
     "embeddings times a number": {"edit": scaled},
+    "embeddings times one": {"edit": times_one},
+    "swish": {"edit": swish},
+    "equal layers": {"num_layers": 2, "edit": equal_layers},
     "few biases": {"edit": without_bias},
     "a framed source": {"edit": framed},
     "like Marian": {"pre_norm": False, "tied": True, "edit": like_marian},
@@ -159,12 +176,24 @@ def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
     read_ctranslate2.read(specification(tmp_path / "ctranslate2", edit=learned_positions)).write(
         "int8", tmp_path / "native"
     )
-    one = engine.Worker(engine.Model(tmp_path / "native" / native_model.NAME))
+    model = engine.Model(tmp_path / "native" / native_model.NAME)
+    one = engine.Worker(model)
+    assert model.positions == 60
     outputs(one, [[5] * 60], longest=60)
     with pytest.raises(engine.EngineError, match="has 61 pieces, the engine takes 60"):
         outputs(one, [[5] * 61])
     with pytest.raises(engine.EngineError, match="at most 60 pieces"):
         outputs(one, [[5]], longest=61)
+
+
+def test_longer_lines_are_cut_where_the_positions_of_a_model_end(tmp_path):
+    both = {"edit": lambda spec: (learned_positions(spec), framed(spec))}
+    read_ctranslate2.read(specification(tmp_path / "ctranslate2", **both)).write("int8", tmp_path / "native")
+    description = {"quantization": "int8", "max_decoding_length": 50}
+    loaded = Native(tmp_path / "native", description, Search())
+    assert loaded.longest_input == 58 and loaded.translate([["piece5"] * 58])
+    with pytest.raises(UserError, match="native: a translation may have at most 60 pieces"):
+        Native(tmp_path / "native", {**description, "max_decoding_length": 61}, Search())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,6 +231,10 @@ def positions_of_one_side(spec):
     spec.encoder.position_encodings.encodings = marian_positions(32).astype(np.float32)
 
 
+def two_activations(spec):
+    spec.encoder.activation = np.int8(common_spec.Activation.SWISH)
+
+
 def alibi(spec):
     spec.decoder.alibi = True
 
@@ -211,7 +244,8 @@ def one_sided(spec):
 
 
 REFUSED = {
-    "gelu": ({"edit": gelu}, "no activation [0-9], only relu"),
+    "gelu": ({"edit": gelu}, "no activation [0-9], only relu and swish"),
+    "two activations": ({"edit": two_activations}, "the activations of its two sides differ"),
     "positions of one side": ({"edit": positions_of_one_side}, "positions"),
     "alibi": ({"edit": alibi}, "the native engine has no alibi"),
     "units not of 16": ({"units": 24}, "native needs units in multiples of 16, not 24; CTranslate2 decodes it"),
@@ -305,7 +339,7 @@ def test_the_command_writes_all_types(tmp_path):
 def test_the_command_refuses_a_folder_without_type(tmp_path):
     done = convert("--model", folders() / "ctranslate2", "--outputs", tmp_path / "native-int4")
     assert done.returncode == 1 and not (tmp_path / "native-int4").exists()
-    assert done.stderr.startswith("error: --outputs") and "must end in -float32, -int16, -int8" in done.stderr
+    assert done.stderr.startswith("error: ") and "its name must end in -float32, -int16, -int8" in done.stderr
 
 
 def test_the_command_leaves_nothing_half_done(tmp_path, source):

@@ -1,6 +1,5 @@
 """A file of the native engine that is damaged, or made to do harm, is one message; no file ends the process."""
 
-import contextlib
 import json
 import random
 import re
@@ -147,7 +146,7 @@ def fuzz(root, folder, seeds):
 
 def fuzzed(tmp_path, seeds, **environment):
     opened = int(run(FUZZ, folders(), tmp_path, seeds.start, seeds.stop, **environment))
-    assert len(seeds) / 10 < opened < len(seeds) * 0.9  # both ways are tried
+    assert len(seeds) / 20 < opened < len(seeds) * 0.9  # both ways are tried
 
 
 def test_damaged_files_are_refused_or_used_but_never_end_the_process(tmp_path):
@@ -177,8 +176,11 @@ def no_numbers(root, folder):
                 print(kind, name, value, flush=True)
                 worst = np.full((end - start) // 4, value, np.float32).tobytes()
                 join(folder / "weights", header, data[:start] + worst + data[end:])
-                with contextlib.suppress(engine.EngineError):
+                if np.isfinite(value):
                     used(folder / "weights", root / kind / native_map.NAME)
+                    continue
+                with pytest.raises(engine.EngineError, match=f"'{name}' holds what is no finite number"):
+                    engine.Model(folder / "weights")
 
 
 def test_weights_that_are_no_numbers_translate_to_pieces_of_the_model(tmp_path):

@@ -131,7 +131,37 @@ def test_other_languages_and_single_sides_are_said(tmp_path):
     texts = {"a.en": HEAD["en"], "a.fr": HEAD["fr"], "a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]}
     found, notes = roles(tmp_path, texts)
     assert found == {"a": ("train", "a.en", "a.fr"), "more": ("monolingual", "more.en")}
-    assert ["its name says de" in notes[0], "monolingual" in notes[1], len(notes)] == [True, True, 2]
+    assert ["README.md" in notes[0], "its name says de" in notes[1], "monolingual" in notes[2]] == [True] * 3
+    assert len(notes) == 3
+
+
+def test_sets_of_another_pair_are_left_out(tmp_path):
+    texts = {"a.en": HEAD["en"], "a.fr": HEAD["fr"], "test9.en": ENGLISH[:9], "test9.de": GERMAN[:9]}
+    found, notes = roles(tmp_path, texts)
+    assert found == {"a": ("train", "a.en", "a.fr")}
+    assert "test9.en: a test set without a fr side, it is left out" in notes[-1]
+
+
+def test_names_keep_their_letters(tmp_path):
+    found, _ = roles(tmp_path, {"Übersetzung é.en": HEAD["en"], "Übersetzung é.fr": HEAD["fr"]})
+    assert found == {"Ubersetzung-e": ("train", "Übersetzung é.en", "Übersetzung é.fr")}
+
+
+def test_a_note_and_not_a_text(tmp_path):
+    texts = {"license_texts.en": HEAD["en"], "license_texts.fr": HEAD["fr"], "LICENSE": ["x"], "a.en-fr.xml": ["<x/>"]}
+    found, notes = roles(tmp_path, texts)
+    assert found == {"license_texts": ("train", "license_texts.en", "license_texts.fr")}
+    assert notes[0].endswith("left out by their names: LICENSE, a.en-fr.xml")
+
+
+@pytest.mark.parametrize("hours", ["nan", "inf", "0", "-1", "two"])
+def test_hours_are_a_number(hours, capsys):
+    with pytest.raises(SystemExit):
+        arguments(["--source", "en", "--target", "fr", "--hours", hours, "data"])
+    assert (
+        f"argument --hours: {'invalid hours value' if hours == 'two' else f'{hours} is no number'}"
+        in capsys.readouterr().err
+    )
 
 
 # Mistakes
@@ -151,6 +181,7 @@ def test_other_languages_and_single_sides_are_said(tmp_path):
         ({"x.en": ENGLISH[:200], "x.fr": FRENCH[:200]}, "training pairs can be one; add more text"),
         ({"x.en": b"", "x.fr": b""}, "data/x.en: is empty"),
         ({"x.csv": ["a,b"]}, "CSV is not read; save it as TSV"),
+        ({"x.en": ENGLISH, "y.en": ENGLISH, "z.fr": FRENCH}, "which of data/x.en, data/y.en goes with it?"),
         ({"x.tmx": tmx([("a", "b")], ("en", "de"))}, "data/x.tmx: has no fr in its first units; it has de, en"),
         ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9]}, "data/dev.en: the en side only"),
         ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ["a", ""], "dev.fr": ["b", "c"]}, "1 lines have an empty side"),
@@ -277,6 +308,16 @@ def test_own_sets_are_used_and_the_first_of_several_tests_is_for_development(tmp
     found = {name: corpus["role"] for name, corpus in study["corpora"].items()}
     assert found == {"x": "train", "test1": "dev", "test2": "test"}
     assert not (tmp_path / "configs/en-fr.held-out").exists()
+
+
+def test_lines_that_were_dropped_and_small_sets_are_told(tmp_path, capsys):
+    broken = b"".join(b"\xff\n" if number % 10 else f"{line}\n".encode() for number, line in enumerate(FRENCH[:500]))
+    with pytest.raises(UserError, match=r"training pairs can be one; 450 lines were dropped \(.*\); add more text"):
+        proposed(tmp_path, {"x.en": ENGLISH[:500], "x.fr": broken}, "--invalid", "drop")
+    (tmp_path / "own").mkdir()
+    texts = {"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9], "dev.fr": FRENCH[:9]}
+    new(arguments(["--source", "en", "--target", "fr", "--cores", "2", str(written(tmp_path / "own", texts))]), RATES)
+    assert "dev: 9 lines say little" in capsys.readouterr().out
 
 
 @pytest.fixture

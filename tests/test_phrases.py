@@ -15,6 +15,7 @@ from export.phrase_extraction import MAX_NGRAM, MAX_VOCABULARY, piece_index
 from export.phrase_table import PhraseTable
 from export.vocabulary_map import always_on, write
 from formats import records
+from formats.pieces import split
 from formats.vocabulary_map import VocabularyMap
 
 
@@ -38,7 +39,7 @@ def test_phrase_table_equals_the_definition(tmp_path_factory, pairs, shards):
     linked: Counter = Counter()
     frequency, unaligned = Counter(), Counter()
     for source, target, alignment in pairs:
-        source, target = source.split(), target.split()
+        source, target = split(source), split(target)
         links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
         expected.update((*ngram, piece) for ngram, piece in consistent(source, target, links))
         linked.update((source[i], target[j]) for i, j in links if "outside" not in (source[i], target[j]))
@@ -87,20 +88,31 @@ def test_a_link_outside_the_pair_names_the_record(tmp_path, alignment):
         counted(tmp_path, [("a", "x y", "0-1"), ("a", "x y", alignment)])
 
 
+def test_links_without_end_are_an_error_and_not_a_loop(tmp_path, monkeypatch):
+    monkeypatch.setattr(sorted_counts, "SEGMENT_KEYS", 100)
+    with pytest.raises(UserError, match=r"aligned\.tsv\.zst: record 1 of shard 1/1 is no aligned pair"):
+        counted(tmp_path, [("a", "x", "0-0 " * 100 + "0-0")])
+
+
+def test_a_file_without_links_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"aligned\.tsv\.zst: not source<TAB>target<TAB>links"):
+        counted(tmp_path, [("a", "x")])
+
+
 def test_shards_of_another_vocabulary_are_refused(tmp_path):
     counted(tmp_path, [("a", "x", "0-0")])
     (tmp_path / "other.txt").write_text("a\nx\n")
-    with pytest.raises(UserError, match=r"a vocabulary of 6 pieces.*has 2"):
+    with pytest.raises(UserError, match=r"a vocabulary of 8 pieces.*has 2"):
         phrase_table.merge([tmp_path / "1"], tmp_path / "other.txt", None, tmp_path / "table")
 
 
 def test_piece_frequencies_come_from_an_epoch(tmp_path):
     pairs = [("a", "x", "0-0"), ("a", "x", "0-0"), ("b", "y", "0-0")]
     assert always_on(counted(tmp_path, pairs), Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("x") + 1]
-    (tmp_path / "epoch").write_text("y y outside\n\ny x\n")
+    (tmp_path / "epoch").write_text("y y outside\n\ny x \u3000\n")
     phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", tmp_path / "epoch", tmp_path / "taught")
     table = PhraseTable.load(tmp_path / "taught")
-    assert table.targets.frequency.tolist() == [1, 0, 0, 0, 1, 3, 0]
+    assert table.targets.frequency.tolist() == [1, 0, 0, 0, 0, 1, 3, 0, 1]
     assert always_on(table, Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("y") + 1]
     assert map_entries(table) == {("a",): ["x"], ("b",): ["y"]}
 

@@ -91,6 +91,14 @@ def test_a_line_that_never_ends_is_cut():
     assert pipeline.counts["lines_cut"] == 1
 
 
+@pytest.mark.parametrize("long_lines", ["cut", "split"])
+def test_an_engine_may_take_shorter_sentences(long_lines):
+    pipeline = Pipeline(Words, lambda batch: [*batch], long_lines=long_lines, longest_input=5)
+    (outputs,) = pipeline.windows(["a b c d e f g", "a b c d e"])
+    assert outputs == [{"cut": "a b c d e", "split": "a b c d e f g"}[long_lines], "a b c d e"]
+    assert pipeline.counts[f"lines_{long_lines}"] == 1
+
+
 def test_while_a_window_is_decoded_the_next_one_is_read():
     """The engine waits until a line of the second window was asked for; without overlap it would wait in vain."""
     asked = threading.Event()

@@ -219,7 +219,7 @@ def lightness(color):
 def test_names_of_points_that_are_not_crowded_cover_neither_points_nor_names(places):
     points = 200 + np.array(places, float) * 10
     sizes = np.full((len(points), 2), (60.0, 12.0))
-    boxes = labels.choose(points, sizes, points, 3, np.array([[0.0, 0.0, 800.0, 800.0]]))
+    boxes = labels.choose(points, sizes, points, 3, *[np.array([[0.0, 0.0, 800.0, 800.0]])] * 2)
     assert np.allclose(boxes[:, 2:] - boxes[:, :2], sizes)
     assert (boxes[:, :2] >= 0).all() and (boxes[:, 2:] <= 800).all()
     shared = labels.overlap(boxes, boxes)
@@ -231,8 +231,40 @@ def test_a_name_stays_inside():
     frame = np.array([[0.0, 0.0, 100.0, 100.0]])
     corners = np.array([[5.0, 5.0], [95.0, 5.0], [5.0, 95.0], [95.0, 95.0]])
     for corner in corners:
-        (box,) = labels.choose(corner[None], np.array([[40.0, 10.0]]), corner[None], 4, frame)
+        (box,) = labels.choose(corner[None], np.array([[40.0, 10.0]]), corner[None], 4, frame, frame)
         assert (box >= 0).all() and (box <= 100).all()
+
+
+def test_a_name_that_the_page_would_cut_goes_over_points():
+    """A wide name near the right edge: all places inside cover points, which is worse than nothing but a cut name."""
+    anchor, size = np.array([[95.0, 50.0]]), np.array([[60.0, 10.0]])
+    points = np.array([[x, y] for x in range(5, 96, 10) for y in range(5, 96, 10)], float)
+    page = np.array([[0.0, 0.0, 100.0, 100.0]])
+    (box,) = labels.choose(anchor, size, points, 4, page, page)
+    assert (box >= 0).all() and (box <= 100).all()
+
+
+@pytest.mark.parametrize(
+    ("limits", "places"),
+    [((20, 25_000), [30, 100, 300, 1000, 3000, 10_000]), ((4000, 25_000), [5000, 10_000, 20_000])],
+)
+def test_ticks_of_a_column(limits, places):
+    assert front_column.ticks(*limits).tick_values(*limits).tolist() == places
+
+
+def test_a_narrow_range_has_few_ticks():
+    ticks = front_column.ticks(12_000, 18_000).tick_values(12_000, 18_000)
+    assert 2 <= sum(12_000 <= tick <= 18_000 for tick in ticks) <= 4
+
+
+@pytest.mark.parametrize("length", [8, 30, 45])
+@pytest.mark.parametrize("kind", [front, front_column, published])
+def test_a_legend_of_long_names_stays_inside(timed, length, kind):
+    names = [f"{n}{'x' * length}" for n in range(5)]
+    picture = kind.draw([replace(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])
+    (legend,) = picture.legends
+    picture.draw_without_rendering()
+    assert legend.get_window_extent().width <= picture.bbox.width
 
 
 # Learning curves

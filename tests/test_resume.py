@@ -1,6 +1,7 @@
 """A translation that was killed goes on to the same bytes."""
 
 import hashlib
+import io
 import os
 import resource
 import signal
@@ -14,7 +15,8 @@ import pytest
 from models import folders, sentences
 from translation import run
 
-from common.files import read_json
+from common.errors import UserError
+from common.files import read_json, write_json
 from decode import resume
 
 pytestmark = pytest.mark.slow
@@ -142,6 +144,22 @@ def test_what_cannot_be_gone_on_with(model, whole, tmp_path):
     assert (tmp_path / "killed").read_text() == "x\n"
     done = run("--model", model, "--resume", "--input", whole / "in")
     assert done.returncode and b"--resume needs --output" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("notes", "message"),
+    [
+        ({"key": "k", "written": 0}, r"out\.progress: damaged \('read'\)"),
+        (
+            {"key": "k", "read": 2, "written": 2, "counts": {}, "input": ""},
+            r"out: is missing, but out\.progress",
+        ),
+    ],
+)
+def test_notes_that_do_not_fit(tmp_path, notes, message):
+    write_json(tmp_path / "out.progress", notes)
+    with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", "k", True, io.BytesIO(b"x\n")):
+        pass
 
 
 def test_what_the_kernel_kills_is_told_and_leaves_whole_lines(model, whole, tmp_path):

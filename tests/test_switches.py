@@ -117,14 +117,20 @@ def native():
     return pytest.importorskip("native").folders() / "float32"
 
 
-@pytest.mark.parametrize("beam_size", [1, 4])
-@pytest.mark.parametrize("switch", ["remove_finished", "shared_cache", "packed"])
+@pytest.mark.parametrize(
+    ("switch", "beam_size"), [("remove_finished", 1), ("shared_cache", 1), ("shared_cache", 4), ("packed", 4)]
+)
 def test_what_is_only_slower_translates_the_same(native, switch, beam_size):
     knows(switch)
     plain, slower = (
         [*Translator(native, beam_size, workers=1, **told).translate(LINES)] for told in ({}, {switch: False})
     )
     assert plain == slower
+
+
+def test_finished_sentences_are_kept_in_greedy_search_only(native):
+    with pytest.raises(UserError, match="only greedy search keeps finished sentences"):
+        engines.load(native, Search(4, remove_finished=False))
 
 
 OPTIONS = {

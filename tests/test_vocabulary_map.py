@@ -61,7 +61,7 @@ def test_blocks_of_the_table_do_not_change_the_map(tmp_path, monkeypatch):
     pairs = [(source, target, "0-1 1-2 2-0 3-3 4-4") for source, target in sides]
     table = counted(tmp_path, pairs)
     expected = map_entries(table, meanings=2)
-    monkeypatch.setattr("export.vocabulary_map.BLOCK_KEYS", 7)
+    monkeypatch.setattr("export.vocabulary_map.BLOCK_KEYS", len(PIECES))
     assert map_entries(table, meanings=2) == expected and len(expected) > 50
 
 
@@ -82,9 +82,12 @@ def test_the_map_has_the_same_bytes_in_every_process(tmp_path):
     ("knobs", "message"),
     [
         ({"max_ngramm": 2}, "max_ngramm is no knob of a map; there are max_ngram, min_frequency"),
-        ({"max_ngram": 0}, "max_ngram 0: the phrase table has n-grams of 1 to 3 pieces"),
-        ({"max_ngram": 4}, "max_ngram 4: "),
-        ({"max_ngram": "3"}, "max_ngram 3: "),
+        ({"max_ngram": 0}, "max_ngram 0: give a whole number of at least 1"),
+        ({"max_ngram": 4}, "max_ngram 4: the phrase table has n-grams of 1 to 3 pieces"),
+        ({"max_ngram": "3"}, "max_ngram '3': give a whole number"),
+        ({"meanings": 0}, "meanings 0: give a whole number of at least 1"),
+        ({"unaligned": -1}, "unaligned -1: give a whole number of at least 0"),
+        ({"counted": "pieces"}, "counted 'pieces': give phrases or links"),
     ],
 )
 def test_invalid_knobs_are_refused(tmp_path, knobs, message):
@@ -113,6 +116,12 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
     with pytest.raises(UserError, match=message):
         check(tmp_path / "map", PIECES)
         VocabularyMap.load(tmp_path / "map")
+
+
+def test_a_piece_may_have_a_space_that_is_none_of_ascii(tmp_path):
+    (tmp_path / "map").write_text("\ta \u3000\n\u3000\t!\xa0 x\n")
+    check(tmp_path / "map", PIECES)
+    assert VocabularyMap.load(tmp_path / "map").entries == {(): ["a", "\u3000"], ("\u3000",): ["!\xa0", "x"]}
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=5), max_size=3))

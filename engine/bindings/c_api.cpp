@@ -138,6 +138,8 @@ int nmt_open(const char* weights, const char* map, nmt_model** model, char* erro
 
 void nmt_close(nmt_model* model) { delete model; }
 
+int32_t nmt_positions(const nmt_model* model) { return model->model->position_count; }
+
 int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error, size_t error_size) {
   return guarded(error, error_size, [&] { model->model->choose_tile(inputs, outputs, checked_tile(tile)); });
 }

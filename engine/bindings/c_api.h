@@ -42,6 +42,7 @@ NMT_EXPORT const char* nmt_isa();             // the instruction set in use; nul
 NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
 NMT_EXPORT int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
+NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // pieces that a sentence may have, with what frames it
 // How products of this many inputs and outputs are cut: 0 as usual, 1 tall, 2 square tiles. Before there are workers.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);

@@ -61,9 +61,9 @@ void guarded(F function) {
   }
 }
 
-void report(const Counts& counts) {
+void report(const Counts& counts, size_t longest) {
   if (counts.replaced) std::fprintf(stderr, "%zu broken bytes replaced by U+FFFD\n", counts.replaced.load());
-  if (counts.cut) std::fprintf(stderr, "%zu lines longer than 1000 pieces cut there\n", counts.cut.load());
+  if (counts.cut) std::fprintf(stderr, "%zu lines longer than %zu pieces cut there\n", counts.cut.load(), longest);
 }
 
 void translate(const std::string& folder, const Plan& plan) {
@@ -77,7 +77,7 @@ void translate(const std::string& folder, const Plan& plan) {
     work(model, plan, stream, counts);
   });
   for (std::thread& other : others) other.join();
-  report(counts);
+  report(counts, model.longest_input());
 }
 
 }  // namespace

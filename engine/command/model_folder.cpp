@@ -72,6 +72,11 @@ void ModelFolder::read_vocabulary(const std::string& path) {
   unknown_ = source_[unknown];
 }
 
+size_t ModelFolder::longest_input() const {
+  const size_t frame = prefix_.size() + suffix_.size(), positions = (size_t)nmt_positions(model_.get());
+  return std::min(kMaximumInput, positions - std::min(frame, positions));
+}
+
 std::vector<std::string> ModelFolder::pieces(const std::string& line) const {
   std::vector<std::string> pieces;
   const auto status = tokenizer_.Encode(line, &pieces);

@@ -13,6 +13,8 @@
 
 namespace nmt {
 
+constexpr size_t kMaximumInput = 1000;  // pieces, as in decode.pipeline; attention grows with the square
+
 class ModelFolder {
  public:
   // Throws Error for a file that is missing or damaged, and for a folder of another engine.
@@ -28,6 +30,7 @@ class ModelFolder {
   nmt_model* model() const { return model_.get(); }
   bool mapped() const { return mapped_; }
   int32_t longest() const { return longest_; }  // pieces at which a translation is cut off
+  size_t longest_input() const;                 // pieces at which a sentence is cut off
 
  private:
   struct Close {

@@ -11,7 +11,6 @@ namespace {
 
 // Those of decode.pipeline.
 constexpr size_t kBatchTokens = 512;    // of a batch, with padding (Klein et al., WNGT 2020, section 4.2)
-constexpr size_t kMaximumInput = 1000;  // pieces; attention grows with the square
 constexpr size_t kMaximumCharacters = 16 * kMaximumInput;
 
 // Where the chunk at the start of a line ends: at white space where there is any.
@@ -30,7 +29,7 @@ Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : 
   worker_.reset(opened);
 }
 
-// The first kMaximumInput pieces of a line. Chunks behind them are not tokenized.
+// The first pieces of a line, as many as are translated. Chunks behind them are not tokenized.
 std::vector<std::string> Translator::pieces(const std::string& line) {
   size_t replaced = 0;
   const std::u32string whole = decoded(line, replaced);
@@ -38,14 +37,15 @@ std::vector<std::string> Translator::pieces(const std::string& line) {
   std::u32string_view rest = whole;
   rest = rest.substr(0, rest.find_last_not_of(U"\r\n") + 1);
   std::vector<std::string> pieces;
+  const size_t longest = model_.longest_input();
   do {
     const size_t end = chunk_end(rest);
     for (std::string& piece : model_.pieces(encoded(rest.substr(0, end)))) pieces.push_back(std::move(piece));
     rest.remove_prefix(end);
-  } while (!rest.empty() && pieces.size() <= kMaximumInput);
-  if (pieces.size() > kMaximumInput) {
+  } while (!rest.empty() && pieces.size() <= longest);
+  if (pieces.size() > longest) {
     ++counts_.cut;
-    pieces.resize(kMaximumInput);
+    pieces.resize(longest);
   }
   return pieces;
 }

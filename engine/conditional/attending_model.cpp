@@ -23,7 +23,7 @@ void AttendingModel::read_encoder(int count) {
 void AttendingModel::read_attention(int attention_units) {
   attention.queries = linear("attention.queries", attention_units, units);
   attention.keys = linear("attention.keys", attention_units, 2 * units);
-  attention.combination = (const float*)file_->data("attention.combination", "F32", {(size_t)attention_units});
+  attention.combination = file_->floats("attention.combination", {(size_t)attention_units});
   start = linear("start", units, 2 * units);
 }
 
@@ -40,7 +40,7 @@ Transitions AttendingModel::transitions(const std::string& name, int count, cons
     if (c < entering.size())
       cells[c].inputs = linear(cell + ".inputs", 3 * units, entering[c]);
     else
-      cells[c].constant = (const float*)file_->data(cell + ".constant", "F32", {(size_t)3 * units});
+      cells[c].constant = file_->floats(cell + ".constant", {(size_t)3 * units});
     cells[c].states = linear(cell + ".states", 3 * units, units);
   }
   return cells;

@@ -25,8 +25,6 @@ using Transitions = std::vector<GatedUnit>;
 struct AdditiveAttention {
   Linear queries, keys;                // of the same width
   const float* combination = nullptr;  // the weight of each channel in a score
-
-  int units() const { return keys.outputs; }
 };
 
 class AttendingModel : public Model {

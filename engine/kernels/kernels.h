@@ -11,6 +11,7 @@ enum class Type : int32_t { float32, int16, int8 };
 constexpr int kPanel = 16;           // channels of a panel of weights
 constexpr int kPagePositions = 16;   // positions of a page of keys and values
 constexpr int kMostUnits = 8192;     // of a model
+constexpr int padded(int channels) { return (channels + kPanel - 1) / kPanel * kPanel; }  // to whole panels
 constexpr float kNever = -1e30f;     // the score of a column that may not be chosen; e^kNever is 0
 
 // How a product of many rows is cut into tiles, whose sums stay in registers: as is usually best, with many rows of few

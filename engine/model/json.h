@@ -62,12 +62,13 @@ class Json {
     return text;
   }
   // Steps over a value of any kind.
-  void skip() {
+  void skip(int depth = 0) {
+    if (depth > kDeepest) fail("is nested too deeply");
     space();
     if (at_ != end_ && *at_ == '{')
-      object([&](const std::string&) { skip(); });
+      object([&](const std::string&) { skip(depth + 1); });
     else if (at_ != end_ && *at_ == '[')
-      array([&] { skip(); });
+      array([&] { skip(depth + 1); });
     else if (at_ != end_ && *at_ == '"')
       string();
     else
@@ -146,6 +147,8 @@ class Json {
       text += {(char)(0xE0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3F)), (char)(0x80 | (code & 0x3F))};
     }
   }
+
+  static constexpr int kDeepest = 100;  // of a value that is skipped: each level takes some of the stack
 
   const char* at_;
   const char* end_;

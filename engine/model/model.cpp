@@ -17,8 +17,6 @@ namespace {
 
 const char* const kFormat = "nmt-frontier-native-1";
 
-int padded(int count) { return (count + kPanel - 1) / kPanel * kPanel; }
-
 const char* stored(Type type) { return type == Type::float32 ? "F32" : type == Type::int16 ? "I16" : "I8"; }
 
 }  // namespace
@@ -60,7 +58,7 @@ void Model::read_pieces() {
   target_embeddings = rows("target", s.target_pieces, s.target_units);
   output_rows = rows("output", s.target_pieces, s.output_units);
   const size_t entries = (size_t)output_rows.entries;
-  output_bias_ = (const float*)file_->data("output.bias", "F32", {entries});
+  output_bias_ = file_->floats("output.bias", {entries});
   if (s.type == Type::int8) output_offset_ = (const int32_t*)file_->data("output.offset", "I32", {entries});
   output_input_scale = input_scale("output");
   products.push_back("output");
@@ -75,8 +73,8 @@ Linear Model::linear(const std::string& name, int outputs, int inputs) {
   result.inputs = inputs;
   result.outputs = outputs;
   result.panels = file_->data(name + ".weight", stored(type), {n / kPanel, k / group, kPanel, group});
-  result.bias = (const float*)file_->data(name + ".bias", "F32", {n});
-  if (type != Type::float32) result.scale = (const float*)file_->data(name + ".scale", "F32", {n});
+  result.bias = file_->floats(name + ".bias", {n});
+  if (type != Type::float32) result.scale = file_->floats(name + ".scale", {n});
   if (type == Type::int8) result.offset = (const int32_t*)file_->data(name + ".offset", "I32", {n});
   result.input_scale = input_scale(name);
   result.number = (int)products.size();
@@ -88,15 +86,14 @@ Linear Model::linear(const std::string& name, int outputs, int inputs) {
 float Model::input_scale(const std::string& product) const {
   const std::string name = product + ".input_scale";
   if (shape.type == Type::float32 || !file_->has(name)) return 0;
-  const float scale = *(const float*)file_->data(name, "F32", {1}, sizeof(float));
-  if (!(scale > 0 && std::isfinite(scale) && std::isfinite(1 / scale))) file_->fail(name + " is no scale");
+  const float scale = *file_->floats(name, {1}, sizeof(float));
+  if (!(scale > 0 && std::isfinite(1 / scale))) file_->fail(name + " is no scale");
   return scale;
 }
 
 Norm Model::norm(const std::string& name, int units, float epsilon) const {
   const std::vector<size_t> size = {(size_t)units};
-  return {(const float*)file_->data(name + ".scale", "F32", size), (const float*)file_->data(name + ".bias", "F32", size),
-          epsilon};
+  return {file_->floats(name + ".scale", size), file_->floats(name + ".bias", size), epsilon};
 }
 
 Rows Model::rows(const std::string& name, int pieces, int units) const {
@@ -105,7 +102,7 @@ Rows Model::rows(const std::string& name, int pieces, int units) const {
   result.entries = padded(pieces);
   const size_t entries = (size_t)result.entries;
   result.rows = file_->data(at + ".rows", stored(shape.type), {entries, (size_t)units});
-  if (shape.type != Type::float32) result.scale = (const float*)file_->data(at + ".scale", "F32", {entries});
+  if (shape.type != Type::float32) result.scale = file_->floats(at + ".scale", {entries});
   return result;
 }
 
@@ -117,6 +114,7 @@ void Model::choose_tile(int inputs, int outputs, Tile tile) {
 
 void Model::unpack() {
   for (Linear* const weights : linears()) {
+    if (weights->rows) continue;  // unpacked already
     const size_t row = row_bytes(*weights), panel = row * kPanel;
     Buffer<char> rows;
     char* const to = rows.get(row * (size_t)weights->outputs);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/kernels.h"
 #include "model/buffer.h"
 
 namespace nmt {
@@ -86,7 +87,7 @@ class PageTable {
   bool empty() const { return table_.empty(); }
   // The page that holds a position, at most one behind the last.
   char* own(Pages& pages, int position) {
-    const size_t index = (size_t)position / 16;
+    const size_t index = (size_t)position / kPagePositions;
     if (index == table_.size()) {
       table_.push_back(pages.take());
     } else if (pages.shared(table_[index])) {

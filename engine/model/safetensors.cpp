@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -44,9 +45,10 @@ SafeTensors::SafeTensors(const std::string& path) : path_(path) {
   if (!map_) fail(std::string("cannot be mapped: ") + std::strerror(errno));
   try {
     parse();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // no destructor runs
     munmap(const_cast<char*>(map_), size_);
-    fail(error.what());
+    if (dynamic_cast<const Error*>(&error)) fail(error.what());
+    throw;
   }
 }
 
@@ -108,6 +110,13 @@ const char* SafeTensors::data(const std::string& name, const char* type, const s
   if ((uintptr_t)found.data % alignment)
     fail("'" + name + "' is not aligned to " + std::to_string(alignment) + " bytes; export the model again");
   return found.data;
+}
+
+const float* SafeTensors::floats(const std::string& name, const std::vector<size_t>& shape, size_t alignment) const {
+  const auto* const values = (const float*)data(name, "F32", shape, alignment);
+  if (!std::all_of(values, values + tensor(name).bytes / sizeof(float), [](float value) { return std::isfinite(value); }))
+    fail("'" + name + "' holds what is no finite number; export the model again");
+  return values;
 }
 
 const std::string& SafeTensors::metadata(const std::string& key) const {

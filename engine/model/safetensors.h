@@ -28,6 +28,8 @@ class SafeTensors {
   // A tensor of this type and shape, aligned to so many bytes. Throws Error if it is missing or differs.
   const char* data(const std::string& name, const char* type, const std::vector<size_t>& shape,
                    size_t alignment = 64) const;
+  // Likewise floats, all of them finite.
+  const float* floats(const std::string& name, const std::vector<size_t>& shape, size_t alignment = 64) const;
   const Tensor& tensor(const std::string& name) const;
   const std::string& metadata(const std::string& key) const;
   bool has_metadata(const std::string& key) const { return metadata_.count(key); }

@@ -17,12 +17,14 @@ uint32_t hash(const int32_t* ngram, int size) {
 
 }  // namespace
 
+constexpr size_t kLongest = 64;  // n-gram, as formats.native_map writes them
+
 VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int target_pieces) : file_(path) {
   if (file_.metadata("format") != "nmt-frontier-map-1") file_.fail("its format is not nmt-frontier-map-1");
   const Tensor& ngrams = file_.tensor("ngrams");
   const Tensor& slots = file_.tensor("slots");
   const Tensor& pieces = file_.tensor("pieces");
-  if (ngrams.shape.size() != 2 || ngrams.shape[1] < 1 || ngrams.shape[1] > 64 || slots.shape.size() != 1 ||
+  if (ngrams.shape.size() != 2 || ngrams.shape[1] < 1 || ngrams.shape[1] > kLongest || slots.shape.size() != 1 ||
       pieces.shape.size() != 1)
     file_.fail("damaged: a table has the wrong shape");
   entries_ = ngrams.shape[0];

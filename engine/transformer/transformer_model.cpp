@@ -5,11 +5,6 @@
 #include "transformer/transformer.h"
 
 namespace nmt {
-namespace {
-
-int padded(int count) { return (count + kPanel - 1) / kPanel * kPanel; }
-
-}  // namespace
 
 TransformerModel::TransformerModel(std::unique_ptr<SafeTensors> file) : Model(std::move(file)) {
   read_shape();
@@ -103,7 +98,7 @@ void TransformerModel::read_positions() {
     const Tensor& stored = file_->tensor("positions");
     if (stored.shape.empty() || stored.shape[0] < 1 || stored.shape[0] > 1 << 20) file_->fail("it has no positions");
     position_count = (int)stored.shape[0];
-    positions_ = (const float*)file_->data("positions", "F32", {stored.shape[0], width});
+    positions_ = file_->floats("positions", {stored.shape[0], width});
     return;
   }
   position_count = kBlocks * kSinusoids;

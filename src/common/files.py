@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from common.errors import UserError
+
 HOST = socket.gethostname()
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -21,7 +23,8 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     """A temporary path beside ``path``, which is renamed to ``path`` when the block ends without an error.
 
     The block creates a file or a folder there. An existing folder cannot be replaced in one step, so it is renamed
-    first, and renamed back if the replacement fails. What killed processes left there is deleted.
+    first, and renamed back if the replacement fails. What killed processes left there is deleted. Raises UserError
+    where a file would replace a folder.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,6 +33,8 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     try:
         yield part
         if path.is_dir():
+            if part.is_file():
+                raise UserError(f"{path}: is a folder; name a file")
             os.replace(path, old)
         os.replace(part, path)
     except OSError as error:
@@ -44,10 +49,18 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _delete_abandoned(path: Path) -> None:
-    """Of this machine only: whether a process of another one lives is not known."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.{glob.escape(HOST)}.*.part"):
-        if not Path("/proc", part.name.split(".")[-2]).exists():
-            _delete(part)
+    """Of this machine only: whether a process of another one lives is not known.
+
+    A folder that was renamed, and never replaced, gets its name back.
+    """
+    for found in path.parent.glob(f".{glob.escape(path.name)}.{glob.escape(HOST)}.*"):
+        *_, process, kind = found.name.split(".")
+        if kind not in ("part", "old") or Path("/proc", process).exists():
+            continue
+        if kind == "old" and not path.exists():
+            os.replace(found, path)
+        else:
+            _delete(found)
 
 
 def _delete(path: Path) -> None:

@@ -42,7 +42,7 @@ def pin(numbers: Sequence[int]) -> None:
     """
     try:
         os.sched_setaffinity(0, numbers)
-    except OSError:
+    except (OSError, ValueError, OverflowError):  # the last two: negative, larger than any core
         usable = ", ".join(map(str, cores()))
         raise UserError(f"cores {', '.join(map(str, numbers))} cannot be used; this process may use {usable}") from None
 

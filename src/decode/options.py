@@ -8,8 +8,9 @@ from typing import Any
 from common.command_line import positive
 from common.errors import UserError
 from decode import engines
-from decode.pipeline import GPU, MANY_CORES, MAXIMUM_INPUT, ONE_CORE
+from decode.pipeline import GPU, MANY_CORES, ONE_CORE
 from decode.translator import Translator
+from formats.decoding import MAXIMUM_INPUT
 
 # What makes decoding fast, by the option that switches it off, and what happens without it
 SWITCHED_OFF = {
@@ -17,7 +18,7 @@ SWITCHED_OFF = {
     "overlap": "run one stage after the other",
     "packed": "lay weights out for every matrix product anew",
     "map_per_sentence": "candidates of the vocabulary map are those of all sentences of a batch together",
-    "remove_finished": "decode finished sentences until their batch ends",
+    "remove_finished": "decode finished sentences until their batch ends, in greedy search",
     "shared_cache": "copy the encoder's keys and values to every beam",
     "parallel_scan": "look for blocked n-grams one place after the other",
     "piece_products": "compute the products of every piece with a recurrent first layer",

@@ -17,11 +17,10 @@ from typing import Literal, NamedTuple, Protocol
 from common.errors import UserError
 from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
+from formats.decoding import MAXIMUM_INPUT
 
 ONE_CORE, MANY_CORES, GPU = 512, 256, 6000  # tokens of a batch (Klein et al., WNGT 2020, section 4.2)
 WINDOW_BATCHES = 8  # for each worker
-MAXIMUM_INPUT = 1000  # pieces; attention grows with the square, so one endless line would take all memory
-
 MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence may be split behind one of them
 
@@ -85,20 +84,20 @@ def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
         yield pieces
 
 
-def divided(encoded: Iterable[list[str]]) -> Line:
-    """A line, given as the pieces of its chunks, in parts of at most MAXIMUM_INPUT pieces."""
-    parts = [part for pieces in encoded for part in split(pieces, MAXIMUM_INPUT)] or [[]]
+def divided(encoded: Iterable[list[str]], limit: int) -> Line:
+    """A line, given as the pieces of its chunks, in parts of at most ``limit`` pieces."""
+    parts = [part for pieces in encoded for part in split(pieces, limit)] or [[]]
     return Line(parts, long=len(parts) > 1)
 
 
-def cut(encoded: Iterable[list[str]]) -> Line:
-    """The first MAXIMUM_INPUT pieces of a line, given as the pieces of its chunks; later chunks are not tokenized."""
+def cut(encoded: Iterable[list[str]], limit: int) -> Line:
+    """The first ``limit`` pieces of a line, given as the pieces of its chunks; later chunks are not tokenized."""
     sentence: list[str] = []
     for pieces in encoded:
         sentence += pieces
-        if len(sentence) > MAXIMUM_INPUT:
+        if len(sentence) > limit:
             break
-    return Line([sentence[:MAXIMUM_INPUT]], long=len(sentence) > MAXIMUM_INPUT)
+    return Line([sentence[:limit]], long=len(sentence) > limit)
 
 
 class Pipeline:
@@ -110,8 +109,8 @@ class Pipeline:
 
     seconds: by stage. tokenization and detokenization are the time of the one thread that reads and writes; decode is
     the time in which the workers were busy, divided by their number. counts: source_tokens and target_tokens are pieces
-    without control tokens, lines_cut or lines_split are lines of more than MAXIMUM_INPUT pieces. Both grow with every
-    window that ``windows`` yields.
+    without control tokens, lines_cut or lines_split are lines of more than ``longest_input`` pieces. Both grow with
+    every window that ``windows`` yields.
     """
 
     def __init__(
@@ -124,10 +123,12 @@ class Pipeline:
         overlap: bool = True,
         sorting: bool = True,
         batch_sentences: int | None = None,
+        longest_input: int = MAXIMUM_INPUT,
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
         self.counts: Counter[str] = Counter()
         self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
+        self.longest_input = longest_input
         self._tokenizer, self._translate = tokenizer, translate
         self._batch, self._weigh = (batch_sentences, by_sentence) if batch_sentences else (batch_tokens, len)
         self._window = WINDOW_BATCHES * self._batch * workers
@@ -158,7 +159,7 @@ class Pipeline:
     def _encode(self, text: str) -> Line:
         start = time.perf_counter()
         encoded = map(self._tokenizer.encode, chunks(text))
-        line = divided(encoded) if self.long_lines == "split" else cut(encoded)
+        line = (divided if self.long_lines == "split" else cut)(encoded, self.longest_input)
         self.seconds["tokenization"] += time.perf_counter() - start
         return line
 

@@ -110,8 +110,11 @@ def _noted(notes: Path, path: Path, key: str) -> Progress:
         progress = read_json(notes)
         if progress["key"] != key:
             raise UserError(f"{notes}: of another model or other options; delete it and {path.name} to begin anew")
+        progress = {name: progress[name] for name in ("key", "read", "written", "counts", "input")}
         if progress["written"] and path.stat().st_size < progress["written"]:
             raise UserError(f"{path}: is shorter than {notes.name} says; delete both to begin anew")
+    except FileNotFoundError:
+        raise UserError(f"{path}: is missing, but {notes.name} is there; delete that to begin anew") from None
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{notes}: damaged ({error}); delete it and {path.name} to begin anew") from None
     return progress

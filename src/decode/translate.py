@@ -1,8 +1,8 @@
 """Translate text with a model folder, line by line, from standard input or a file of any length.
 
 An empty line stays empty; a byte that is not UTF-8 is replaced by U+FFFD; both sides have equally many lines. Reading,
-tokenizing, decoding and writing overlap, in bounded memory. A killed translation into a file continues with
-``--resume`` and ends with the same bytes.
+tokenizing, decoding and writing overlap; memory is bounded, but for the longest line. A killed translation into a file
+continues with ``--resume`` and ends with the same bytes.
 """
 
 import argparse
@@ -21,7 +21,6 @@ from common.progress import progress
 from decode import resume
 from decode.oom_watchdog import guarded
 from decode.options import decoding_options, loaded
-from decode.pipeline import MAXIMUM_INPUT
 from decode.translator import Translator
 
 REPLACEMENT = "\ufffd"
@@ -63,13 +62,13 @@ def translate(translator: Translator, source: BinaryIO, target: BinaryIO | resum
     return target.counts if isinstance(target, resume.Output) else counts + translator.counts
 
 
-def report(counts: Counter[str]) -> None:
+def report(counts: Counter[str], longest_input: int) -> None:
     """Say on standard error how the input was changed."""
     if replacements := counts["replaced"]:
         print(f"{replacements} broken bytes replaced by U+FFFD", file=sys.stderr)
     for change in ("cut", "split"):
         if lines := counts[f"lines_{change}"]:
-            print(f"{lines} lines longer than {MAXIMUM_INPUT} pieces {change} there", file=sys.stderr)
+            print(f"{lines} lines longer than {longest_input} pieces {change} there", file=sys.stderr)
 
 
 def main() -> None:
@@ -95,7 +94,7 @@ def main() -> None:
         if args.output:
             key = resume.key(args.model, translator.settings)
             target = stack.enter_context(resume.output(args.output, key, args.resume, source))
-        report(translate(translator, source, target))
+        report(translate(translator, source, target), translator.longest_input)
 
 
 if __name__ == "__main__":

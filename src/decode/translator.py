@@ -21,9 +21,9 @@ class Translator(Pipeline):
 
     vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; by default one a core, or
     one on a GPU. batch_tokens: by default the tuned number for this machine (measure.tune), else that of WNGT 2020.
-    threads: of each worker. long_lines: lines of more than MAXIMUM_INPUT pieces are cut there, or split into parts that
-    are translated one by one. checksums: look for damaged files first. overlap, sorting and batch_sentences are those
-    of Pipeline, search: the other fields of decode.engines.Search.
+    threads: of each worker. long_lines: lines of more pieces than ``longest_input`` are cut there, or split into parts
+    that are translated one by one. checksums: look for damaged files first. overlap, sorting and batch_sentences are
+    those of Pipeline, search: the other fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
 
@@ -57,6 +57,7 @@ class Translator(Pipeline):
         )
         self.engine = engines.load(folder, self.search, checksums)
         switches = {"overlap": overlap, "sorting": sorting, "batch_sentences": batch_sentences}
+        switches |= {"longest_input": self.engine.longest_input}
         super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **switches)
 
     @property

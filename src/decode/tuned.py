@@ -30,8 +30,15 @@ def read(folder: Path) -> dict[str, Settings]:
 
 
 def settings(folder: Path, beam_size: int = 1) -> Settings:
-    """The settings for this machine; empty where the model was not tuned on it."""
-    return read(folder).get(here(beam_size), {})
+    """The settings for this machine; empty where the model was not tuned on it. Raises UserError for damaged ones."""
+    found = read(folder).get(here(beam_size), {})
+    if found and not (isinstance(found, dict) and _sound(found.get("batch_tokens"), found.get("isa"))):
+        raise UserError(f"{folder / model_folder.TUNED}: damaged (it lacks a batch); delete it, or tune again")
+    return found
+
+
+def _sound(batch_tokens: object, isa: object) -> bool:
+    return isinstance(batch_tokens, int) and batch_tokens > 0 and isinstance(isa, str | None)
 
 
 def isa(folder: Path, beam_size: int = 1) -> str | None:

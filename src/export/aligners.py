@@ -77,7 +77,7 @@ class Eflomal:
     def train(pairs: Iterator[Pair], folder: Path) -> None:
         eflomal = _eflomal()
         pairs = list(pairs)
-        sides = ([" ".join(pieces) for pieces in side] for side in zip(*pairs, strict=True))
+        sides = ([_words(pieces) for pieces in side] for side in zip(*pairs, strict=True))
         with open(folder / "priors", "w", encoding="utf-8") as priors:
             eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sample_links(pairs, None)))
 
@@ -92,13 +92,18 @@ def _eflomal() -> ModuleType:
         raise UserError("the aligner eflomal is not installed; with a C compiler: pip install eflomal==2.0.0") from None
 
 
+def _words(pieces: list[str]) -> str:
+    """A side as eflomal reads it, which splits at every kind of space: those inside a piece are replaced."""
+    return " ".join(re.sub(r"\s", "␣", piece) for piece in pieces)
+
+
 def _sample_links(pairs: Sequence[Pair], priors: Iterator[str] | None) -> tuple[list[str], list[str]]:
     """Forward and backward links of eflomal, a line a pair: ``0-0 1-2``, source position first."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("forward", "backward")]
         _eflomal().Aligner().align(
-            [" ".join(source) for source, _ in pairs],
-            [" ".join(target) for _, target in pairs],
+            [_words(source) for source, _ in pairs],
+            [_words(target) for _, target in pairs],
             *map(str, files),
             priors_input=priors,
         )

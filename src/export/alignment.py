@@ -12,7 +12,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from common.errors import command
+from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
 from export.aligners import ALIGNERS, Aligner, Pair
@@ -54,9 +54,12 @@ def aligned(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[records.Record]
 
 
 def train(aligner: type[Aligner], pairs: Iterator[Pair], output: Path) -> None:
+    """Raises UserError where there is no pair."""
+    if (first := next(pairs, None)) is None:
+        raise UserError("the corpus has no pair that can be aligned; see the counts in corpora/clean/*.json")
     with atomic_path(output) as part:
         part.mkdir(parents=True)
-        aligner.train(progress(pairs, "reading", unit="pair"), part)
+        aligner.train(progress(itertools.chain([first], pairs), "reading", unit="pair"), part)
 
 
 def apply(aligner: Aligner, pairs: Iterator[Pair], output: Path) -> None:

@@ -3,6 +3,7 @@
 Debian 12 (bookworm) has Python 3.11. The archive is kept in ``build/images`` and used again.
 """
 
+import hashlib
 import shutil
 import subprocess
 import tempfile
@@ -22,7 +23,8 @@ def made(name: str, packages: Sequence[str]) -> Path:
 
     Raises UserError where debootstrap is missing or fails, as it does for other users.
     """
-    path = ROOT / "build" / "images" / f"{RELEASE}-{name}.tar"
+    contents = hashlib.sha256(",".join(packages).encode()).hexdigest()[:8]
+    path = ROOT / "build" / "images" / f"{RELEASE}-{name}-{contents}.tar"
     if path.exists():
         return path
     if not shutil.which("debootstrap"):

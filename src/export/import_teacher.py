@@ -24,7 +24,7 @@ from decode.engines.native import Native
 from export import read_ctranslate2, read_marian, read_opennmt_tf
 from export.float_model import FloatModel
 from export.marian_parameters import Parameters, read_pieces
-from formats import opennmt_checkpoint
+from formats import native_model, opennmt_checkpoint
 from formats.conversion import Converter
 from formats.converters import ENVIRONMENTS
 
@@ -35,8 +35,9 @@ USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engi
 
 def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
+    kind = native_model.kind(output)
     with atomic_path(output) as part:
-        _float_model(teacher, vocabulary, output).write(output.name.removeprefix(FOR_NATIVE), part)
+        _float_model(teacher, vocabulary, output).write(kind, part)
 
 
 def _float_model(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> FloatModel:
@@ -146,13 +147,13 @@ def _as_arguments(options: dict[str, Any]) -> list[str]:
 
 
 def _environment_advice(converted: dict[str, Any]) -> str:
-    """How to install a toolkit that does not run in the study's own Python."""
+    """How to install a toolkit that is not installed with the project."""
     if converted["environment"] or converted["from"] not in ENVIRONMENTS:
         return ""
     commands = ENVIRONMENTS[converted["from"]].format("models/environment")
     return (
-        f"; {converted['from']} does not import on Python 3.11, make it an environment with `{commands}` "
-        "and name that in converted.environment"
+        f"; {converted['from']} is not installed with this project: make it an environment with `{commands}` and name "
+        "that in converted.environment"
     )
 
 

@@ -9,6 +9,9 @@ from common.errors import UserError
 from common.files import read_json
 from export.phrase_extraction import MAX_NGRAM
 
+COUNTED = ("phrases", "links")
+LEAST = {"max_ngram": 1, "min_frequency": 1, "meanings": 1, "unaligned": 0, "most_frequent": 0}
+
 
 class Knobs(NamedTuple):
     """max_ngram: longest source n-gram, in pieces. min_frequency: phrase pairs that an n-gram and a target piece need.
@@ -36,11 +39,16 @@ class Knobs(NamedTuple):
 
     @classmethod
     def validated(cls, values: dict[str, Any]) -> "Knobs":
-        """Raises UserError for an unknown knob, and for n-grams that the phrase table does not have."""
+        """Raises UserError for an unknown knob, for a value it cannot have, and for longer n-grams than are counted."""
         if unknown := [knob for knob in values if knob not in cls._fields]:
             raise UserError(f"{unknown[0]} is no knob of a map; there are {', '.join(cls._fields)}")
         knobs = cls(**values)
-        if knobs.max_ngram not in range(1, MAX_NGRAM + 1):
+        if knobs.counted not in COUNTED:
+            raise UserError(f"counted {knobs.counted!r}: give {' or '.join(COUNTED)}")
+        for knob, least in LEAST.items():
+            if not isinstance(value := getattr(knobs, knob), int) or value < least:
+                raise UserError(f"{knob} {value!r}: give a whole number of at least {least}")
+        if knobs.max_ngram > MAX_NGRAM:
             raise UserError(f"max_ngram {knobs.max_ngram}: the phrase table has n-grams of 1 to {MAX_NGRAM} pieces")
         return knobs
 

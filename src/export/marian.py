@@ -7,7 +7,6 @@ for the others.
 """
 
 import argparse
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -84,20 +83,22 @@ def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -
 def candidates(shortlist: Path, pieces: list[str]) -> dict[str, set[str]]:
     """The candidates of each source piece: its best translations in the shortlist, and, as in Marian, itself.
 
-    Raises UserError for a line that is not ``target source probability`` with pieces of the vocabulary.
+    Of equally probable ones Marian takes those that come later in the vocabulary; it ignores lines with NULL. Raises
+    UserError for a line that is not ``target source probability`` with pieces of the vocabulary.
     """
-    translations: dict[str, list[tuple[float, str]]] = {piece: [] for piece in pieces}
-    for number, line in enumerate(shortlist.read_text(encoding="utf-8").splitlines(), 1):
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    translations: dict[str, list[tuple[float, int]]] = {piece: [] for piece in pieces}
+    for number, line in enumerate(shortlist.read_text(encoding="utf-8").split("\n")[:-1], 1):
         try:
             target, source, probability = line.split(" ")
-            translations[source].append((float(probability), target))
-            translations[target]
+            if "NULL" not in (source, target):
+                translations[source].append((float(probability), numbers[target]))
         except (ValueError, KeyError):
             raise UserError(
                 f"{shortlist}: line {number} is not `target source probability` with pieces of this model"
             ) from None
     return {
-        source: {source, *(target for _, target in sorted(ranked)[-marian.BEST :])}
+        source: {source, *(pieces[target] for _, target in sorted(ranked)[-marian.BEST :])}
         for source, ranked in translations.items()
     }
 
@@ -189,7 +190,8 @@ def main() -> None:
     parser.add_argument("--sentencepiece", type=Path, required=True, help="model whose pieces these are")
     parser.add_argument("--shortlist", type=Path, help="of export.shortlist")
     parser.add_argument("--types", nargs="+", choices=marian.TYPES, default=["float32", "int8"])
-    parser.add_argument("--description", type=json.loads, required=True, help="JSON: study, system, role, languages")
+    described = model_folder.described
+    parser.add_argument("--description", type=described, required=True, help="JSON: study, system, role, languages")
     parser.add_argument("--output", type=Path, required=True, help="folder of the model folders")
     export(**vars(parser.parse_args()))
 

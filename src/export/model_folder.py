@@ -54,6 +54,16 @@ def make(description: Description, weights: Path, sentencepiece: Path, candidate
         write_text(part / model_folder.README, README.format(**values))
 
 
+def described(text: str) -> Description:
+    """The option ``--description``, JSON. Raises argparse's error where a field is missing that the README names."""
+    fields = json.loads(text)
+    if missing := [name for name in ("study", "system", "role", "source", "target") if name not in fields]:
+        raise argparse.ArgumentTypeError(f"lacks {', '.join(missing)}")
+    if fields["role"] not in ROLES:
+        raise argparse.ArgumentTypeError(f"the role {fields['role']!r} is none of {', '.join(ROLES)}")
+    return fields
+
+
 def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> Description:
     """The description of a model that is fit to be handed on.
 
@@ -79,7 +89,7 @@ def main() -> None:
     parser.add_argument("--learning", type=Path, required=True, help="JSON of train.train: shape and parameters")
     parser.add_argument("--quantization", required=True, help="type of the weights")
     parser.add_argument("--engine", required=True, choices=sorted(engines.ENGINES))
-    parser.add_argument("--description", type=json.loads, required=True, help="JSON: study, system, role, languages")
+    parser.add_argument("--description", type=described, required=True, help="JSON: study, system, role, languages")
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     args = parser.parse_args()
 

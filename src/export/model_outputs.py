@@ -12,7 +12,7 @@ from common.errors import UserError, command
 from common.progress import progress
 from decode.batching import batches, by_sentence, in_order
 from decode.engines import ENGINES, Batch, Engine, Search
-from formats import records
+from formats import records, test_sets
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.loading import pieces
 
@@ -34,11 +34,11 @@ def outputs(
     """Decode a corpus of pairs with the weights of an engine in a type and yield the records.
 
     model: the SentencePiece model; longest: pieces at which an output is cut off. The corpus is held in memory: it is
-    a test or dev set. Raises UserError as ``loaded``.
+    a test or dev set. Raises UserError as ``loaded``, and for an empty one.
     """
     processor = pieces(model)
     sources, references = (
-        processor.encode(list(side), out_type=str) for side in zip(*(r[:2] for r in records.read(corpus)), strict=True)
+        processor.encode(list(side), out_type=str) for side in zip(*test_sets.pairs(corpus), strict=True)
     )
     engine = loaded(weights, quantization, threads, longest)
     with ThreadPoolExecutor(threads) as workers:

@@ -7,7 +7,7 @@ checkpoint of OpenNMT-tf is read where CTranslate2 has no layers for its model.
 import argparse
 from pathlib import Path
 
-from common.errors import UserError, command
+from common.errors import command
 from common.files import atomic_path
 from common.progress import progress
 from export import read_ctranslate2, read_opennmt_tf
@@ -22,9 +22,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, whose names end in -TYPE")
     args = parser.parse_args()
 
-    kinds = {output: output.name.rpartition("-")[2] for output in args.outputs}
-    if foreign := [str(output) for output, kind in kinds.items() if kind not in native_model.TYPES]:
-        raise UserError(f"--outputs {foreign[0]}: its name must end in -{', -'.join(native_model.TYPES)}")
+    kinds = {output: native_model.kind(output) for output in args.outputs}
     reader = read_ctranslate2 if (args.model / ctranslate2_model.NAME).exists() else read_opennmt_tf
     model = reader.read(args.model)
     for output, kind in progress(kinds.items(), "converting", total=len(kinds), unit="type"):

@@ -1,8 +1,7 @@
 """Pack a model folder into one archive to hand on, with a model card and checksums of every file.
 
 The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens the unpacked folder of its models,
-``decode.translate`` that of the native engine. Equal model
-folders, measurements and corpora give equal archives.
+``decode.translate`` that of the native engine. Equal model folders, measurements and corpora give equal archives.
 """
 
 import argparse

@@ -15,6 +15,7 @@ from common.files import atomic_path
 from common.progress import progress
 from export import sorted_counts
 from formats import opennmt_vocabulary
+from formats.pieces import split
 
 
 class TargetCounts(NamedTuple):
@@ -67,7 +68,7 @@ def frequencies(epoch: Path, pieces: list[str]) -> np.ndarray:
     occurrences: Counter[str] = Counter()
     with open(epoch, encoding="utf-8") as lines:
         for line in progress(lines, "counting pieces"):
-            occurrences.update(line.split())
+            occurrences.update(split(line.rstrip("\n")))
     counts = [occurrences[piece] for piece in pieces]
     return np.array([occurrences.total() - sum(counts), *counts], np.int64)
 

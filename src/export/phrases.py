@@ -45,6 +45,8 @@ class PhraseCounter:
             if not well_formed:
                 raise ValueError(row)
             if row < len(batch):  # the next pair may not fit
+                if not (phrases.used or links.used):
+                    raise ValueError(row)  # more links than any pair has
                 phrases.flush()
                 links.flush()
 
@@ -63,6 +65,8 @@ def count(path: Path, pieces: list[str], output: Path, shard: records.Shard | No
         part.mkdir(parents=True)
         counter, previous = PhraseCounter(part, pieces), 0
         for batch in progress(batches(path, shard), "extracting phrases", unit="pair", size=len):
+            if batch.starts.shape[1] != 3:
+                raise UserError(f"{path}: not source<TAB>target<TAB>links; make it with export.alignment")
             try:
                 counter.add(batch)
             except ValueError as error:

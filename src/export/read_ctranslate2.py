@@ -17,7 +17,7 @@ from export.float_model import FloatModel, Product, check_widths
 from formats import ctranslate2_model, native_model
 from formats.native_model import pad_inputs, pad_outputs
 
-RELU = 0  # CTranslate2's number of the activation
+RELU, SWISH = 0, 2  # CTranslate2's numbers of the activations
 NO_ATTRIBUTE = object()
 # Attributes without meaning for a model whose ABSENT ones are 0.
 IGNORED = {"decoder/alignment_heads", "decoder/alignment_layer", "decoder/alibi_use_positive_positions",
@@ -91,6 +91,7 @@ def read(folder: Path) -> FloatModel:
         "source_factor": _factor(weights, "encoder", units),
         "target_factor": _factor(weights, "decoder", units),
         "epsilon": config.get("layer_norm_epsilon") or 1e-5,
+        **({"swish": True} if _activation(weights) == SWISH else {}),
     }
     vocabulary = _vocabulary(config, source, target)
     model = FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary)
@@ -103,9 +104,17 @@ def _check(weights: Weights) -> None:
     for name in ABSENT:
         if weights.attribute(name, 0):
             raise UserError(f"{weights.folder}: the native engine has no {name.partition('/')[2]}")
-    for side in ("encoder", "decoder"):
-        if (activation := weights.attribute(f"{side}/activation", RELU)) != RELU:
-            raise UserError(f"{weights.folder}: the native engine has no activation {activation}, only relu")
+
+
+def _activation(weights: Weights) -> int:
+    """RELU or SWISH. Raises UserError for another, and for sides that differ."""
+    encoder, decoder = (weights.attribute(f"{side}/activation", RELU) for side in ("encoder", "decoder"))
+    for activation in (encoder, decoder):
+        if activation not in (RELU, SWISH):
+            raise UserError(f"{weights.folder}: the native engine has no activation {activation}, only relu and swish")
+    if encoder != decoder:
+        raise UserError(f"{weights.folder}: the activations of its two sides differ")
+    return encoder
 
 
 def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, np.ndarray]], np.ndarray]:
@@ -177,14 +186,18 @@ class Layers:
 
 def _count(weights: Weights, side: str) -> int:
     """The number of layers of a side."""
-    names = [re.match(rf"{side}/layer_(\d+)/", name) for name in weights.variables]
+    stored = [*weights.variables, *weights.aliases]  # a layer equal to an earlier one is stored as aliases
+    names = [re.match(rf"{side}/layer_(\d+)/", name) for name in stored]
     return 1 + max(int(match[1]) for match in names if match)
 
 
 def _factor(weights: Weights, side: str, units: int) -> float:
     """What embeddings are multiplied with: the square root of the units, a number, or 1."""
-    scale = weights.attribute(f"{side}/scale_embeddings", 1)
-    return float(np.sqrt(np.float32(units))) if scale is True or scale == 1 else float(scale or 1)
+    name = f"{side}/scale_embeddings"
+    scale = weights.take(name) if name in weights else np.int8(True)
+    if scale.dtype == np.float32:
+        return float(scale)
+    return float(np.sqrt(np.float32(units))) if scale else 1.0  # a switch
 
 
 def _positions(weights: Weights) -> np.ndarray | None:

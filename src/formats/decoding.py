@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 # Pieces, as in the WNGT 2020 submission. Teachers and dev sets are cut off here: models see no longer sentences in
 # training unless `training.max_length` says otherwise.
 MAXIMUM_OUTPUT = 150
+MAXIMUM_INPUT = 1000  # pieces of a sentence; attention grows with the square, so an endless line would take all memory
 BATCH_TOKENS = 2048  # of teachers and dev sets: CTranslate2 reads a window of 16 batches and sorts it by length
 # Types of two bytes, alone or beside int8. A CPU without them computes in float32 and loses nothing.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")

@@ -18,6 +18,7 @@ from formats.vocabulary_map import VocabularyMap
 
 NAME = "map.safetensors"
 FORMAT = "nmt-frontier-map-1"
+LONGEST = 64  # n-gram that the engine looks up
 
 
 def read(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]]) -> VocabularyMap:
@@ -46,7 +47,7 @@ def hashes(ngrams: np.ndarray) -> np.ndarray:
 def convert(source: Path, sources: Mapping[str, int], targets: Mapping[str, int], path: Path) -> None:
     """Write the map of a text file (formats.vocabulary_map) for models with these vocabularies, number by piece.
 
-    Raises UserError for a piece that is not in them.
+    Raises UserError for a piece that is not in them, and for too long an n-gram.
     """
     always = {targets[piece] for piece in vocabulary_map.SPECIAL if piece in targets}
     # Flat arrays: a map of millions of n-grams has to fit into the memory of a small job.
@@ -57,6 +58,8 @@ def convert(source: Path, sources: Mapping[str, int], targets: Mapping[str, int]
             if not ngram:
                 always.update(numbers)
                 continue
+            if len(ngram) > LONGEST:
+                raise UserError(f"{source}: line {number}: an n-gram of {len(ngram)} pieces; the engine has {LONGEST}")
             ngrams.extend([sources[piece] for piece in ngram])
         except KeyError as error:
             raise UserError(

@@ -27,6 +27,13 @@ INT16_INPUT = 4095  # magnitude of an int16 input
 INT32 = 2**31 - 1
 
 
+def kind(folder: Path) -> str:
+    """The type that the name of a folder ends in, behind a hyphen. Raises UserError for another."""
+    if (name := folder.name.rpartition("-")[2]) not in TYPES:
+        raise UserError(f"{folder}: its name must end in -{', -'.join(TYPES)}")
+    return name
+
+
 def padded(count: int) -> int:
     return -(-count // PANEL) * PANEL
 

@@ -14,6 +14,14 @@ def read(path: Path) -> list[tuple[str, ...]]:
     return lines
 
 
+def pairs(path: Path) -> list[tuple[str, str]]:
+    """Sources and references of a test set. Raises UserError for an empty one, and for one without references."""
+    lines = read(path)
+    if len(lines[0]) < 2:
+        raise UserError(f"{path}: a test set without references, a second column; there is nothing to score with")
+    return [record[:2] for record in lines]
+
+
 def sources(path: Path) -> list[str]:
     """The source side of a test set. Raises UserError for an empty one."""
     return [record[0] for record in read(path)]

@@ -1,7 +1,8 @@
 """Measure all exports of all systems: each engine, type and beam, with and without the vocabulary map.
 
 The systems take turns, search by search, so that a slow minute of the machine falls on all of them alike. Students,
-among which the speed decides, are timed as often as --runs says; teachers and controls, their references, once.
+among which the speed decides, are timed as often as --runs says; teachers and controls, their references, once. In a
+study without students that learned from translations, the controls take the students' place.
 Their fastest ways are timed once more, sentence by sentence: what one sentence takes is a field of the same record.
 
 The best student is chosen on the dev set, never on a test set. Students and controls decode the dev set like a further
@@ -10,6 +11,7 @@ test set: once, and not with the baseline engine. The field ``split`` of a recor
 
 import argparse
 import itertools
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -31,14 +33,14 @@ def configurations(
 
     test_sets: names of those that teachers decode. shared: fields of all configurations.
     """
-    todo = []
+    todo, repeated = [], compared(models)
     for model in models:
         description = engines.describe(model)
         baseline = description["engine"] == BASELINE
         beams = baseline_beam_sizes if baseline else beam_sizes
         maps = [False, True] if description["vocabulary_map"] else [False]
         role = description.get("role")
-        settings = {"label": description.get("system", ""), "runs": None if role == "student" else 1}
+        settings = {"label": description.get("system", ""), "runs": None if role == repeated else 1}
         settings |= {"test_sets": tuple(test_sets)} if role == "teacher" else {}
         todo += [
             Configuration(model, beam, with_map, baseline, **settings, **shared)
@@ -47,17 +49,23 @@ def configurations(
     return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
 
 
+def compared(models: Iterable[Path]) -> str:
+    """The role of the systems whose speed the study is about: students, or controls where it has no student."""
+    return "student" if "student" in {engines.describe(model).get("role") for model in models} else "control"
+
+
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
-    """What decodes a test set sentence by sentence: students in int8, greedy, with the map where they have one."""
+    """What decodes a test set sentence by sentence: what is compared, in int8, greedy, with the map if it has one."""
     one = {"batch_sentences": 1, "workers": 1, "overlap": False, "runs": 1, "test_sets": (test_set,)}
-    return [replace(configuration, **one) for configuration in todo if is_fastest(configuration)]
+    role = compared(configuration.model for configuration in todo)
+    return [replace(configuration, **one) for configuration in todo if is_fastest(configuration, role)]
 
 
-def is_fastest(configuration: Configuration) -> bool:
-    """Whether it is the fastest way to decode a student with an engine other than the baseline."""
+def is_fastest(configuration: Configuration, role: str) -> bool:
+    """Whether it is the fastest way to decode a system of this role with an engine other than the baseline."""
     description = engines.describe(configuration.model)
     way = description.get("role"), description["quantization"], configuration.beam_size, configuration.vocabulary_map
-    return not configuration.baseline and way == ("student", "int8", 1, bool(description["vocabulary_map"]))
+    return not configuration.baseline and way == (role, "int8", 1, bool(description["vocabulary_map"]))
 
 
 def joined(records: list[Measurement]) -> list[Measurement]:

@@ -12,9 +12,8 @@ import numpy as np
 from sacrebleu.metrics import CHRF
 from sacrebleu.metrics.base import Metric
 
-from formats import records
+from formats import test_sets
 from formats.bleu import bleu
-from formats.test_sets import read_output
 
 SEED = 12345  # sacreBLEU's own
 
@@ -73,7 +72,7 @@ class TestSet:
     """The references of one test set, and the scores and resampled BLEU of every output so far."""
 
     def __init__(self, path: Path, language: str, samples: int):
-        references = [[record[1] for record in records.read(path)]]
+        references = [[reference for _, reference in test_sets.pairs(path)]]
         self._bleu = Scorer(bleu(language, references=references))
         self._chrf = Scorer(CHRF(references=references))
         self._sentences = len(references[0])
@@ -82,7 +81,7 @@ class TestSet:
 
     def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
         """Scores with signatures, and BLEU of the resamples. Equal outputs are scored once."""
-        outputs = tuple(read_output(path, self._sentences))
+        outputs = tuple(test_sets.read_output(path, self._sentences))
         if outputs not in self._scored:
             statistics = self._bleu.statistics(list(outputs))
             scores = {

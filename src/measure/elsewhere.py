@@ -15,7 +15,7 @@ from pathlib import Path
 from common import cpu
 from common.errors import UserError, command
 from common.files import write_json
-from formats import records
+from formats import test_sets
 from formats.bleu import bleu
 
 WITHOUT_VNNI = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"}
@@ -45,7 +45,7 @@ def main() -> None:
     if cpu.has_onemkl():
         saturates = not cpu.int8_saturates()
         environment = WITHOUT_VNNI if saturates else EXACT
-        sources, references = zip(*(record[:2] for record in records.read(args.test_set)), strict=True)
+        sources, references = zip(*test_sets.pairs(args.test_set), strict=True)
         outputs = translation(args.model, list(sources), environment)
         score = bleu(args.target_language).corpus_score(outputs, [references]).score
         rows.append({"compute_type": "int8", "environment": environment, "int8_saturates": saturates, "bleu": score})

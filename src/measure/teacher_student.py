@@ -23,10 +23,9 @@ from common.command_line import named_path, positive
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
-from formats import records
+from formats import test_sets
 from formats.bleu import bleu
 from formats.comet import Scores
-from formats.test_sets import read_output
 from measure import setting, twins
 from measure.bootstrap import Scorer, TestSet, p_value
 
@@ -43,9 +42,9 @@ class Compared(TestSet):
     def __init__(self, path: Path, language: str, teacher: Path, comet: Callable[[Path], Row]):
         super().__init__(path, language, SAMPLES)
         self._comet = comet
-        self.pairs = list(records.read(path))
+        self.pairs = test_sets.pairs(path)
         self._lowercased = bleu(language, lowercase=True)
-        self.teacher_path, self.teacher = teacher, read_output(teacher, len(self.pairs))
+        self.teacher_path, self.teacher = teacher, test_sets.read_output(teacher, len(self.pairs))
         self._agreement = bleu(language)
         words = np.array([len(source.split()) for source, _ in self.pairs])
         edges = np.quantile(words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
@@ -56,7 +55,7 @@ class Compared(TestSet):
         """The scores of one output, its likeness to the teacher's, and BLEU by length."""
         scores, resamples = self.score(path)
         teacher_scores, teacher_resamples = self.score(self.teacher_path)
-        lines = read_output(path, len(self.pairs))
+        lines = test_sets.read_output(path, len(self.pairs))
         references = [[reference for _, reference in self.pairs]]
         difference = scores["bleu"] - teacher_scores["bleu"]
         return {
@@ -92,7 +91,7 @@ class Compared(TestSet):
 
     def most_different(self, path: Path) -> list[Row]:
         """The sentences where an output is least like the teacher's (lowest sentence chrF)."""
-        lines, metric = read_output(path, len(self.pairs)), CHRF()
+        lines, metric = test_sets.read_output(path, len(self.pairs)), CHRF()
         likeness = [metric.sentence_score(*both) for both in zip(lines, ([line] for line in self.teacher), strict=True)]
         order = sorted(range(len(lines)), key=lambda number: likeness[number].score)[:DIFFERENT]
         return [

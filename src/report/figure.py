@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from common.errors import UserError
 from common.files import atomic_path
@@ -105,6 +106,19 @@ def style(role: str, number: int) -> Style:
 def whiskers(*spreads: Spread) -> list[list[float]]:
     """Error bars from the lowest run to the highest: the lengths below the medians, then those above."""
     return [[spread.middle - spread.low for spread in spreads], [spread.high - spread.middle for spread in spreads]]
+
+
+def legend(picture: Figure, handles: list[Line2D], loc: str, ncols: int) -> int:
+    """Draw a legend outside the axes, in at most ``ncols`` columns, in fewer where they are too wide.
+
+    Returns the number of its rows.
+    """
+    made = picture.legend(handles=handles, loc=loc, ncols=ncols)
+    while ncols > 1 and made.get_window_extent().width > picture.bbox.width:
+        made.remove()
+        ncols -= 1
+        made = picture.legend(handles=handles, loc=loc, ncols=ncols)
+    return -(-len(handles) // ncols)
 
 
 def footnote(picture: Figure, text: str) -> None:

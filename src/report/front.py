@@ -51,7 +51,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
         plot.ring(panels[best.system], best)
         note += f"\nRing: the best model, {best_model.RULE}."
     note += f"\n{remark}" * bool(remark)
-    picture.legend(handles=legend(plot.styles), loc="outside upper left", ncols=min(len(systems) + 2, LEGEND_COLUMNS))
+    figure.legend(picture, legend(plot.styles), "outside upper left", min(len(systems) + 2, LEGEND_COLUMNS))
     picture.supxlabel(note, **figure.FOOTNOTE)
 
     labels.freeze(picture)

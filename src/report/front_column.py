@@ -5,8 +5,9 @@ A ring marks the best model, which is chosen on the dev set.
 
 from operator import attrgetter
 
+import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import FixedLocator, Locator, MaxNLocator
 
 from formats import best_model, measurement, selection
 from formats.measurement import Measurement
@@ -19,6 +20,16 @@ LEGEND_COLUMNS, LEGEND_ROW = 2, 0.14  # inches
 HEADROOM = 0.04  # of the axis for each name, up to as much again as the points take: names stand above the line
 
 
+def ticks(low: float, high: float) -> Locator:
+    """Of a logarithmic axis: as many as fit beside one another."""
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
+    for steps in ((1, 3), (1, 2, 5)):
+        places = np.outer(powers, steps).ravel()
+        if len(shown := places[(low <= places) & (places <= high)]) > 1:
+            return FixedLocator(shown)
+    return MaxNLocator(3)
+
+
 @figure.in_column
 def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure:
     """The picture of one test set, the first one by default. Raises UserError where none has a score and a speed."""
@@ -27,9 +38,9 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
     best = selection.on_test_set(measurements, best_model.best(measurements), test_set)
     named = {id(record): front.name(record) for record in selection.on_front(records)}
     plot = front.Plot(records, attrgetter("source_words_per_second"), "source words per second")
-    handles = front.legend(plot.styles)
-    legend = LEGEND_ROW * -(-len(handles) // LEGEND_COLUMNS)
-    picture = Figure(figsize=(figure.COLUMN, HEIGHT + legend), layout="constrained")
+    picture = Figure(figsize=(figure.COLUMN, HEIGHT), layout="constrained")
+    rows = figure.legend(picture, front.legend(plot.styles), "outside lower left", LEGEND_COLUMNS)
+    picture.set_figheight(HEIGHT + rows * LEGEND_ROW)
     axes = picture.add_subplot()
     axes.margins(x=0.08, y=0.12)
     plot.points(axes, records)
@@ -38,8 +49,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
     axes.set_ylim(top=high + (high - low) * min(HEADROOM * len(named), 1))
     if best in records:
         plot.ring(axes, best)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))  # more of them would touch
-    picture.legend(handles=handles, loc="outside lower left", ncols=LEGEND_COLUMNS)
+    axes.xaxis.set_major_locator(ticks(*axes.get_xlim()))
     labels.freeze(picture)
     plot.names(axes, records, named)
     return picture

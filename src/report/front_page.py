@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from snakemake.assets import Assets
 
 from common.errors import UserError, command
-from common.files import read_json, write_text
+from common.files import write_text
 from formats import measurement, selection, test_sets, wording
 from formats.measurement import Measurement
 from formats.shape import decoder_kind
@@ -31,6 +31,7 @@ from report import figure, markdown
 from report import measurements as tables
 from report.figure import Style
 from report.html import templates
+from report.samples import read as read_samples
 
 FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
 SENTENCES = 5
@@ -142,7 +143,7 @@ def read(paths: list[Path], samples: list[Path]) -> list[Study]:
             own[0].study if counts[own[0].study] == 1 else f"{own[0].study} ({path.parent})",
             path.parent,
             own,
-            read_json(sampled) if sampled else {"test_set": None, "samples": []},
+            read_samples(sampled),
         )
         for path, own, sampled in itertools.zip_longest(paths, records, samples)
     ]

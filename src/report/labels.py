@@ -19,7 +19,9 @@ LEADER = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.6, "shrinkA": 0,
 DIRECTIONS = np.exp(2j * np.pi * np.arange(16) / 16)
 DISTANCES = np.array([0, 0.5, 1, 1.5, 2, 3, 4.5, 6])  # in heights of a label
 STARTS, SWEEPS = 12, 8
-COVERED, CROSSED = 50, 10  # cost of hiding something, of a line through it; a distance of one height costs 1
+# Cost of hiding something, of a line through it, of a name that the edge of the picture cuts; a distance of one height
+# costs 1.
+COVERED, CROSSED, CUT = 50, 10, 1e6
 STEPS = np.linspace(0, 1, 8)  # where a line to a name is checked
 
 Place = tuple[float, float]
@@ -33,6 +35,12 @@ class Candidates:
     boxes: Boxes
     lines: np.ndarray
     costs: np.ndarray
+
+    @property
+    def area(self) -> float:
+        """Of each of the boxes."""
+        left, bottom, right, top = self.boxes[0]
+        return (right - left) * (top - bottom)
 
 
 def candidates(anchor: np.ndarray, size: np.ndarray, radius: float, frame: Boxes) -> Candidates:
@@ -66,17 +74,21 @@ def inside(points: np.ndarray, boxes: Boxes) -> np.ndarray:
     return (x > boxes[:, 0]) & (x < boxes[:, 2]) & (y > boxes[:, 1]) & (y < boxes[:, 3])
 
 
-def choose(anchors: np.ndarray, sizes: np.ndarray, points: np.ndarray, radius: float, frame: Boxes) -> Boxes:
+def choose(
+    anchors: np.ndarray, sizes: np.ndarray, points: np.ndarray, radius: float, frame: Boxes, page: Boxes
+) -> Boxes:
     """A box for each label, the cheapest result of several starts.
 
     anchors: (n, 2), the points that have labels; sizes: (n, 2), of the labels; points: (m, 2), all that must stay
-    visible, squares of twice ``radius``; frame: (1, 4), what labels should stay in. Everything in pixels.
+    visible, squares of twice ``radius``; frame and page: (1, 4), what labels should stay in, and what they must stay in
+    if they fit. Everything in pixels.
     """
     markers = np.concatenate([points - radius, points + radius], axis=1)
     labels = [candidates(anchor, size, radius, frame) for anchor, size in zip(anchors, sizes, strict=True)]
     for label, anchor in zip(labels, anchors, strict=True):
         foreign = markers[~inside(anchor, markers)]
         label.costs += hidden(label, markers) + CROSSED * inside(label.lines, foreign).sum((1, 2))
+        label.costs += CUT * (overlap(label.boxes, page)[:, 0] < label.area * (1 - 1e-9))
     generator = np.random.default_rng(1)
     results = [descend(labels, generator.permutation(len(labels))) for _ in range(STARTS)]
     _, chosen = min(results, key=lambda result: result[0])
@@ -126,7 +138,8 @@ def write(axes: Axes, labels: list[tuple[Place, str]], points: list[Place]) -> N
     for text in texts:
         text.remove()
     frame = axes.bbox.extents[None]
-    boxes = choose(anchors, sizes, axes.transData.transform(points), RADIUS * pixels, frame)
+    page = axes.figure.bbox.extents[None]
+    boxes = choose(anchors, sizes, axes.transData.transform(points), RADIUS * pixels, frame, page)
     for (place, text), anchor, size, box in zip(labels, anchors, sizes, boxes, strict=True):
         near = np.clip((anchor - box[:2]) / size, 0, 1)
         axes.annotate(

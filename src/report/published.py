@@ -107,7 +107,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
     handles = [
         Line2D([], [], linestyle="", marker=marker, color=GREY, label=label) for marker, label in MARKERS.values()
     ]
-    picture.legend(handles=[*legend(plot.styles), *handles], loc="outside upper left", ncols=5)
+    figure.legend(picture, [*legend(plot.styles), *handles], "outside upper left", 5)
     picture.supxlabel(f"{footnote(records)}\n{NOTE}", **figure.FOOTNOTE)
     labels.freeze(picture)
     names(axes, plot, systems, front)

@@ -26,8 +26,9 @@ NOTE = """
 *Place*: with the page, where what we have of the paper tells it; else the table or the figure is the place. *Ratio*:
 ours over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; ours are of two
 measurements in turn, run by run, the median with the lowest and the highest. *Not comparable*: times of another
-machine, what was counted on another text, such as BLEU, or ratios of two toolkits where the paper has one. *Not run
-here*: there is no number of ours. What was computed from a shape has no CPU and no date.
+machine, what was counted on another text, such as BLEU, ratios of two toolkits where the paper has one, or seconds for
+a text whose words are not printed, so that ours cannot be scaled. *Not run here*: there is no number of ours for
+another reason. What was computed from a shape has no CPU and no date.
 """
 
 

@@ -217,9 +217,9 @@ def _ratio(printed: Printed, runs: list[Run]) -> Ours:
         other = own and timed(printed.other, run.records, own.test_set)
         if other:
             field = FIELDS[printed.other.quantity]
-            if own.runs == other.runs:
+            if own.runs == other.runs and getattr(own, f"{field}_runs") and getattr(other, f"{field}_runs"):
                 spread = times_faster(own, other, field)
-            else:  # teachers and controls are timed once
+            else:  # teachers and controls are timed once; records of older versions have no single runs
                 spread = Spread.of([getattr(other, field) / getattr(own, field)])
             return _measured(spread.middle, run, own, _weights(own), spread)
     return Ours(None, "the two were not timed in one run here")

@@ -8,7 +8,7 @@ from typing import Any
 
 from common.command_line import named_path, positive
 from common.errors import UserError, command
-from common.files import write_json, write_text
+from common.files import read_json, write_json, write_text
 from formats import test_sets
 from report.markdown import escaped
 
@@ -53,6 +53,17 @@ def write(path: Path, test_set: str, samples: list[dict[str, Any]]) -> None:
         write_text(path, markdown(test_set, samples))
     else:
         raise UserError(f"{path}: samples are written as .md or .json")
+
+
+def read(path: Path | None) -> dict[str, Any]:
+    """``test_set``, None without a file, and ``samples``. Raises UserError for a file of another kind."""
+    if path is None:
+        return {"test_set": None, "samples": []}
+    try:
+        found = read_json(path)
+        return {name: found[name] for name in ("test_set", "samples")}
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{path}: not the JSON of report.samples; make it again") from None
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from common.errors import command
 from common.files import read_json, write_text
 from formats import best_model, comparison, measurement, selection, wording
 from formats.measurement import Measurement
-from report import choices, ideas, teacher_student, training
+from report import choices, ideas, samples, teacher_student, training
 from report import measurements as tables
 from report.html import data_uri, templates
 
@@ -40,6 +40,7 @@ ROLES = {  # names of one and of several in a sentence
 }
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0
+MIB = 1.048576  # MB; Snakemake's unit of memory
 
 
 def times(folder: Path) -> list[tuple[str, float, float]]:
@@ -53,7 +54,7 @@ def times(folder: Path) -> list[tuple[str, float, float]]:
         with open(path, encoding="utf-8", newline="") as stream:
             for row in csv.DictReader(stream, delimiter="\t"):
                 seconds, memory = jobs.get(name, (0.0, 0.0))
-                jobs[name] = seconds + number(row["s"]), max(memory, number(row["max_rss"]))
+                jobs[name] = seconds + number(row["s"]), max(memory, number(row["max_rss"]) * MIB)
     shown = [(name, *job) for name, job in jobs.items() if job[0] >= LEAST_SECONDS]
     return sorted(shown, key=lambda job: job[1], reverse=True)
 
@@ -115,7 +116,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
     gap = teacher_student.read(args.gap) if args.gap else None
     learning = training.read(*args.trained)
     rounded = read_json(args.quantization) if args.quantization else {}
-    samples = read_json(args.samples) if args.samples else {"test_set": None, "samples": []}
+    found = samples.read(args.samples)
     pictures = ("front", "learning", "gap_picture", "funnel", "lengths")
     environment = templates()
     environment.filters["number"] = tables.number
@@ -125,6 +126,9 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         configuration=args.configuration,
         studied=studied(records),
         timed=selection.test_sets(records)[0],
+        distilled=any(record.role == "student" for record in records),
+        taught=any(record.bleu_delta_teacher is not None for record in records),
+        repeated=any(record.runs > 1 for record in records),
         answer=choices.answer(records),
         choices=choices.rows(records),
         repeats=wording.repeats((record.runs for record in records), marked=True),
@@ -133,8 +137,8 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         cpu=tables.cpu(records),
         front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
         ideas=ideas.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
-        samples=samples["samples"],
-        sampled=samples["test_set"],
+        samples=found["samples"],
+        sampled=found["test_set"],
         systems=systems(records, learning),
         times=times(args.benchmarks) if args.benchmarks else [],
         least=f"{LEAST_SECONDS:g}",

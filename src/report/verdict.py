@@ -52,7 +52,7 @@ TOLERANCES = {
         _slower,
         0.1,
         0.5,
-        "{0:.0%} lower; {1:.0%} in part, but above 1. Where the paper gains nothing: {0:.0%} off; {1:.0%} in part",
+        "above 1 and {0:.0%} lower; {1:.0%} in part. Where the paper gains nothing: {0:.0%} off; {1:.0%} in part",
     ),
     "BLEU": _POINTS,
     "%": _POINTS,

@@ -51,6 +51,8 @@ def _extended(path: Path, extending: tuple[Path, ...]) -> Config:
         return config
     if not isinstance(base, str):
         raise UserError(f"{path}: extends: {base!r} is not the name of a file")
+    if not (path.parent / base).is_file():
+        raise UserError(f"{path}: extends: no file {path.parent / base}")
     return merged(_extended(path.parent / base, (*extending, path.resolve())), config)
 
 

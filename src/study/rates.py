@@ -45,6 +45,7 @@ class Rates:
     decoded: for a target piece per million parameters, with beam 4.
     tensorflow: for importing TensorFlow and OpenNMT-tf.
     python: for starting a process that decodes.
+    load: the load average of the machine before it was measured, no seconds.
     """
 
     product: float
@@ -52,6 +53,7 @@ class Rates:
     decoded: float
     tensorflow: float
     python: float
+    load: float = 0.0
 
 
 def rates(cores: int, compute_type: str) -> Rates:
@@ -64,17 +66,22 @@ def rates(cores: int, compute_type: str) -> Rates:
     conditions = json.dumps([cores, compute_type, platform.node(), sha256(__file__), variables], sort_keys=True)
     name = f"rates-{hashlib.sha256(conditions.encode()).hexdigest()[:12]}.json"
     path = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt-frontier" / name
-    if path.exists() and 0 <= time.time() - path.stat().st_mtime < AGE:
-        return Rates(**read_json(path))
-    of_processes = _together(cores, compute_type)
-    means = {name: mean(process[name] for process in of_processes) for name in of_processes[0]}
-    write_json(path, means)
-    return Rates(**means)
+    if not (path.exists() and 0 <= time.time() - path.stat().st_mtime < AGE):
+        load = machine.load_average()
+        of_processes = _together(cores, compute_type)
+        means = {name: mean(process[name] for process in of_processes) for name in of_processes[0]}
+        write_json(path, means | {"load": load})
+    found = Rates(**read_json(path))
+    if found.load > len(machine.cores()):
+        busy = f"the machine was busy (load {found.load:g}) when its speed was measured; estimates are too long"
+        print(f"{busy}. To measure again: rm {path}", file=sys.stderr)
+    return found
 
 
 def _together(cores: int, compute_type: str) -> list[dict[str, float]]:
     command = [sys.executable, "-m", "study.rates", compute_type]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
+    print("measuring how fast this machine is", file=sys.stderr)
     processes = [subprocess.Popen(command, **quiet) for _ in range(cores)]
     answers = [(process.communicate(), process.returncode) for process in processes]
     if failed := [(error.splitlines() or [f"ended with status {code}"])[-1] for (_, error), code in answers if code]:
@@ -172,7 +179,7 @@ def main() -> None:
     tensorflow = time.perf_counter() - start
     product, logit = _training()
     measured = Rates(product, logit, _decoding(compute_type), tensorflow, python)
-    print(json.dumps(asdict(measured)))
+    print(json.dumps({name: value for name, value in asdict(measured).items() if name != "load"}))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import copy
 import datetime
 import difflib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ def problems(value: Any, part: Config) -> Iterator[str]:
     """Violations of this part of the schema, a line each: ``<path of the key>: <what is wrong>``."""
     strict = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(part)
-    for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
-        yield from _described(error, ".".join(map(str, error.absolute_path)))
+    errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
+    lines = (line for error in errors for line in _described(error, ".".join(map(str, error.absolute_path))))
+    yield from dict.fromkeys(lines)  # an error of each missing key describes all of them
 
 
 def suggestion(name: str, names: list[str]) -> str:
@@ -85,8 +87,10 @@ def _described(error: jsonschema.ValidationError, path: str) -> Iterator[str]:
 
 
 def _unknown_language(code: Any, codes: list[str]) -> str:
-    near = difflib.get_close_matches(str(code), codes, n=5, cutoff=0.5)
-    if isinstance(code, str) and langcodes.tag_is_valid(code):  # deu and de-AT are both de
+    if not isinstance(code, str):
+        return f"unknown language {code!r}{_yaml_advice(code)}"
+    near = difflib.get_close_matches(code, codes, n=5, cutoff=0.5)
+    if langcodes.tag_is_valid(code):  # deu and de-AT are both de
         near = sorted({langcodes.standardize_tag(code).split("-")[0]} & set(codes)) or near
     advice = f"; did you mean {' or '.join(near)}?" if near else f"; known: {' '.join(codes)}"
     return f"unknown language {code!r}{advice}"
@@ -98,7 +102,7 @@ def _yaml_advice(value: Any) -> str:
         return "; put quotes around it if it is a word"
     if isinstance(value, datetime.date):
         return "; put quotes around it"
-    try:
-        return f"; write {float(value)!r} without quotes" if isinstance(value, str) else ""
-    except ValueError:
-        return ""
+    for number in (int, float) if isinstance(value, str) else ():
+        with suppress(ValueError):
+            return f"; write {number(value)!r} without quotes"
+    return ""

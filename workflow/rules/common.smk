@@ -13,6 +13,7 @@ from corpora.availability import available, read_unchecked
 from formats import comet
 from snakemake.exceptions import WorkflowError
 from study import benchmarked
+from study.checks import hardware
 from study.config import load
 from study.estimate import estimate
 from study.mixtures import TRANSLATED
@@ -121,7 +122,7 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)
-    for line in warnings(config):
+    for line in (*warnings(config), *hardware.warnings(config)):
         print(line, file=sys.stderr)
     if line := read_unchecked(config):
         print(line, file=sys.stderr)

@@ -27,7 +27,7 @@ rule fetch:
         seed=config["seed"],
         # Functions of the output are not watched: nothing is read again for a licence, a checksum or another folder.
         spec=lambda w, output: json.dumps(config["corpora"][w.corpus]),
-        mirror=lambda w, output: f"--mirror {config['mirror']}" if config["mirror"] else "",
+        mirror=lambda w, output: f"--mirror {shlex.quote(config['mirror'])}" if config["mirror"] else "",
     shell:
         "python -m corpora.fetch --name {wildcards.corpus} --languages {params.languages} --spec {params.spec:q}"
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"

@@ -172,6 +172,11 @@ class Model:
         if not packed:
             _call("nmt_unpack", self._handle)
 
+    @property
+    def positions(self) -> int:
+        """Pieces that a sentence may have, with what frames it, and a translation with its prefix."""
+        return _library.nmt_positions(self._handle)
+
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             _library.nmt_close(self._handle)
@@ -221,7 +226,10 @@ class Worker:
         _library.nmt_measure(self._handle, int(on))
 
     def ticks(self) -> dict[str, int]:
-        """Ticks of the CPU's clock spent in each component while they were timed, in all threads of the worker."""
+        """Ticks of the CPU's clock spent in each component while they were timed.
+
+        Threads that share the sentences of a batch are all counted; of those that share its products, one is.
+        """
         names = components()
         counts = (ctypes.c_uint64 * len(names))()
         _library.nmt_ticks(self._handle, counts)
@@ -248,7 +256,12 @@ class Worker:
 @functools.lru_cache(maxsize=64)
 def _options(options: Options) -> _Options:
     values = {name: getattr(options, name) for name, _ in _Options._fields_}
-    return _Options(**{**values, "candidates": _number("candidates", CANDIDATES, options.candidates)})
+    values["candidates"] = _number("candidates", CANDIDATES, options.candidates)
+    made = _Options(**values)
+    for name, kind in _Options._fields_:
+        if kind is ctypes.c_int32 and getattr(made, name) != values[name]:  # ctypes cuts numbers off
+            raise EngineError(f"{name}: {values[name]} is no number of 32 bits")
+    return made
 
 
 def _number(what: str, names: Sequence[str], name: str) -> int:

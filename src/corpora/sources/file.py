@@ -34,4 +34,5 @@ class File(AddressedSource):
         path = self._path(code or self.languages[0])
         mirrored = (self.entry["mirror"] or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
-        return f"{self.name}: {searched}, and no file {path} in {Path.cwd()}"
+        where = "" if Path(path).expanduser().is_absolute() else f" in {Path.cwd()}"
+        return f"{self.name}: {searched}, and no file {path}{where}"

@@ -85,6 +85,8 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
     if refused := told(search) - engine.switches - {"map_per_sentence"}:  # the map of other engines is of the batch
         names = ", ".join(map(option, sorted(refused)))
         raise UserError(f"{folder}: {engine.label} cannot be told {names}; leave it out")
+    if "remove_finished" in told(search) and search.beam_size > 1:
+        raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
     if checksums:
         model_folder.check(folder, description)
     return engine(folder, description, search)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from common.errors import UserError
+from formats.decoding import MAXIMUM_INPUT
 from formats.model_folder import Description
 from formats.vocabulary_map import VocabularyMap
 
@@ -39,7 +40,7 @@ class Search:
     threads: int = 1  # that share the work of one batch, in each worker
     device: Device = "cpu"
     map_per_sentence: bool = True  # candidates of each sentence by itself; False: of its whole batch together
-    remove_finished: bool = True  # finished sentences leave the batch; False: they stay until all are finished
+    remove_finished: bool = True  # finished sentences leave the batch; False (greedy search only): they stay
     shared_cache: bool = True  # the encoder's keys and values once a sentence; False: copied to every beam
     blocked_ngram: int = 0  # no n-gram of this size twice; 0 allows all
     parallel_scan: bool = True  # look for these n-grams with vectors; False: one place after the other
@@ -76,6 +77,7 @@ class Engine(ABC):
     switches: ClassVar[frozenset[str]] = frozenset()  # those of SWITCHES that it can be told
     isa_variable: ClassVar[str | None] = None  # of the environment, names the instructions to use; None: there is none
 
+    longest_input: int = MAXIMUM_INPUT  # pieces of a sentence that the loaded model takes; longer lines are cut there
     effective_compute_type: str  # the type that the loaded model computes in, whatever the type of its weights
     isa: str | None = None  # the instructions that the engine is told to use; None if it chooses them itself
     library: str | None = None  # that multiplies matrices, where there is a choice

@@ -95,6 +95,8 @@ class Native(Engine):
             self._free.put(worker)
         self.effective_compute_type = description["quantization"]
         self.isa = engine.isa()
+        frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
+        self.longest_input = min(self.longest_input, model.positions - frame)
         mapped = "sentence" if search.map_per_sentence else "batch"
         self._options = engine.Options(
             beam_size=search.beam_size,
@@ -110,6 +112,10 @@ class Native(Engine):
             repeated_states=not search.equal_states,
             library_functions=not search.polynomials,
         )
+        try:
+            self._workers[0].translate([], self._options)  # options that no batch can be translated with
+        except engine.EngineError as error:
+            raise UserError(f"{folder}: {error}") from None
 
     def translate(self, batch: Batch) -> Batch:
         sources = [self._vocabulary.numbers(sentence) for sentence in batch]

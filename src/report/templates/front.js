@@ -146,7 +146,7 @@ function specification({ all, front }, chosen, domain, width) {
 function panel([title, made], chosen) {
   const label = spoken(title, made, chosen);
   const holder = element("div", { class: "picture", role: "img", "aria-label": label }, element("div"));
-  const save = element("button", { type: "button" }, "Save the picture (SVG)");
+  const save = element("button", { type: "button", "aria-label": `Save the picture (SVG) of ${title}` }, "Save the picture (SVG)");
   return element("figure", {}, element("figcaption", {}, title), holder, save);
 }
 
@@ -255,6 +255,7 @@ async function pick(number) {
 function sentences(number, translations) {
   const { words } = data.about[number];
   const samples = data.samples[words.study];
+  if (!samples.sentences.length) return [];
   if (samples.test_set !== words["test set"]) return [element("p", {}, `Sentences were kept of ${samples.test_set} only.`)];
   const own = samples.sentences.map((sample, line) => translations ? translations[line] : sample.outputs[words.system]);
   if (own.includes(undefined)) return [];

@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Iterator
 
+from common import machine
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
@@ -16,6 +17,14 @@ def price_problems(config: Config) -> Iterator[str]:
     if isinstance(machine := config["prices"]["machine"], str):
         listed = ", ".join(listed_prices())
         yield f"prices.machine: {machine!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
+
+
+def warnings(config: Config) -> Iterator[str]:
+    """A line where measurements will end in an error if this machine makes them."""
+    here = machine.cores()
+    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
+        usable = ", ".join(map(str, here))
+        yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
 
 
 def compute_type_problems(config: Config) -> Iterator[str]:

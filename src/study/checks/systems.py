@@ -73,6 +73,9 @@ def _training_problems(path: str, training: Config) -> Iterator[str]:
         given = [key for key in pair if values[key] is not None]
         if len(given) != 1:
             yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
+    steps, averaged, every = training["steps"], training["average_last"], training["checkpoint_steps"]
+    if steps and not training["then"] and averaged > 1 and averaged * every > steps:
+        yield f"{path}.average_last: {averaged} checkpoints of {every:,} updates each are more than {steps:,} steps"
 
 
 def _shape_problems(path: str, system: Config) -> Iterator[str]:

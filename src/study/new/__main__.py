@@ -6,8 +6,8 @@ machine and the given hours, by the estimate of a dry run.
 """
 
 import argparse
+import math
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ from study import config
 from study.estimate import estimate
 from study.new import files, sizes, text
 from study.new.files import Corpus
-from study.new.held_out import held_out
+from study.new.held_out import FEWEST, held_out
 from study.new.look import IDENTIFIED, Look, look
 from study.new.sizes import Plan
 from study.new.text import Draft, percent
@@ -51,6 +51,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     corpora, notes = files.corpora(options.data, pair)
     corpora = _with_dev(corpora, notes)
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
+    notes += [f"{one.corpus.name}: {one.lines} lines say little" for one in looks if _is_small(one)]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
     sets = held_out(looks, missing, pair)
     cores = options.cores or len(machine.cores())
@@ -62,6 +63,11 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     write_text(path, text.text(draft, plan))
     print(_next(path, name, sets, folder))
     return path
+
+
+def _is_small(looked: Look) -> bool:
+    """Whether a set of the user's own is smaller than one that is drawn from the training text may be."""
+    return looked.corpus.role in ("dev", "test") and looked.lines < FEWEST
 
 
 def _require_arguments(pair: list[str], name: str) -> None:
@@ -92,7 +98,6 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]
             {name: look.lines for name, look in draft.of_role(role).items()} for role in ("train", "monolingual")
         )
         if measured is None:
-            print("measuring how fast this machine is", file=sys.stderr)
             smallest = configured(Plan(sizes.costliest_first()[-1], sizes.PIECES[-1][1], sum(pairs.values())))
             measured = rates(draft.cores, Study(smallest).teacher_type)
         plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
@@ -160,10 +165,10 @@ def _next(path: Path, name: str, sets: list, folder: Path) -> str:
   snakemake --cores all --configfile {file}"""
 
 
-def _hours(argument: str) -> float:
-    if not (hours := float(argument)) > 0:
-        raise argparse.ArgumentTypeError(f"{argument} is not more than 0")
-    return hours
+def hours(argument: str) -> float:
+    if not 0 < (number := float(argument)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{argument} is no number of hours")
+    return number
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -174,7 +179,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--source", required=True, help="source language, such as en")
     parser.add_argument("--target", required=True, help="target language, such as cs")
     parser.add_argument("data", type=Path, nargs="+", metavar="DATA", help="files and folders of texts")
-    parser.add_argument("--hours", type=_hours, default=2.0, help="that the study may take here (default: %(default)s)")
+    parser.add_argument("--hours", type=hours, default=2.0, help="that the study may take here (default: %(default)s)")
     parser.add_argument("--cores", type=positive, help="that it may use (default: all)")
     parser.add_argument("--study", help="its name (default: SOURCE-TARGET)")
     parser.add_argument("--output", type=Path, help="configuration to write (default: configs/STUDY.yaml)")

@@ -6,6 +6,7 @@
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,11 +27,30 @@ from study.schema import Config, schema
 DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
 TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
 SIDE_WORDS = {"src": 0, "source": 0, "tgt": 1, "trg": 1, "target": 1, "ref": 1, "reference": 1}
-NO_TEXT = {".md", ".rst", ".json", ".yaml", ".yml", ".html", ".pdf", ".py", ".sh", ".log", ".ids"}  # in a folder
-NOTES = ("readme", "license", "licence", "copying", "changelog")  # likewise
+NO_TEXT = {
+    ".md",
+    ".rst",
+    ".json",
+    ".yaml",
+    ".yml",
+    ".html",
+    ".xml",
+    ".pdf",
+    ".doc",
+    ".docx",
+    ".xls",
+    ".xlsx",
+    ".tex",
+    ".py",
+    ".sh",
+    ".log",
+    ".ids",
+}  # in a folder; fmt: skip
+NOTES = {"readme", "license", "licence", "copying", "changelog"}  # likewise
 SEPARATORS = re.compile(r"([/._\-\s]+)")
 REGION = re.compile(r"[A-Z]{2}")  # of en-US; the language is before it
 FIRST_LINES = 500
+MOST_NAMED = 5  # files in a note
 TABBED = 0.95  # share of lines with a tab from which on a file of lines is TSV
 TYPICAL_CODES = (2, 3)  # letters of a language code
 
@@ -65,9 +85,10 @@ def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[s
     Raises UserError for files that are missing, that nothing can be read from, or of which one side is missing.
     """
     notes: list[str] = []
-    files = [file for path, name in _listed(data) if (file := _understood(path, name, pair, notes))]
+    foreign: set[str] = set()
+    files = [file for path, name in _listed(data, notes) if (file := _understood(path, name, pair, notes, foreign))]
     found = [_one_file(file, pair) for file in files if file.reader.one_file]
-    found += _paired([file for file in files if not file.reader.one_file], pair, notes)
+    found += _paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
     if not any(corpus.role == "train" for corpus in found):
         alone = [f"; {corpus} is the {pair[0]} side only" for corpus in found if corpus.role == "monolingual"]
         reasons = alone or [f"; {note}" for note in notes]
@@ -99,16 +120,23 @@ def language(texts: list[str]) -> tuple[str, float]:
 # Names
 
 
-def _listed(data: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Every file, with the part of its path that tells it from the others. Raises UserError for what is not there."""
+def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]]:
+    """Every file, with the part of its path that tells it from the others; a note for those that are left out.
+
+    Raises UserError for what is not there.
+    """
     data = list(dict.fromkeys(data))
     alone = [path for path in data if path.is_file()]
     parent = Path(os.path.commonpath([path.absolute().parent for path in alone])) if alone else Path()
     for path in data:
         if path.is_dir():
-            inside = [file for file in sorted(path.rglob("*")) if file.is_file() and _is_text(file.relative_to(path))]
+            everything = [file for file in sorted(path.rglob("*")) if file.is_file()]
+            inside = [file for file in everything if _is_text(file.relative_to(path))]
             if not inside:
                 raise UserError(f"{path}: a folder without texts")
+            if others := [file.name for file in everything if file not in inside and not file.name.startswith(".")]:
+                more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+                notes.append(f"{path}: left out by their names: {', '.join(others[:MOST_NAMED])}{more}")
             yield from ((file, file.relative_to(path).as_posix()) for file in inside)
         elif path.is_file():
             yield path, path.absolute().relative_to(parent).as_posix()
@@ -118,11 +146,11 @@ def _listed(data: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 def _is_text(path: Path) -> bool:
     hidden = any(part.startswith(".") for part in path.parts)
-    return not hidden and path.suffix.lower() not in NO_TEXT and not path.name.lower().startswith(NOTES)
+    return not hidden and path.suffix.lower() not in NO_TEXT and path.name.lower().partition(".")[0] not in NOTES
 
 
-def _understood(path: Path, name: str, pair: list[str], notes: list[str]) -> _File | None:
-    """What a file is; None, and a note, for one in another language."""
+def _understood(path: Path, name: str, pair: list[str], notes: list[str], foreign: set[str]) -> _File | None:
+    """What a file is; None, a note, and its stem in ``foreign``, for one in another language."""
     reader = _reader(path)
     while Path(name).suffix.lower() in (*COMPRESSED, *reader.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
@@ -133,6 +161,7 @@ def _understood(path: Path, name: str, pair: list[str], notes: list[str]) -> _Fi
     place, code = _language(parts[::2], pair)
     if code and code not in (*pair, *SIDE_WORDS):
         notes.append(f"{path}: its name says {code}, it is left out")
+        foreign.add(_stem(parts, place))
         return None
     side = SIDE_WORDS[code] if code in SIDE_WORDS else pair.index(code) if code else None
     return _File(path, _stem(parts, place), side, role, reader)
@@ -214,11 +243,15 @@ def _reader(path: Path) -> type[Reader]:
         raise UserError(f"{path}: a database needs a query; configs/bible.yaml shows how")
     if ".csv" in path.suffixes:
         raise UserError(f"{path}: CSV is not read; save it as TSV, one pair a line, without quotes")
+    if ".xml" in path.suffixes:
+        raise UserError(f"{path}: XML is not read but as TMX or SGM; give files of one sentence a line")
     if reader is Lines:
         lines = first_lines(path)
         if not lines:
             raise UserError(
-                f"{path}: has no line of text among its first ones" if path.stat().st_size else f"{path}: is empty"
+                f"{path}: has no line of text in UTF-8 among its first ones"
+                if path.stat().st_size
+                else f"{path}: is empty"
             )
         tabbed = sum("\t" in line.strip() for line in lines)
         return Tsv if tabbed >= TABBED * len(lines) else Lines
@@ -280,7 +313,8 @@ def _require_languages(path: Path, pair: list[str]) -> None:
 # Pairs
 
 
-def _paired(files: list[_File], pair: list[str], notes: list[str]) -> Iterator[Corpus]:
+def _paired(files: list[_File], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[Corpus]:
+    """foreign: stems of files in other languages, with which a dev or test set may go that has no other partner."""
     groups: dict[tuple[str, str], dict[int, _File]] = {}
     for file in _with_sides(files, pair, notes):
         group = groups.setdefault((file.stem, file.reader.format), {})
@@ -299,10 +333,21 @@ def _paired(files: list[_File], pair: list[str], notes: list[str]) -> Iterator[C
         paths = (group[0].path, group[1].path)
         yield Corpus(group[0].stem or paths[0].parent.name, group[0].role, _files(paths, pair), paths)
     for file in single:
+        if file.role != "train" and file.stem in foreign:
+            notes.append(f"{file.path}: a {file.role} set without a {pair[1 - file.side]} side, it is left out")
+            continue
         if file.side == 1 or file.role != "train":
-            raise UserError(f"{file.path}: the {pair[file.side]} side only; no {pair[1 - file.side]} file goes with it")
+            raise UserError(f"{file.path}: the {pair[file.side]} side only; {_partners(file, single, pair)}")
         notes.append(f"{file.path}: has no {pair[1]} side: monolingual text, which the teacher translates")
         yield Corpus(file.stem or file.path.parent.name, "monolingual", {"file": shown(file.path)}, (file.path,))
+
+
+def _partners(file: _File, single: list[_File], pair: list[str]) -> str:
+    """Which file a side could go with, if its name said so."""
+    others = [str(other.path) for other in single if (other.role, other.side) == (file.role, 1 - file.side)]
+    if not others:
+        return f"no {pair[1 - file.side]} file goes with it"
+    return f"which of {', '.join(others)} goes with it? Name the two alike, as X.{pair[0]} and X.{pair[1]}"
 
 
 def _with_sides(files: list[_File], pair: list[str], notes: list[str]) -> Iterator[_File]:
@@ -340,7 +385,9 @@ def _with_names(corpora: list[Corpus]) -> list[Corpus]:
     named: dict[str, Corpus] = {}
     for corpus in corpora:
         alone = Path(corpus.name).name
-        allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", alone if bare[alone] == 1 else corpus.name).strip("._-") or "corpus"
+        letters = unicodedata.normalize("NFKD", alone if bare[alone] == 1 else corpus.name)
+        plain = letters.encode("ascii", "ignore").decode()
+        allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("._-") or "corpus"
         names = [allowed, *(f"{allowed}-{number}" for number in range(2, len(corpora) + 1))]
         name = next(name for name in names if name not in named)
         named[name] = replace(corpus, name=name)

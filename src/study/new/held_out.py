@@ -3,6 +3,7 @@
 The training text stays as it is: cleaning drops every line of it that has a side of a held-out one, and counts them.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +54,16 @@ def held_out(looks: Iterable[Look], roles: list[str], pair: list[str]) -> list[H
     for role, pairs in sets.items():
         if len(pairs) < FEWEST:
             raise UserError(
-                f"no {role} set among the files, and only {len(pairs)} of {kept:,} training pairs can be one; "
-                f"add more text, or files {role}.{pair[0]} and {role}.{pair[1]} of your own"
+                f"no {role} set among the files, and only {len(pairs)} of {kept:,} training pairs can be one"
+                f"{_unread(looks)}; add more text, or files {role}.{pair[0]} and {role}.{pair[1]} of your own"
             )
     return [HeldOut(role, pairs, [look.corpus.name for look in looks]) for role, pairs in sets.items()]
+
+
+def _unread(looks: Iterable[Look]) -> str:
+    """What was lost when the texts were read, if anything."""
+    lost = sum((Counter(look.read_errors) for look in looks), Counter())
+    return "".join(f"; {count:,} lines were dropped ({reason})" for reason, count in lost.items())
 
 
 def _eligible(look: Look, pair: list[str]) -> list[Record]:

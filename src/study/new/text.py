@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from common import machine
 from corpora.language_codes import scripts
 from study.estimate import of_cores
 from study.new.files import shown
@@ -243,7 +244,7 @@ decoding:
   compute_types: [float32, int8] # int16, as in the papers, takes longer on most CPUs
   beam_sizes: [1, 4]
   runs: 3
-  cores: [0]
+  cores: [{machine.cores()[0]}]
 """
 
 

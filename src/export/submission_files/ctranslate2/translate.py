@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import cpu
-import ctranslate2
 import sentencepiece
 from sentence import sentence
 
@@ -27,6 +26,10 @@ def main():
     model = Path(__file__).resolve().parent / "model"
     description = json.loads((model / "model.json").read_text())
     check(model, description, device)
+    if description["quantization"] == "int16":
+        os.environ.setdefault(cpu.USE_MKL, "1")  # only oneMKL multiplies in int16
+    import ctranslate2  # which reads its environment now
+
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
     cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
     workers, threads = (cores, 1) if task == "throughput" else (1, cores)
@@ -43,8 +46,8 @@ def main():
         "max_decoding_length": description.get("max_decoding_length", 150),
         "use_vmap": (model / "vmap.txt").exists(),
     }
-    lines = (line.decode(errors="replace").rstrip("\r\n") for line in sys.stdin.buffer)
-    sources = (pieces.encode(line, out_type=str)[:MAXIMUM_INPUT] for line in lines)
+    counts = {"broken bytes replaced by U+FFFD": 0, f"lines longer than {MAXIMUM_INPUT} pieces cut there": 0}
+    sources = encoded(pieces, counts)
     if task == "latency":
         results = (translator.translate_batch([source], **options)[0] for source in sources)
     else:
@@ -54,6 +57,21 @@ def main():
         sys.stdout.buffer.write(sentence(pieces.decode(result.hypotheses[0])).encode() + b"\n")
         if task == "latency":
             sys.stdout.buffer.flush()
+    sys.stdout.buffer.flush()
+    for what, count in counts.items():
+        if count:
+            print(count, what, file=sys.stderr)
+
+
+def encoded(pieces, counts):
+    """The lines of standard input in pieces; ``counts``: of broken bytes and of lines that were cut, is increased."""
+    broken, cut = counts
+    for line in sys.stdin.buffer:
+        text = line.decode(errors="replace").rstrip("\r\n")
+        counts[broken] += text.count("\N{REPLACEMENT CHARACTER}") - line.count("\N{REPLACEMENT CHARACTER}".encode())
+        sentence = pieces.encode(text, out_type=str)
+        counts[cut] += len(sentence) > MAXIMUM_INPUT
+        yield sentence[:MAXIMUM_INPUT]
 
 
 def check(model, description, device):
