@@ -1,5 +1,6 @@
 """Configurations that are right: what is filled in, merged, hashed and printed."""
 
+import json
 import subprocess
 import sys
 
@@ -166,6 +167,10 @@ def test_command_prints_yaml_or_one_line(tmp_path):
     study = saved(tmp_path, {"extends": str(CONFIGS / "demo-fr.yaml")} | everywhere)
     done = subprocess.run([*command, study], capture_output=True, text=True, check=True)
     assert yaml.safe_load(done.stdout) == config.load(study)
+    done = subprocess.run([*command, study, "--corpus", "val"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == config.load(study)["corpora"]["val"]
+    done = subprocess.run([*command, study, "--corpus", "none"], capture_output=True, text=True)
+    assert done.returncode == 1 and "corpora: no none; it has multi30k, " in done.stderr
     done = subprocess.run([*command, saved(tmp_path, edited("seed", "x"))], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == f"error: {tmp_path}/x.yaml: seed: 'x' is not of type 'integer'\n"

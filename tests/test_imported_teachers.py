@@ -15,7 +15,7 @@ from decode.engines.native import Native
 from distill.teacher import Teacher
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
-from export.import_teacher import import_native, import_teacher
+from export.import_teacher import completed, import_native, import_teacher
 from export.marian_parameters import CONFIG
 from formats import marian
 from train.vocabulary import train
@@ -160,6 +160,18 @@ def test_teachers_that_are_not_there(entry, message, tmp_path):
     with pytest.raises(UserError, match=message):
         import_teacher(IMPORT | entry, tmp_path / "vocabulary", tmp_path / "int8")
     assert not (tmp_path / "int8").exists()
+
+
+def test_an_entry_is_completed_or_from_nowhere():
+    whole = {"checkpoint": None, "ctranslate2": "x", "converted": None}
+    assert completed({"ctranslate2": "x"}) == whole
+    assert completed({"converted": {"from": "marian"}})["converted"] == {
+        "from": "marian",
+        "environment": None,
+        "options": {},
+    }
+    with pytest.raises(UserError, match="--teacher: needs checkpoint, ctranslate2 or converted"):
+        completed({})
 
 
 def test_the_converter_of_another_environment_is_called(tmp_path):

@@ -1,9 +1,10 @@
 """The command line: types of its arguments, and the way from it to what functions take."""
 
 import argparse
+import json
 from dataclasses import fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Options = TypeVar("Options")
 
@@ -14,6 +15,14 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
     return number
+
+
+def json_value(text: str) -> Any:
+    """A value as JSON."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON ({error}): {text[:80]}") from None
 
 
 def named_path(text: str) -> tuple[str, Path]:

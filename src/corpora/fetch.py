@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from common.command_line import json_value
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
@@ -62,8 +63,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="of monolingual text too"
     )
-    spec = "the corpus's entry in the effective configuration (python -m study.config), as JSON"
-    parser.add_argument("--spec", type=json.loads, required=True, help=spec)
+    spec = "the corpus's entry as JSON, as python -m study.config FILE --corpus NAME prints it"
+    parser.add_argument("--spec", type=json_value, required=True, help=spec)
     parser.add_argument("--mirror", help=f"folder of copies; the environment variable {MIRROR} goes before it")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the built-in grammar (default: %(default)s)")

@@ -6,12 +6,12 @@ which CTranslate2 and OpenNMT-tf do not. This one needs neither.
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from common.command_line import json_value
 from common.errors import UserError, command
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
@@ -57,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="n-best lists of each teacher")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folder of each teacher")
-    parser.add_argument("--tokenizations", type=json.loads, nargs="+", required=True, help="JSON of each, or null")
+    parser.add_argument("--tokenizations", type=json_value, nargs="+", required=True, help="JSON of each, or null")
     teacher_options(parser)
     parser.add_argument("--n-best", type=int, default=1, help="hypotheses to keep per sentence (default: %(default)s)")
     parser.add_argument(

@@ -5,11 +5,11 @@ records.
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from common.command_line import json_value
 from common.errors import command
 from common.files import read_json
 from distill import parts
@@ -22,7 +22,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
     parser.add_argument("--model", type=Path, required=True, help="folder of the target-to-source teacher")
-    parser.add_argument("--tokenization", type=json.loads, help="JSON of its own tokenization (default: the study's)")
+    parser.add_argument("--tokenization", type=json_value, help="JSON of its own tokenization (default: the study's)")
     teacher_options(parser)
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()

@@ -5,11 +5,11 @@ last whole part (distill.parts).
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from common.command_line import json_value
 from common.errors import command
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
     parser.add_argument("--model", type=Path, required=True, help="folder of the teacher, as distill.teacher takes it")
-    parser.add_argument("--tokenization", type=json.loads, help="JSON of its own tokenization (default: the study's)")
+    parser.add_argument("--tokenization", type=json_value, help="JSON of its own tokenization (default: the study's)")
     teacher_options(parser)
     parser.add_argument("--beam-size", type=int, default=4, help="(default: %(default)s)")
     parser.add_argument("--n-best", type=int, default=1, help="hypotheses per sentence (default: %(default)s)")

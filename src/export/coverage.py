@@ -10,13 +10,13 @@ of the model's own pieces; if there is none, the one that allows the most.
 
 import argparse
 import itertools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from common.command_line import json_value
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
@@ -129,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
     parser.add_argument("--outputs", type=Path, required=True, help="records of export.model_outputs, of the dev set")
-    parser.add_argument("--grid", type=json.loads, required=True, help="JSON: values of the map's knobs")
+    parser.add_argument("--grid", type=json_value, required=True, help="JSON: values of the map's knobs")
     parser.add_argument("--coverage", type=float, required=True, help="per cent of the model's own pieces")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()

@@ -6,7 +6,6 @@ are CTranslate2's in float32.
 """
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 import ctranslate2
 
+from common.command_line import json_value
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from decode.engines.native import Native
@@ -31,6 +31,16 @@ from formats.converters import ENVIRONMENTS
 FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
 USE_NATIVE = "the native engine decodes more kinds of models, distillation: {engine: native}"
 USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
+
+
+def completed(teacher: dict[str, Any]) -> dict[str, Any]:
+    """An entry of ``teachers`` with the keys that were left out. Raises UserError for one that is from nowhere."""
+    entry: dict[str, Any] = {"checkpoint": None, "ctranslate2": None, "converted": None} | teacher
+    if not any(entry[key] for key in ("checkpoint", "ctranslate2", "converted")):
+        raise UserError("--teacher: needs checkpoint, ctranslate2 or converted")
+    if entry["converted"]:
+        entry["converted"] = {"environment": None, "options": {}} | entry["converted"]
+    return entry
 
 
 def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
@@ -159,12 +169,12 @@ def _environment_advice(converted: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--teacher", type=json.loads, required=True, help="JSON: its entry in the configuration")
+    parser.add_argument("--teacher", type=json_value, required=True, help="JSON: its entry in the configuration")
     parser.add_argument("--vocabulary", type=Path, nargs="?", help="the study's, for a run that has none")
     parser.add_argument("--output", type=Path, required=True, help="folder to write, named TYPE or native-TYPE")
     args = parser.parse_args()
     write = import_native if args.output.name.startswith(FOR_NATIVE) else import_teacher
-    write(args.teacher, args.vocabulary, args.output)
+    write(completed(args.teacher), args.vocabulary, args.output)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Make a self-contained, movable model folder: weights, SentencePiece model, vocabulary map, model.json, README."""
 
 import argparse
-import json
 import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from common.command_line import json_value
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json, write_text
 from decode import engines
@@ -56,7 +56,7 @@ def make(description: Description, weights: Path, sentencepiece: Path, candidate
 
 def described(text: str) -> Description:
     """The option ``--description``, JSON. Raises argparse's error where a field is missing that the README names."""
-    fields = json.loads(text)
+    fields = json_value(text)
     if missing := [name for name in ("study", "system", "role", "source", "target") if name not in fields]:
         raise argparse.ArgumentTypeError(f"lacks {', '.join(missing)}")
     if fields["role"] not in ROLES:

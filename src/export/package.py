@@ -6,7 +6,6 @@ The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens 
 
 import argparse
 import gzip
-import json
 import shutil
 import tarfile
 import tempfile
@@ -17,6 +16,7 @@ from typing import Any
 import yaml
 from tabulate import tabulate
 
+from common.command_line import json_value
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_text
 from decode.engines import ENGINES
@@ -217,7 +217,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder")
     parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of the study")
-    parser.add_argument("--corpora", type=json.loads, required=True, help="JSON list: name, role, licence, url of each")
+    parser.add_argument("--corpora", type=json_value, required=True, help="JSON list: name, role, licence, url of each")
     parser.add_argument("--teachers", nargs="*", default=[], help="whose translations the model learned")
     parser.add_argument("--output", type=Path, required=True, help=f"archive to write, *{SUFFIX}")
     args = parser.parse_args()

@@ -10,12 +10,12 @@ most frequent piece of each comes first, so that equal tables give equal bytes.
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from common.command_line import json_value
 from common.errors import command
 from common.files import atomic_path, write_json
 from common.progress import progress
@@ -104,7 +104,7 @@ def main() -> None:
     build_parser.add_argument("--output", type=Path, required=True, help="map to write, with its counts in a .json")
     grid_parser = commands.add_parser("grid", help="write the maps of many knobs")
     grid_parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
-    grid_parser.add_argument("--grid", type=json.loads, required=True, help="JSON: values of the knobs")
+    grid_parser.add_argument("--grid", type=json_value, required=True, help="JSON: values of the knobs")
     grid_parser.add_argument("--output", type=Path, required=True, help="folder to write")
     explain_parser = commands.add_parser("explain", help="show what the map of a model folder does to a sentence")
     explain_parser.add_argument("model", type=Path)

@@ -151,7 +151,9 @@ class Measurement:
     others: float | None = noted("share of the cores that other processes used, at most; null: unknown", default=0.0)
     checksum_seconds: float | None = noted("comparing checksums before loading", "s")
     warmup_seconds: float | None = noted("warm-up before the clock runs", "s")
-    peak_rss_bytes: int | None = noted("largest resident set of the process and its children, until the timed test set is decoded", "bytes")
+    peak_rss_bytes: int | None = noted(
+        "largest resident set of the process and its children, until the timed test set is decoded", "bytes"
+    )
     load_average: float | None = noted("largest load average of one minute before a run", "processes")
     measured_at: tuple[str, ...] | None = noted("start of each run, UTC, sorted")
     output_identical: bool | None = noted("whether all runs gave the same translations")

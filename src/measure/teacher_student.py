@@ -8,7 +8,6 @@ differs in one setting, with what sets the two apart.
 
 import argparse
 import itertools
-import json
 import statistics
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import CHRF
 
-from common.command_line import named_path, positive
+from common.command_line import json_value, named_path, positive
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
@@ -217,7 +216,7 @@ def of_beam(systems: list[Row], test_set: Compared, outputs: Path, file: str) ->
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--systems", type=json.loads, required=True, help="JSON list: system, role, student, mixture, seed, settings"
+        "--systems", type=json_value, required=True, help="JSON list: system, role, student, mixture, seed, settings"
     )
     parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
     parser.add_argument("--teacher", required=True, help="the system that the others are compared with")

@@ -5,6 +5,7 @@ all of them, `checks` has the rules that a schema cannot express.
 """
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,15 @@ def corpus(entry: Any) -> Config:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Print the effective configuration of a study.")
     parser.add_argument("config", help="a file of configs/")
-    print(yaml.safe_dump(load(parser.parse_args().config), sort_keys=False, allow_unicode=True, width=120), end="")
+    parser.add_argument("--corpus", help="print its entry alone, as JSON, as corpora.fetch takes it")
+    args = parser.parse_args()
+    config = load(args.config)
+    if args.corpus is None:
+        print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=120), end="")
+    elif args.corpus in config["corpora"]:
+        print(json.dumps(config["corpora"][args.corpus], ensure_ascii=False))
+    else:
+        raise UserError(f"{args.config}: corpora: no {args.corpus}; it has {', '.join(config['corpora'])}")
 
 
 if __name__ == "__main__":

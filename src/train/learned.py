@@ -4,9 +4,9 @@ Comparisons read it to tell whether two systems are twins.
 """
 
 import argparse
-import json
 from pathlib import Path
 
+from common.command_line import json_value
 from common.errors import command
 from common.files import read_json, write_json
 from train.learning import sentences
@@ -14,7 +14,7 @@ from train.learning import sentences
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mixture", type=json.loads, required=True, help="JSON of study.mixtures.composition")
+    parser.add_argument("--mixture", type=json_value, required=True, help="JSON of study.mixtures.composition")
     parser.add_argument("--learning", type=Path, required=True, help="learning.json of the system")
     parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")

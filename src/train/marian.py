@@ -10,14 +10,13 @@ and the checkpoints; a killed training continues from the last one, and one of o
 """
 
 import argparse
-import json
 import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.command_line import pick
+from common.command_line import json_value, pick
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from formats import marian
@@ -108,7 +107,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True, help="text in pieces, made by train.encode")
     parser.add_argument("--target", type=Path, required=True, help="its translations, likewise")
     parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
-    parser.add_argument("--shape", type=json.loads, required=True, help="JSON, as in formats/shapes.yaml")
+    parser.add_argument("--shape", type=json_value, required=True, help="JSON, as in formats/shapes.yaml")
     schedule_options(parser)
     parser.add_argument("--output", type=Path, required=True, help="folder to write; resumes a training begun there")
     args = parser.parse_args()

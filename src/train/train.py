@@ -20,7 +20,7 @@ from typing import Any
 
 from common import folder_lock
 from common.batch_job import BatchJob
-from common.command_line import pick
+from common.command_line import json_value, pick
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, sha256, write_json
 from formats.shape import shape
@@ -119,8 +119,8 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", required=True, help="name of the system, for the learning curve")
     parser.add_argument("--role", choices=["teacher", "student", "control"], required=True, help="its role, likewise")
-    parser.add_argument("--shape", type=json.loads, required=True, help="JSON: encoder_layers, decoder_layers, ...")
-    parser.add_argument("--training", type=json.loads, required=True, help="JSON: steps, batch_tokens, ...")
+    parser.add_argument("--shape", type=json_value, required=True, help="JSON: encoder_layers, decoder_layers, ...")
+    parser.add_argument("--training", type=json_value, required=True, help="JSON: steps, batch_tokens, ...")
     parser.add_argument("--source", type=Path, nargs="+", required=True, help="epochs in pieces, one sentence per line")
     parser.add_argument("--target", type=Path, nargs="+", required=True, help="their translations, likewise")
     parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
