@@ -17,11 +17,6 @@ WRONG = [
         {"role": "train", "file": "x.tsv", "columns": {"en": 0, "de": 0}},
         "columns: en and de are both column 0",
     ),
-    (
-        "teachers.teacher.training.average_last",
-        100,
-        "average_last: 100 checkpoints of 40 updates each are more than 700",
-    ),
     ("seed", "1", "seed: '1' is not of type 'integer'; write 1 without quotes"),
     ("target", False, "target: unknown language False; put quotes around it if it is a word"),
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),

@@ -15,7 +15,8 @@ from common import cpu
 from common.errors import UserError
 from decode.engines.native import Native
 from formats.prices import prices
-from study import config, expansion, precision
+from study import checks, config, expansion, precision
+from study.checks import hardware
 from study.identity import config_hash
 from study.plan import Study
 from study.teachers import absent_teachers
@@ -213,6 +214,16 @@ def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, in
     assert list(precision.warnings(study)) == (["warning: distillation.compute_type: x"] if warned else [])
     study["distillation"] |= NATIVE | {"compute_type": "int8"}
     assert list(precision.warnings(study)) == []  # exact there
+
+
+def test_cores_that_are_not_here_and_checkpoints_that_will_not_be_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(hardware.machine, "cores", lambda: (2, 3))
+    study = edited("decoding.cores", [3, 7])
+    study["teachers"]["teacher"]["training"]["average_last"] = 100
+    assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
+        "decoding.cores: 7 cannot be used here; this process may use 2, 3",
+        "teachers.teacher.training.average_last: in 700 steps there are fewer than 100 checkpoints",
+    ]
 
 
 def test_a_type_this_cpu_lacks(monkeypatch):

@@ -21,7 +21,13 @@ PROGRAM = "import json; from measure import executed; import used; print(json.du
 def project(tmp_path, monkeypatch):
     """A small project: the module under test, a module that the program imports, a script, and an idle module."""
     package = Path(executed.__file__).parent
-    for name in ("measure/executed.py", "measure/usage.py", "measure/__init__.py", "common/files.py"):
+    for name in (
+        "measure/executed.py",
+        "measure/usage.py",
+        "measure/__init__.py",
+        "common/files.py",
+        "common/errors.py",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(package.parent / name, tmp_path / name)
     (tmp_path / "common/__init__.py").touch()
@@ -39,7 +45,14 @@ def run(project, program=PROGRAM):
 
 
 def test_what_is_imported_is_executed_and_nothing_else(project):
-    names = {"common/__init__.py", "common/files.py", "measure/__init__.py", "measure/executed.py", "measure/usage.py"}
+    names = {
+        "common/__init__.py",
+        "common/files.py",
+        "common/errors.py",
+        "measure/__init__.py",
+        "measure/executed.py",
+        "measure/usage.py",
+    }
     assert set(run(project)) == names | {"used.py"}
 
 

@@ -100,5 +100,5 @@ def test_a_damaged_scale_is_refused(scale, tmp_path):
     weights = folder / native_model.NAME
     tensors = {**safetensors.read(weights), "output.input_scale": np.array([scale], np.float32)}
     safetensors.write(tmp_path / "damaged", tensors, safetensors.metadata(weights))
-    with pytest.raises(engine.EngineError, match=r"output\.input_scale is no scale"):
+    with pytest.raises(engine.EngineError, match=r"output\.input_scale(' holds what is no finite number| is no scale)"):
         engine.Model(tmp_path / "damaged")

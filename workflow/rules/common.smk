@@ -12,8 +12,7 @@ from common.errors import UserError
 from corpora.availability import available, read_unchecked
 from formats import comet
 from snakemake.exceptions import WorkflowError
-from study import benchmarked
-from study.checks import hardware
+from study import benchmarked, checks
 from study.config import load
 from study.estimate import estimate
 from study.mixtures import TRANSLATED
@@ -122,7 +121,7 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)
-    for line in (*warnings(config), *hardware.warnings(config)):
+    for line in (*warnings(config), *checks.warnings(config)):
         print(line, file=sys.stderr)
     if line := read_unchecked(config):
         print(line, file=sys.stderr)

@@ -9,7 +9,7 @@ from study.checks.hardware import teacher_problems
 from study.identity import RESERVED
 from study.schema import Config
 
-__all__ = ["problems", "teacher_problems"]
+__all__ = ["problems", "teacher_problems", "warnings"]
 
 
 def problems(config: Config) -> Iterator[str]:
@@ -29,3 +29,9 @@ def problems(config: Config) -> Iterator[str]:
     yield from mixtures.vocabulary_problems(config)
     yield from hardware.compute_type_problems(config)
     yield from timing.problems(config)
+
+
+def warnings(config: Config) -> Iterator[str]:
+    """What is allowed, but will hardly be what was meant, a line each."""
+    yield from hardware.warnings(config)
+    yield from systems.warnings(config)

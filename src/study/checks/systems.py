@@ -73,9 +73,16 @@ def _training_problems(path: str, training: Config) -> Iterator[str]:
         given = [key for key in pair if values[key] is not None]
         if len(given) != 1:
             yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
-    steps, averaged, every = training["steps"], training["average_last"], training["checkpoint_steps"]
-    if steps and not training["then"] and averaged > 1 and averaged * every > steps:
-        yield f"{path}.average_last: {averaged} checkpoints of {every:,} updates each are more than {steps:,} steps"
+
+
+def warnings(config: Config) -> Iterator[str]:
+    """A line for each training that has fewer checkpoints than it is to average."""
+    trained = [(f"teachers.{name}", teacher) for name, teacher in config["teachers"].items() if teacher["training"]]
+    for path, system in [*trained, *((f"students.{name}", student) for name, student in config["students"].items())]:
+        training = system["training"]
+        steps, averaged, every = training["steps"], training["average_last"], training["checkpoint_steps"]
+        if steps and not training["then"] and averaged > 1 and averaged * every > steps:
+            yield f"{path}.training.average_last: in {steps:,} steps there are fewer than {averaged} checkpoints"
 
 
 def _shape_problems(path: str, system: Config) -> Iterator[str]:
