@@ -104,7 +104,7 @@ def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
         where = "sentence by sentence" if tokens == 1 else f"{tokens} pieces"
         cells[f"candidates, {where}"] = f"{timed['candidates']:,.0f}"
         cells[f"times faster, {where}"] = f"{Spread.read(timed, 'times_faster'):.2f}{search.mark(timed, noise)}"
-        cells[f"BLEU, {where}"] = f"{timed['bleu_delta']:+.2f}{markdown.star(timed['bleu_p'])}"
+        cells[f"BLEU, {where}"] = f"{timed['bleu_delta']:+z.2f}{markdown.star(timed['bleu_p'])}"
     return cells
 
 

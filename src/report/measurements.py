@@ -91,7 +91,7 @@ def difference(record: Measurement, other: str) -> str:
     if (value := getattr(record, f"bleu_delta_{other}")) is None:
         return markdown.NONE
     p = getattr(record, f"bleu_p_{other}")
-    return f"{value:+.2f}" + ("*" if p is not None and p < markdown.SIGNIFICANT else "")
+    return f"{value:+z.2f}" + ("*" if p is not None and p < markdown.SIGNIFICANT else "")
 
 
 def megabytes(value: float | None) -> str:

@@ -91,7 +91,7 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
                 "lower-cased": f"{mean(rows, 'bleu_lowercased'):.2f}",
                 "chrF": f"{mean(rows, 'chrf'):.2f}",
                 **({"COMET": f"{mean(rows, 'comet'):.2f}"} if "comet" in rows[0] else {}),
-                "to the teacher": f"{mean(rows, 'bleu_delta_teacher'):+.2f}{significant}",
+                "to the teacher": f"{mean(rows, 'bleu_delta_teacher'):+z.2f}{significant}",
                 "like the teacher": f"{mean(rows, 'agreement_bleu'):.1f}, {mean(rows, 'agreement_exact'):.0%} the same",
             }
 
@@ -128,8 +128,8 @@ def by_seed(pair: Row) -> dict[str, str]:
     """The difference of two trainings, and that of each seed."""
     seeds = zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
     return {
-        "BLEU": f"{pair['bleu_delta']:+.2f}{star(*pair['bleu_p'])}",
-        "seed by seed": ", ".join(f"{delta:+.2f} (p = {p:.3f})" for delta, p in seeds),
+        "BLEU": f"{pair['bleu_delta']:+z.2f}{star(*pair['bleu_p'])}",
+        "seed by seed": ", ".join(f"{delta:+z.2f} (p = {p:.3f})" for delta, p in seeds),
     }
 
 
