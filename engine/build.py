@@ -43,7 +43,8 @@ def build(scratch: Path, zig_only: bool) -> None:
         try:
             return install(compiler)
         except subprocess.CalledProcessError:
-            print(f"{compiler} does not compile the engine (g++ 12 and clang++ 15 do); trying ziglang", file=sys.stderr)
+            needed = "it needs g++ 12 or clang++ 15; see above"
+            print(f"The engine could not be built with {compiler} ({needed}); trying ziglang", file=sys.stderr)
     return install(zig(scratch))
 
 

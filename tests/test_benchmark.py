@@ -54,7 +54,7 @@ def timed(folder, noise=1, *options):
     sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
     sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
     sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--price", json.dumps(PRICE)]
-    sys.argv += ["--batch-tokens", "64", "--study", "s", "--noise", str(noise)]
+    sys.argv += ["--batch-tokens", "64", "--study", "s", "--noise", str(noise), "--sentence-by-sentence"]
     sys.argv += ["--translations", str(folder / "decoding/tiny"), "--output", str(folder / "decoding/tiny.json")]
     sys.argv += options
     benchmark.main()
@@ -306,6 +306,10 @@ def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
     end = "beam1.map.overlap-False.batch_sentences-1"
     assert [one.name for one in found] == [f"deep.int8.{end}", f"deep.native-int8.{end}"]
     assert {(one.test_sets, one.workers, protocol.times(one, 3)) for one in found} == {(("first",), 1, 1)}
+    without = [one for one in models if one.parent.name != "deep"]  # a study of corpora that were distilled elsewhere
+    todo = benchmark.configurations(without, [1], [4], ["first"])
+    assert {one.label: protocol.times(one, 3) for one in todo} == {"teacher": 1, "deep-original": 3}
+    assert {one.label for one in benchmark.alone(todo, "first")} == {"deep-original"}
 
 
 def test_a_disturbed_time_of_a_single_sentence_is_none():
@@ -416,6 +420,8 @@ def test_peak_memory_is_that_of_this_process():
 def test_a_core_that_does_not_exist():
     with pytest.raises(UserError, match=r"cores 4000 cannot be used; this process may use \d"):
         machine.pin([4000])
+    with pytest.raises(UserError, match="cores -1 cannot be used"):
+        machine.pin([-1])
 
 
 def test_an_empty_test_set(tmp_path):

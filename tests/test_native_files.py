@@ -167,16 +167,20 @@ no_numbers(*map(Path, sys.argv[1:]))
 
 
 def no_numbers(root, folder):
-    """Use weights with which no score is a number, or each is infinite: padding of the output layer must not win."""
+    """Use weights with which no score is a number, or each is very large: padding of the output layer must not win.
+
+    Vectors with values that are not finite are refused; those of matrices are too many to look at.
+    """
     for kind in KINDS:
         header, data = split(root / kind / native_model.NAME)
-        for name in ("output.bias", "decoder.norm.bias", "encoder.norm.scale"):
+        vectors = ("output.bias", "decoder.norm.bias", "encoder.norm.scale")
+        for name in (*vectors, *(["decoder.0.feed_forward.outer.weight"] if kind == "float32" else [])):
             start, end = header[name]["data_offsets"]
             for value in (np.nan, np.inf, -np.inf, -1e35, 3e38):
                 print(kind, name, value, flush=True)
                 worst = np.full((end - start) // 4, value, np.float32).tobytes()
                 join(folder / "weights", header, data[:start] + worst + data[end:])
-                if np.isfinite(value):
+                if np.isfinite(value) or name not in vectors:
                     used(folder / "weights", root / kind / native_map.NAME)
                     continue
                 with pytest.raises(engine.EngineError, match=f"'{name}' holds what is no finite number"):

@@ -148,10 +148,18 @@ def test_names_keep_their_letters(tmp_path):
 
 
 def test_a_note_and_not_a_text(tmp_path):
-    texts = {"license_texts.en": HEAD["en"], "license_texts.fr": HEAD["fr"], "LICENSE": ["x"], "a.en-fr.xml": ["<x/>"]}
+    texts = {
+        "license_texts.en": HEAD["en"],
+        "license_texts.fr": HEAD["fr"],
+        "LICENSE-MIT.txt": ["x"],
+        "a.xml.gz": ["<x/>"],
+    }
     found, notes = roles(tmp_path, texts)
     assert found == {"license_texts": ("train", "license_texts.en", "license_texts.fr")}
-    assert notes[0].endswith("left out by their names: LICENSE, a.en-fr.xml")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("x")
+    assert files.corpora([tmp_path], PAIR)[1] == notes
+    assert notes[0].endswith("left out by their names: LICENSE-MIT.txt, a.xml.gz")
 
 
 @pytest.mark.parametrize("hours", ["nan", "inf", "0", "-1", "two"])
@@ -181,7 +189,7 @@ def test_hours_are_a_number(hours, capsys):
         ({"x.en": ENGLISH[:200], "x.fr": FRENCH[:200]}, "training pairs can be one; add more text"),
         ({"x.en": b"", "x.fr": b""}, "data/x.en: is empty"),
         ({"x.csv": ["a,b"]}, "CSV is not read; save it as TSV"),
-        ({"x.en": ENGLISH, "y.en": ENGLISH, "z.fr": FRENCH}, "which of data/x.en, data/y.en goes with it?"),
+        ({"x.en": ENGLISH, "y.en": ENGLISH, "z.fr": FRENCH}, "if data/x.en or data/y.en goes with it, name the two"),
         ({"x.tmx": tmx([("a", "b")], ("en", "de"))}, "data/x.tmx: has no fr in its first units; it has de, en"),
         ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9]}, "data/dev.en: the en side only"),
         ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ["a", ""], "dev.fr": ["b", "c"]}, "1 lines have an empty side"),
@@ -317,7 +325,7 @@ def test_lines_that_were_dropped_and_small_sets_are_told(tmp_path, capsys):
     (tmp_path / "own").mkdir()
     texts = {"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9], "dev.fr": FRENCH[:9]}
     new(arguments(["--source", "en", "--target", "fr", "--cores", "2", str(written(tmp_path / "own", texts))]), RATES)
-    assert "dev: 9 lines say little" in capsys.readouterr().out
+    assert "dev: a set of 9 lines says little about quality" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert len(json.loads((folder / "tuned.json").read_text())) == 2
     with pytest.raises(UserError, match="10 lines are too few"):
         tune.tune(folder, ["a"] * 10)
-    for damaged in ({"isa": "avx2"}, 5, {"batch_tokens": "x", "isa": None}, {"batch_tokens": 0, "isa": None}):
+    for damaged in ({"isa": "avx2"}, 5, 0, [], {"batch_tokens": "x", "isa": None}, {"batch_tokens": 0, "isa": None}):
         write_json(folder / "tuned.json", {tuned.here(1): damaged})
         with pytest.raises(UserError, match=r"tuned[.]json: damaged"):
             tuned.settings(folder)

@@ -8,7 +8,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
     The block creates a file or a folder there. An existing folder cannot be replaced in one step, so it is renamed
     first, and renamed back if the replacement fails. What killed processes left there is deleted. Raises UserError
-    where a file would replace a folder.
+    at its end where a file would replace a folder.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,6 +37,8 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
                 raise UserError(f"{path}: is a folder; name a file")
             os.replace(path, old)
         os.replace(part, path)
+        if old.exists():  # replaced: it is not to get its name back any more
+            os.replace(old, part)
     except OSError as error:
         if error.errno in FULL:  # the system does not say which file there is no room for
             error.filename = error.filename or str(path)
@@ -44,7 +46,6 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     finally:
         if old.exists() and not path.exists():
             os.replace(old, path)
-        shutil.rmtree(old, ignore_errors=True)
         _delete(part)
 
 
@@ -58,7 +59,8 @@ def _delete_abandoned(path: Path) -> None:
         if kind not in ("part", "old") or Path("/proc", process).exists():
             continue
         if kind == "old" and not path.exists():
-            os.replace(found, path)
+            with suppress(FileNotFoundError):  # another process was first
+                os.replace(found, path)
         else:
             _delete(found)
 

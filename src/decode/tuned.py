@@ -32,7 +32,7 @@ def read(folder: Path) -> dict[str, Settings]:
 def settings(folder: Path, beam_size: int = 1) -> Settings:
     """The settings for this machine; empty where the model was not tuned on it. Raises UserError for damaged ones."""
     found = read(folder).get(here(beam_size), {})
-    if found and not (isinstance(found, dict) and _sound(found.get("batch_tokens"), found.get("isa"))):
+    if found != {} and not (isinstance(found, dict) and _sound(found.get("batch_tokens"), found.get("isa"))):
         raise UserError(f"{folder / model_folder.TUNED}: damaged (it lacks a batch); delete it, or tune again")
     return found
 

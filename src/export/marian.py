@@ -88,15 +88,16 @@ def candidates(shortlist: Path, pieces: list[str]) -> dict[str, set[str]]:
     """
     numbers = {piece: number for number, piece in enumerate(pieces)}
     translations: dict[str, list[tuple[float, int]]] = {piece: [] for piece in pieces}
-    for number, line in enumerate(shortlist.read_text(encoding="utf-8").split("\n")[:-1], 1):
-        try:
-            target, source, probability = line.split(" ")
-            if "NULL" not in (source, target):
-                translations[source].append((float(probability), numbers[target]))
-        except (ValueError, KeyError):
-            raise UserError(
-                f"{shortlist}: line {number} is not `target source probability` with pieces of this model"
-            ) from None
+    with open(shortlist, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                target, source, probability = line.rstrip("\n").split(" ")
+                if "NULL" not in (source, target):
+                    translations[source].append((float(probability), numbers[target]))
+            except (ValueError, KeyError):
+                raise UserError(
+                    f"{shortlist}: line {number} is not `target source probability` with pieces of this model"
+                ) from None
     return {
         source: {source, *(pieces[target] for _, target in sorted(ranked)[-marian.BEST :])}
         for source, ranked in translations.items()

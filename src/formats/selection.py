@@ -14,6 +14,11 @@ BEAM = 4  # of the baseline and of the reference of quality, as in the papers
 CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # distinguishes rows of a test set
 
 
+def compared(roles: Iterable[str | None]) -> str:
+    """The role of the systems whose speed a study is about: students, or controls where it has no student."""
+    return "student" if "student" in roles else "control"
+
+
 def configured(record: Measurement) -> dict[str, Any]:
     """The values of CONFIGURATION."""
     return {name: getattr(record, name) for name in CONFIGURATION}

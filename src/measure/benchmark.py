@@ -3,7 +3,7 @@
 The systems take turns, search by search, so that a slow minute of the machine falls on all of them alike. Students,
 among which the speed decides, are timed as often as --runs says; teachers and controls, their references, once. In a
 study without students that learned from translations, the controls take the students' place.
-Their fastest ways are timed once more, sentence by sentence: what one sentence takes is a field of the same record.
+With --sentence-by-sentence their fastest ways are timed once more; what a sentence takes is a field of the same record.
 
 The best student is chosen on the dev set, never on a test set. Students and controls decode the dev set like a further
 test set: once, and not with the baseline engine. The field ``split`` of a record says which of the two it is about.
@@ -11,7 +11,6 @@ test set: once, and not with the baseline engine. The field ``split`` of a recor
 
 import argparse
 import itertools
-from collections.abc import Iterable
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +20,7 @@ from common.errors import command
 from decode import engines
 from formats import measurement
 from formats.measurement import Measurement
-from formats.selection import BASELINE, configured
+from formats.selection import BASELINE, compared, configured
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 
@@ -33,7 +32,7 @@ def configurations(
 
     test_sets: names of those that teachers decode. shared: fields of all configurations.
     """
-    todo, repeated = [], compared(models)
+    todo, repeated = [], compared(engines.describe(model).get("role") for model in models)
     for model in models:
         description = engines.describe(model)
         baseline = description["engine"] == BASELINE
@@ -49,15 +48,10 @@ def configurations(
     return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
 
 
-def compared(models: Iterable[Path]) -> str:
-    """The role of the systems whose speed the study is about: students, or controls where it has no student."""
-    return "student" if "student" in {engines.describe(model).get("role") for model in models} else "control"
-
-
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
     """What decodes a test set sentence by sentence: what is compared, in int8, greedy, with the map if it has one."""
     one = {"batch_sentences": 1, "workers": 1, "overlap": False, "runs": 1, "test_sets": (test_set,)}
-    role = compared(configuration.model for configuration in todo)
+    role = compared(engines.describe(configuration.model).get("role") for configuration in todo)
     return [replace(configuration, **one) for configuration in todo if is_fastest(configuration, role)]
 
 
@@ -92,13 +86,15 @@ def main() -> None:
     parser.add_argument("--workers", type=positive, default=1, help="batches decoded at a time, each on one thread")
     parser.add_argument("--batch-tokens", type=positive, default=512)
     parser.add_argument("--dev", type=named_path, help="name=path of the dev set, decoded once")
+    parser.add_argument("--sentence-by-sentence", action="store_true", help="time the fastest ways so, too")
     protocol.options(parser)
     args = parser.parse_args()
     shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
     tests = [name for name, _ in args.test_sets]
     todo = configurations(args.models, args.beam_sizes, args.baseline_beam_sizes, tests, **shared)
     args.test_sets += [args.dev] if args.dev else []
-    records = joined(protocol.measured([*todo, *alone(todo, tests[0])], pick(Conditions, args)))
+    single = alone(todo, tests[0]) if args.sentence_by_sentence else []
+    records = joined(protocol.measured([*todo, *single], pick(Conditions, args)))
     split = (replace(record, split="test" if record.test_set in tests else "dev") for record in records)
     measurement.write(args.output, split)
 

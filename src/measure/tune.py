@@ -13,7 +13,6 @@ import argparse
 import functools
 import itertools
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -33,6 +32,7 @@ from decode.tuned import Settings
 from formats import model_folder, records
 from measure import interleave, tune_products
 from measure.interleave import Repeats
+from measure.kept_runs import inherited
 from measure.summary import Run, others
 
 BATCHES = (64, 128, 256, 512, 1024, 2048)
@@ -85,7 +85,7 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     call += ["--beam-size", beam_size, "--workers", len(cores), "--cores", *cores]
     call += ["--batch-tokens", settings["batch_tokens"]]
     told = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
-    done = subprocess.run([sys.executable, *map(str, call)], env={**os.environ, **told}, check=False)
+    done = subprocess.run([sys.executable, *map(str, call)], env=inherited() | told, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
     return read_json(output)

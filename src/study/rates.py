@@ -72,7 +72,7 @@ def rates(cores: int, compute_type: str) -> Rates:
         means = {name: mean(process[name] for process in of_processes) for name in of_processes[0]}
         write_json(path, means | {"load": load})
     found = Rates(**read_json(path))
-    if found.load > len(machine.cores()):
+    if found.load > (os.cpu_count() or 1):
         busy = f"the machine was busy (load {found.load:g}) when its speed was measured; estimates are too long"
         print(f"{busy}. To measure again: rm {path}", file=sys.stderr)
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from decode.engines.native import Native
 from formats.decoding import fast
+from formats.selection import compared
 from formats.shape import shape
 from study.plan import Study
 from study.rates import WIDTH, Rates
@@ -176,18 +177,19 @@ class Work:
     def timing_seconds(self, system: System) -> float:
         """All types and beams, with and without the map: the first test set repeatedly, other sets once.
 
-        Students in int8 also decode the first one sentence by sentence, once.
+        Students in int8 (without any, controls) also decode the first one sentence by sentence, once.
         """
         decoding, corpora = self.config["decoding"], self.config["corpora"].values()
         roles = ("test",) if system.role == "teacher" else ("test", "dev")
         first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in roles]
-        times = decoding["runs"] if system.role == "student" else 1
+        repeated = system.role == compared(other.role for other in self.study.systems.values())
+        times = decoding["runs"] if repeated else 1
         runs = sum(times if fast(type) else 1 for type in decoding["compute_types"])
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
         seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))
         starts = 2 * len(decoding["beam_sizes"]) * runs
-        if system.role == "student" and "int8" in decoding["compute_types"]:
+        if repeated and "int8" in decoding["compute_types"]:
             seconds, starts = seconds + GREEDY * piece * first, starts + 1
         seconds *= 1 + NATIVE * len(decoding["engines"])
         seconds += starts * (1 + len(decoding["engines"])) * RUN_STARTS * self.rates.python

@@ -33,7 +33,7 @@ rule benchmark:
     shell:
         f"{ALONE}"
         " python -m measure.benchmark --models {input.models} --test-sets {params.test_sets} --dev {params.dev}"
-        " --baseline-beam-sizes 4 {params.numbers} {params.price}"
+        " --baseline-beam-sizes 4 --sentence-by-sentence {params.numbers} {params.price}"
         " --study {params.study} --translations {params.translations} --output {output.records} 2> >(shown {log})"
 
 

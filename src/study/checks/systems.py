@@ -81,7 +81,7 @@ def warnings(config: Config) -> Iterator[str]:
     for path, system in [*trained, *((f"students.{name}", student) for name, student in config["students"].items())]:
         training = system["training"]
         steps, averaged, every = training["steps"], training["average_last"], training["checkpoint_steps"]
-        if steps and not training["then"] and averaged > 1 and averaged * every > steps:
+        if steps and not training["then"] and (averaged - 1) * every >= steps:  # the last step has one, too
             yield f"{path}.training.average_last: in {steps:,} steps there are fewer than {averaged} checkpoints"
 
 

@@ -51,7 +51,9 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     corpora, notes = files.corpora(options.data, pair)
     corpora = _with_dev(corpora, notes)
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
-    notes += [f"{one.corpus.name}: {one.lines} lines say little" for one in looks if _is_small(one)]
+    notes += [
+        f"{one.corpus.name}: a set of {one.lines} lines says little about quality" for one in looks if _is_small(one)
+    ]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
     sets = held_out(looks, missing, pair)
     cores = options.cores or len(machine.cores())

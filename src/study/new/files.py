@@ -27,26 +27,11 @@ from study.schema import Config, schema
 DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
 TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
 SIDE_WORDS = {"src": 0, "source": 0, "tgt": 1, "trg": 1, "target": 1, "ref": 1, "reference": 1}
-NO_TEXT = {
-    ".md",
-    ".rst",
-    ".json",
-    ".yaml",
-    ".yml",
-    ".html",
-    ".xml",
-    ".pdf",
-    ".doc",
-    ".docx",
-    ".xls",
-    ".xlsx",
-    ".tex",
-    ".py",
-    ".sh",
-    ".log",
-    ".ids",
-}  # in a folder; fmt: skip
-NOTES = {"readme", "license", "licence", "copying", "changelog"}  # likewise
+NO_TEXT = {  # in a folder
+    ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tex", ".py",
+    ".sh", ".log", ".ids",
+}  # fmt: skip
+NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # likewise, as a whole name without .txt
 SEPARATORS = re.compile(r"([/._\-\s]+)")
 REGION = re.compile(r"[A-Z]{2}")  # of en-US; the language is before it
 FIRST_LINES = 500
@@ -130,11 +115,11 @@ def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]
     parent = Path(os.path.commonpath([path.absolute().parent for path in alone])) if alone else Path()
     for path in data:
         if path.is_dir():
-            everything = [file for file in sorted(path.rglob("*")) if file.is_file()]
-            inside = [file for file in everything if _is_text(file.relative_to(path))]
-            if not inside:
+            names = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
+            shown = [file for file, name in names.items() if not any(part.startswith(".") for part in name.parts)]
+            if not (inside := [file for file in shown if _is_text(file)]):
                 raise UserError(f"{path}: a folder without texts")
-            if others := [file.name for file in everything if file not in inside and not file.name.startswith(".")]:
+            if others := [file.name for file in shown if not _is_text(file)]:
                 more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
                 notes.append(f"{path}: left out by their names: {', '.join(others[:MOST_NAMED])}{more}")
             yield from ((file, file.relative_to(path).as_posix()) for file in inside)
@@ -145,8 +130,15 @@ def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]
 
 
 def _is_text(path: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.parts)
-    return not hidden and path.suffix.lower() not in NO_TEXT and path.name.lower().partition(".")[0] not in NOTES
+    name = _unpacked(path)
+    is_note = name.suffix in ("", ".txt") and NOTES.fullmatch(name.stem)
+    return name.suffix not in NO_TEXT and not is_note
+
+
+def _unpacked(path: Path) -> Path:
+    """The name in small letters, without the suffix of a compression."""
+    name = Path(path.name.lower())
+    return name.with_suffix("") if name.suffix in COMPRESSED else name
 
 
 def _understood(path: Path, name: str, pair: list[str], notes: list[str], foreign: set[str]) -> _File | None:
@@ -243,8 +235,8 @@ def _reader(path: Path) -> type[Reader]:
         raise UserError(f"{path}: a database needs a query; configs/bible.yaml shows how")
     if ".csv" in path.suffixes:
         raise UserError(f"{path}: CSV is not read; save it as TSV, one pair a line, without quotes")
-    if ".xml" in path.suffixes:
-        raise UserError(f"{path}: XML is not read but as TMX or SGM; give files of one sentence a line")
+    if _unpacked(path).suffix == ".xml":
+        raise UserError(f"{path}: XML is read as TMX and SGM only; give files of one sentence a line")
     if reader is Lines:
         lines = first_lines(path)
         if not lines:
@@ -347,7 +339,7 @@ def _partners(file: _File, single: list[_File], pair: list[str]) -> str:
     others = [str(other.path) for other in single if (other.role, other.side) == (file.role, 1 - file.side)]
     if not others:
         return f"no {pair[1 - file.side]} file goes with it"
-    return f"which of {', '.join(others)} goes with it? Name the two alike, as X.{pair[0]} and X.{pair[1]}"
+    return f"if {' or '.join(others)} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
 
 
 def _with_sides(files: list[_File], pair: list[str], notes: list[str]) -> Iterator[_File]:
@@ -386,7 +378,7 @@ def _with_names(corpora: list[Corpus]) -> list[Corpus]:
     for corpus in corpora:
         alone = Path(corpus.name).name
         letters = unicodedata.normalize("NFKD", alone if bare[alone] == 1 else corpus.name)
-        plain = letters.encode("ascii", "ignore").decode()
+        plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
         allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("._-") or "corpus"
         names = [allowed, *(f"{allowed}-{number}" for number in range(2, len(corpora) + 1))]
         name = next(name for name in names if name not in named)
