@@ -11,7 +11,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import write_text
 from formats.records import Record
-from study.new.files import identifier
+from study.new.contents import identifier
 from study.new.look import Look
 
 PAIRS = 1000  # of a set: more say little more of BLEU, and take time in every measurement

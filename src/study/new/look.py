@@ -27,7 +27,8 @@ from corpora.text_features import Measured
 from formats.batches import Batch, indexed
 from formats.records import Record
 from study import config
-from study.new.files import Corpus, identifier
+from study.new.contents import identifier
+from study.new.pairs import Corpus
 
 SAMPLE = 10_000  # records that stand for a corpus where a look is costly, and of which held-out sets are made
 LONGEST = 2000  # bytes of a record in the sample, which bounds its memory

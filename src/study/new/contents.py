@@ -1,0 +1,109 @@
+"""What the first lines of a file say: its format, its language, and the columns of a TSV."""
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from common.errors import UserError
+from corpora.archives import Part, chunks, is_archive
+from corpora.language import Identifier
+from corpora.language_codes import shortest
+from corpora.readers import COMPRESSED, Lines, Reader, Sqlite, Tsv, by_name
+from corpora.readers.decode import BREAKS, decoded
+from corpora.readers.reader import Input
+
+FIRST_LINES = 500
+TABBED = 0.95  # share of lines with a tab from which on a file of lines is TSV
+
+
+def unpacked(path: Path) -> Path:
+    """The name in small letters, without the suffix of a compression."""
+    name = Path(path.name.lower())
+    return name.with_suffix("") if name.suffix in COMPRESSED else name
+
+
+def first_lines(path: Path) -> list[str]:
+    """Those of a file that are not empty; what is not UTF-8 is empty here, the reading of the whole file reports it."""
+    blocks = decoded(chunks(Part(path)), Input(str(path), drop_invalid=True), BREAKS)
+    lines = (line for block in blocks for line in block.lines if line.strip())
+    return list(islice(lines, FIRST_LINES))
+
+
+@cache
+def identifier() -> Identifier:
+    """langid.py with all its languages; it takes seconds to load."""
+    return Identifier()
+
+
+def language(texts: list[str]) -> tuple[str, float]:
+    """The language that langid.py takes most of these texts for, and their share."""
+    labels = Counter(identifier().labels(texts))
+    label, count = labels.most_common(1)[0]
+    return label, count / len(texts)
+
+
+def reader(path: Path) -> type[Reader]:
+    """By the name, or TSV for lines with tabs. Raises UserError for what a study cannot read without being told how."""
+    if is_archive(path):
+        raise UserError(
+            f"{path}: is an archive; unpack it, or name it in a configuration (member: in docs/own-data.md)"
+        )
+    named = by_name(path.name.lower())
+    if named is Sqlite:
+        raise UserError(f"{path}: a database needs a query; configs/bible.yaml shows how")
+    if ".csv" in path.suffixes:
+        raise UserError(f"{path}: CSV is not read; save it as TSV, one pair a line, without quotes")
+    if unpacked(path).suffix == ".xml":
+        raise UserError(f"{path}: XML is read as TMX and SGM only; give files of one sentence a line")
+    if named is Lines:
+        lines = first_lines(path)
+        if not lines:
+            raise UserError(
+                f"{path}: has no line of text in UTF-8 among its first ones"
+                if path.stat().st_size
+                else f"{path}: is empty"
+            )
+        tabbed = sum("\t" in line.strip() for line in lines)
+        return Tsv if tabbed >= TABBED * len(lines) else Lines
+    return named
+
+
+def columns(path: Path, pair: list[str]) -> list[int]:
+    """The columns of both sides, by their languages. Raises UserError if they cannot be told."""
+    texts = _texts_by_column([line.split("\t") for line in first_lines(path)])
+    if len(texts) < len(pair):
+        raise UserError(
+            f"{path}: has {len(texts)} columns of text; a TSV has one for each language, a tab between them"
+        )
+    languages = {column: language(of_column) for column, of_column in texts.items()}
+    sides: list[int | None] = []
+    for code in pair:  # of several columns in a language the longest: the others are names and numbers
+        of_language = [column for column, (label, _) in languages.items() if label == code]
+        sides.append(max(of_language, key=lambda column: sum(map(len, texts[column])), default=None))
+    if None in sides and len(texts) == len(pair):  # the other one; the reading of the whole text will judge it
+        others = [column for column in texts if column not in sides]
+        sides = [others.pop(0) if column is None else column for column in sides]
+    if None in sides:
+        seen = ", ".join(f"{column}: {code} ({100 * share:.0f} %)" for column, (code, share) in languages.items())
+        raise UserError(f"{path}: which columns are {pair[0]} and {pair[1]}? By langid.py they are {seen}")
+    return sides
+
+
+def _texts_by_column(rows: list[list[str]]) -> dict[int, list[str]]:
+    """The cells of the columns in which most rows have letters."""
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    cells = {column: [row[column] for row in rows if len(row) > column] for column in range(width)}
+    lettered = {column: [text for text in texts if any(map(str.isalpha, text))] for column, texts in cells.items()}
+    return {column: texts for column, texts in lettered.items() if len(texts) > len(rows) / 2}
+
+
+def require_languages(path: Path, pair: list[str]) -> None:
+    """Raises UserError if a language is missing in the first bytes of a TMX; sparse ones show as dropped units."""
+    head = next(chunks(Part(path)), b"")
+    codes = sorted({shortest(code.decode()) for code in re.findall(rb'<tuv[^>]*lang="([A-Za-z-]+)"', head)})
+    if missing := [code for code in pair if code not in codes]:
+        raise UserError(
+            f"{path}: has no {' and no '.join(missing)} in its first units; it has {', '.join(codes) or 'no tuv'}"
+        )
