@@ -60,6 +60,11 @@ def written(lines):
         return list(batches(Path(name, "x.tsv.zst")))
 
 
+def test_a_rule_that_there_is_not_is_an_error():
+    with pytest.raises(UserError, match="no cleaning rule has the key max_token; there are .*max_tokens"):
+        reason(("Hi", "Hallo"), max_token=1)
+
+
 def cleaned(folder, lines, held_out=(), shards=2, near=False, settings=SETTINGS):
     """The whole chain in this process, with rejected records."""
     source = corpus(folder / "x.tsv.zst", lines, name="x", lines=len(lines))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import UserError
 from corpora.characters import Characters
 from corpora.language import Identifier
 from corpora.text_features import Measured
@@ -118,12 +119,19 @@ REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
     "repeated_ngram": ("max_repeats", repeated_ngram),
 }
 OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # meaningless for monolingual text
+ELSEWHERE = {"langid", "langid_languages", "duplicates", "near_duplicates"}  # keys without a factory: below, and gather
 
 
 def chosen(
     settings: dict[str, Any], languages: list[str], held: Iterable[str | PathLike], characters: Characters
 ) -> dict[str, Rule]:
-    """The rules that the settings switch on, by reason; null, false and an empty list switch a rule off."""
+    """The rules that the settings switch on, by reason; null, false and an empty list switch a rule off.
+
+    Raises UserError for a setting that no rule has.
+    """
+    known = {key for key, _ in REGISTRY.values()} | ELSEWHERE
+    if unknown := sorted(set(settings) - known):
+        raise UserError(f"no cleaning rule has the key {', '.join(unknown)}; there are {', '.join(sorted(known))}")
     rules: dict[str, Rule] = {"empty": empty}
     for reason, (key, factory) in REGISTRY.items():
         value = settings.get(key)
