@@ -1,7 +1,7 @@
 # make demo: the default study, from text to the report.  make test: everything is checked.  make docs: the site.
 PYTHON ?= $(or $(shell command -v python3.11),python3)
-# An active conda or virtual environment is used as it is; otherwise .venv is made.
-ENVIRONMENT := $(or $(CONDA_PREFIX),$(VIRTUAL_ENV),.venv)
+# An active virtual or conda environment is used as it is, but for conda's base; otherwise .venv is made.
+ENVIRONMENT := $(or $(VIRTUAL_ENV),$(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX)),.venv)
 BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/.nmt-frontier-installed
 PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -37,7 +37,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(identity, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(precision, "int8_saturates", lambda: False)
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: ALL_TYPES)
-    grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"))
+    grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"), SPLITS=("dev", "test", "test2", "monolingual", "train"))
     monkeypatch.setitem(sys.modules, "corpora.grammar", grammar)
 
 

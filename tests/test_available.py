@@ -62,7 +62,10 @@ def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path):
     source = {"package": {"name": "a", "version": "1", "member": "a.tsv", "sha256": "0" * 64}}
     study = {"source": "en", "target": "de", "mirror": None}
     study["corpora"] = {"x": config.corpus({"role": "train", **source})}
-    for mirror, tried in ((None, "x: no mirror"), (str(tmp_path), "x: it is not said where in the mirror it is")):
+    for mirror, tried in (
+        (None, "x: no mirror"),
+        (str(tmp_path), "x: the study does not say where in the mirror it is"),
+    ):
         lines = [line for kind in available(study | {"mirror": mirror}, tmp_path) for line in kind]
         assert [line.startswith(f"{tried}, and no download: ") for line in lines] == [True]
         assert "Set NMT_FRONTIER_MIRROR and say where in that folder it is (mirror)" in lines[0]

@@ -123,6 +123,15 @@ def test_extends_merges_chains_and_deletes(tmp_path):
     assert list(effective["corpora"]) == ["multi30k", "val", "test_2016_flickr"]
 
 
+def test_a_shape_by_name_replaces_that_of_the_base(tmp_path):
+    saved(tmp_path, DEMO, "base.yaml")
+    shapes = {"deep": {"shape": {"like": "wngt2020-4-3", "heads": 4}}, "tiny": {"shape": {"units": 64}}}
+    students = config.load(saved(tmp_path, {"extends": "base.yaml", "students": shapes}, "top.yaml"))["students"]
+    deep, tiny = (students[name]["shape"] for name in ("deep", "tiny"))
+    assert (deep["encoder_layers"], deep["decoder_layers"], deep["units"], deep["heads"]) == (4, 3, 256, 4)
+    assert tiny["units"] == 64 and tiny["encoder_layers"] == DEMO["students"]["tiny"]["shape"]["encoder_layers"]
+
+
 def test_hash_is_of_the_content_not_of_the_order(tmp_path):
     effective = config.load(CONFIGS / "demo.yaml")
     mirrored = dict(reversed(effective.items()))

@@ -224,6 +224,16 @@ def test_cores_that_are_not_here_and_checkpoints_that_will_not_be_are_told(tmp_p
         "decoding.cores: 7 cannot be used here; this process may use 2, 3",
         "teachers.teacher.training.average_last: in 700 steps there are fewer than 100 checkpoints",
     ]
+    study = edited("teachers.teacher.training.warmup_steps", 700)
+    study["teachers"]["teacher"]["training"]["then"] = [{"steps": 20}]
+    monkeypatch.setattr(hardware.machine, "cores", lambda: (0,))
+    assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
+        "teachers.teacher.training.average_last: in 20 steps there are fewer than 5 checkpoints",
+    ]
+    del study["teachers"]["teacher"]["training"]["then"]
+    assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
+        "teachers.teacher.training.warmup_steps: the rate still rises at the end, after 700 steps",
+    ]
 
 
 def test_a_type_this_cpu_lacks(monkeypatch):

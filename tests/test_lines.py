@@ -145,7 +145,9 @@ def test_tsv(tmp_path):
 
 def test_a_missing_column(tmp_path):
     (tmp_path / "x.tsv").write_text("one\teins\ntwo\n\nthree\tdrei\n")
-    assert "x.tsv: line 2: has 1 columns, column 1 (from 0) is missing; mend it" in fails(tmp_path, file="x.tsv")
+    assert "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed; mend it" in fails(
+        tmp_path, file="x.tsv"
+    )
     pairs, about = fetched(tmp_path, file="x.tsv", invalid="drop")
     assert pairs == [("one", "eins"), ("three", "drei")]
     assert about.dropped == {"missing_column": 2}
@@ -177,3 +179,8 @@ def test_max_lines_does_not_spare_the_checksum(tmp_path):
     pairs, about = fetched(tmp_path, **saved(tmp_path), max_lines=5)
     assert pairs == PAIRS[:5]
     assert about.checksums["de"] == hashlib.sha256(GERMAN.encode()).hexdigest()
+
+
+def test_two_files_of_one_name_are_not_both_the_one_in_the_mirror(tmp_path):
+    (tmp_path / "talk.txt").write_text("hello\n")
+    assert "x: no " in fails(tmp_path, file=str(tmp_path / "data/{lang}/talk.txt"))

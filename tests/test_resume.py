@@ -135,9 +135,9 @@ def test_what_cannot_be_gone_on_with(model, whole, tmp_path):
     (tmp_path / "killed").write_text("x\n")
     process = started(model, tmp_path, "--input", whole / "in")
     assert process.wait() and b"no killed.progress beside it: it is finished" in process.stderr.read()
-    (tmp_path / "killed.progress").write_text('{"key": "other", "read": 2, "written": 2}')
+    (tmp_path / "killed.progress").write_text('{"key": {"beam_size": 7}, "read": 2, "written": 2}')
     process = started(model, tmp_path, "--input", whole / "in")
-    assert process.wait() and b"of another model or other options" in process.stderr.read()
+    assert process.wait() and b"was begun with another model; beam_size 7, not 1;" in process.stderr.read()
     (tmp_path / "killed.progress").write_text('{"key"')
     process = started(model, tmp_path, "--input", whole / "in")
     assert process.wait() and b"killed.progress: damaged" in process.stderr.read()
@@ -149,16 +149,16 @@ def test_what_cannot_be_gone_on_with(model, whole, tmp_path):
 @pytest.mark.parametrize(
     ("notes", "message"),
     [
-        ({"key": "k", "written": 0}, r"out\.progress: damaged \('read'\)"),
+        ({"key": {}, "written": 0}, r"out\.progress: damaged \('read'\)"),
         (
-            {"key": "k", "read": 2, "written": 2, "counts": {}, "input": ""},
+            {"key": {}, "read": 2, "written": 2, "counts": {}, "input": ""},
             r"out: is missing, but out\.progress",
         ),
     ],
 )
 def test_notes_that_do_not_fit(tmp_path, notes, message):
     write_json(tmp_path / "out.progress", notes)
-    with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", "k", True, io.BytesIO(b"x\n")):
+    with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", {}, True, io.BytesIO(b"x\n")):
         pass
 
 
@@ -193,3 +193,14 @@ def test_a_full_disk_keeps_whole_lines_in_order_and_can_be_gone_on_with(model, w
     process = started(model, tmp_path, "--input", whole / "in")
     assert process.wait() == 0
     assert (tmp_path / "killed").read_bytes() == expected
+
+
+def test_the_message_names_what_differs(tmp_path):
+    (model := tmp_path / "model").mkdir()
+    key = resume.key(model, {"beam_size": 1, "workers": 2})
+    with pytest.raises(KeyboardInterrupt), resume.output(tmp_path / "out", key, False, io.BytesIO(b"x\n")):
+        raise KeyboardInterrupt
+    other = resume.key(model, {"beam_size": 1, "workers": 3})
+    message = r"out was begun with workers 2, not 3; go on with the same"
+    with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", other, True, io.BytesIO(b"x\n")):
+        pass

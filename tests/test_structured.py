@@ -36,6 +36,14 @@ def test_tmx(tmp_path, encoding):
 def test_a_broken_tmx(tmp_path):
     (tmp_path / "x.tmx").write_text(TMX[:-50])
     assert "x.tmx: line 8: not XML" in fails(tmp_path, file="x.tmx")
+    for encoding in ("gb2312", "klingon"):
+        (tmp_path / "x.tmx").write_text(TMX.replace("utf-8", encoding))
+        assert "convert the file to UTF-8" in fails(tmp_path, file="x.tmx")
+
+
+def test_tagalog_has_its_own_code(tmp_path):
+    (tmp_path / "x.tmx").write_text(TMX.replace('"de"', '"tl"').replace('"deu"', '"fil"'))
+    assert len(fetched(tmp_path, file="x.tmx", pair=("en", "tl"))[0]) == 2
 
 
 @pytest.mark.slow
@@ -59,6 +67,8 @@ def test_sgm(tmp_path):
     assert fetched(tmp_path, **source)[0] == expected
     source = saved(tmp_path, sgm.format(english), sgm.format(german)[:-35], name="x.{lang}.sgm")
     assert "x.de.sgm: ends inside a <seg>; it was cut off" in fails(tmp_path, **source)
+    source = saved(tmp_path, sgm.format(english), sgm.format(german)[:-35].upper(), name="x.{lang}.sgm")
+    assert "x.de.sgm: ends inside a <seg>; it was cut off" in fails(tmp_path, **source)
 
 
 def test_sqlite(tmp_path):
@@ -68,6 +78,7 @@ def test_sqlite(tmp_path):
     assert pairs == [("In the beginning", "Im Anfang")]
     assert about.dropped == {"missing_side": 1}
     assert fetched(tmp_path, **source, role="monolingual", query=BIBLE)[0] == [("In the beginning",), ("two",)]
+    assert fetched(tmp_path, **source, query="select x'48', 'b'")[0] == [("H", "b")]
     assert "x.db: no such table: x; mend the query or the file" in fails(tmp_path, **source, query="select * from x")
     assert "record 1 has 1 columns, not 2" in fails(tmp_path, **source, query="select name from bible")
     (tmp_path / "x.db").write_bytes(b"no database" * 100)

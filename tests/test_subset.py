@@ -59,5 +59,5 @@ def test_what_is_left_out_is_counted(tmp_path):
 def test_more_than_there_is_is_told(tmp_path):
     with pytest.raises(UserError, match="x: sample: 101 lines of 100; take fewer, or all with null"):
         taken(corpus(tmp_path, 100), 101, 1)
-    with pytest.raises(UserError, match="has not the 90 lines that x"):
+    with pytest.raises(UserError, match="does not have the 90 lines that x"):
         taken(corpus(tmp_path, 100, told=90), 10, 1)

@@ -1,5 +1,6 @@
 """Errors that the user can put right: one message, no traceback."""
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ def command(main: Callable[[], None]) -> None:
 
     The exit status is 1 after such an error, 141 if the reader of a pipe went away, and 130 after Ctrl-C.
     """
+    if sys.stderr is None:  # closed, as by some supervisors: progress and messages go nowhere
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (as long as the process)
     try:
         main()
     except UserError as error:

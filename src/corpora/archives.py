@@ -17,6 +17,7 @@ MEMBERS_SHOWN = 20
 ZIP = b"PK\x03\x04"
 TAR_MAGIC, TAR_MAGIC_AT = b"ustar", 257
 DAMAGED = (*compression.DAMAGED, zipfile.BadZipFile, tarfile.TarError)
+LOCKED = (NotImplementedError, RuntimeError)  # zipfile's errors for a compression it lacks, and for a password
 
 
 class Part(NamedTuple):
@@ -56,7 +57,10 @@ def chunks(part: Part) -> Iterator[bytes]:
     except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's; bz2 and gzip raise it without errno
             raise
-        raise Unreadable(f"{part.path}: truncated or damaged file ({error}); delete it and run again") from error
+        raise Unreadable(
+            f"{part.path}: truncated or damaged file ({error}); delete a download and run again, get "
+            "a whole copy of a file of your own"
+        ) from error
 
 
 def is_archive(path: Path) -> bool:
@@ -82,7 +86,10 @@ def _is_tar(stream: BinaryIO) -> bool:
 def _zip_member(raw: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedReader:
     archive = stack.enter_context(zipfile.ZipFile(raw))
     name = _chosen(part, [info.filename for info in archive.infolist() if not info.is_dir()])
-    return stack.enter_context(io.BufferedReader(archive.open(name), CHUNK_BYTES))
+    try:
+        return stack.enter_context(io.BufferedReader(archive.open(name), CHUNK_BYTES))
+    except LOCKED as error:
+        raise Unreadable(f"{part.path}: {error}; pack it again, with deflate and without a password") from error
 
 
 def _tar_member(stream: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedReader:

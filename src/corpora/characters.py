@@ -38,7 +38,7 @@ def characters(languages: Iterable[str]) -> Characters:
     bits, digits, folded, expansions = _common()
     bits = bits.copy()
     for column, language in enumerate(languages):
-        of_language = "".join(rf"\p{{Script={name}}}" for name in scripts(language))
+        of_language = "".join(rf"\p{{Script_Extensions={name}}}" for name in scripts(language))
         bits[_matching(f"[{of_language}]")] |= SCRIPT << column
     return Characters(bits, digits, folded, expansions)
 

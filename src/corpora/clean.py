@@ -66,9 +66,10 @@ def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
         for batch in batches(source):
             measured = Measured(batch, tables)
             for row in np.flatnonzero(rules.empty(measured, np.arange(len(batch)))):
+                texts = " | ".join(side.strip() or "(empty)" for side in batch.record(row))
                 raise UserError(
-                    f"{source}: line {funnel.lines_in + row + 1} has an empty side; "
-                    f"{role} sets are not filtered: mend the original, delete this file and run again"
+                    f"{source}: record {funnel.lines_in + row + 1} has an empty side: {texts}; {role} sets are not "
+                    f"filtered: mend {about.get('origin', 'the original')}, delete this file and run again"
                 )
             copied.write(batch.text.tobytes())
             funnel.sort_out(measured)

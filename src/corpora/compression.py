@@ -13,6 +13,7 @@ import zstandard
 
 CHUNK_BYTES = 1 << 18
 FRAME_BYTES = 1 << 11  # of zstd decompressed at a time: they may become a thousand times as many
+LONGEST_WINDOW = 1 << 31  # bytes; of zstd --long=31
 HEAD_BYTES = 6  # enough to tell all kinds of compression apart
 
 GZIP, XZ, BZIP2, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
@@ -40,7 +41,7 @@ class _ZstdFrames(io.RawIOBase):
                 if self._frame is not None:
                     raise EOFError("it ends inside a zstd frame")
                 return 0
-            self._frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            self._frame = self._frame or zstandard.ZstdDecompressor(max_window_size=LONGEST_WINDOW).decompressobj()
             self._ready = memoryview(self._frame.decompress(self._input))
             self._input = b""
             if self._frame.eof:

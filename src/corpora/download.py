@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import requests
+import urllib3
 
 from common.progress import progress
 
@@ -17,6 +18,7 @@ BLOCK_BYTES = 1 << 16  # the most that a broken transfer loses
 WORTH_RETRYING = (408, 429, 500, 502, 503, 504)
 NO_HEAD = (405, 501)  # of servers that know only GET; the address answers, which is all we ask
 RANGE_NOT_SATISFIABLE = 416
+BROKEN = (requests.RequestException, urllib3.exceptions.HTTPError)
 
 
 class Unreachable(Exception):  # noqa: N818 (a fact about an address, not an error yet)
@@ -51,8 +53,8 @@ def download(url: str, path: Path) -> None:
             os.replace(part, path)
             _tag(part).unlink(missing_ok=True)
             return
-        except requests.RequestException as error:
-            status = getattr(error.response, "status_code", None)
+        except BROKEN as error:
+            status = getattr(getattr(error, "response", None), "status_code", None)
             if attempt + 1 == ATTEMPTS or (status and status not in WORTH_RETRYING):
                 raise Unreachable(f"{url}: {_reason(error)}") from error
             time.sleep(BACKOFF_SECONDS * 2**attempt)
@@ -75,7 +77,8 @@ def _resume(url: str, part: Path) -> None:
             _remember(response, _tag(part))
         with open(part, "ab" if resumed else "wb") as stream:
             total = int(response.headers.get("Content-Length", 0)) // BLOCK_BYTES + 1
-            for block in progress(response.iter_content(BLOCK_BYTES), f"download {url}", total, unit="64-KiB block"):
+            blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)  # for servers that compress all the same
+            for block in progress(blocks, f"download {url}", total, unit="64-KiB block"):
                 stream.write(block)
 
 
@@ -92,9 +95,9 @@ def _remember(response: requests.Response, tag: Path) -> None:
         tag.unlink(missing_ok=True)
 
 
-def _reason(error: requests.RequestException) -> str:
-    if error.response is not None:
-        return f"HTTP {error.response.status_code} {error.response.reason}"
-    if isinstance(error, requests.Timeout):
+def _reason(error: Exception) -> str:
+    if (response := getattr(error, "response", None)) is not None:
+        return f"HTTP {response.status_code} {response.reason}"
+    if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError)):
         return "no answer in time"
     return f"no connection ({type(error).__name__})"

@@ -1,6 +1,7 @@
 """The funnel applies rules to batches of records and counts what each rule drops."""
 
 import time
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -52,9 +53,9 @@ class Funnel:
         if len(samples) == SAMPLES:
             below = hashes < samples[-1][0]
             rows, hashes = rows[below], hashes[below]
-        for place in np.argsort(hashes, kind="stable")[:SAMPLES]:
+        for place in np.unique(hashes, return_index=True)[1][:SAMPLES]:
             samples.append((int(hashes[place]), measured.batch.record(rows[place])))
-        self._samples[reason] = sorted(samples)[:SAMPLES]
+        self._samples[reason] = distinct(samples)
 
     def _count_lengths(self, measured: Measured, kept: np.ndarray) -> None:
         for name, side in zip(SIDES, measured.sides, strict=False):
@@ -76,6 +77,11 @@ class Funnel:
         }
 
 
+def distinct(samples: Iterable[Sequence]) -> list[tuple[int, Record]]:
+    """Those with the smallest hashes, each record once."""
+    return sorted({number: record for number, record in samples}.items())[:SAMPLES]
+
+
 def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
     """The counts of shards as those of the whole corpus; shards that were not cleaned count only lines."""
     reasons = dict.fromkeys(reason for count in counts for reason in count.get("dropped", {}))
@@ -90,7 +96,7 @@ def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
         "lines_in": sum(count["lines_in"] for count in counts),
         "lines_out": sum(count["lines_out"] for count in counts),
         "dropped": {reason: sum(count["dropped"][reason] for count in counts) for reason in reasons},
-        "samples": {reason: sorted(candidates)[:SAMPLES] for reason, candidates in samples.items()},
+        "samples": {reason: distinct(candidates) for reason, candidates in samples.items()},
         "lengths": {side: {when: sums[when].tolist() for when in sums} for side, sums in lengths.items()},
         "sums": {key: sum(count["sums"][key] for count in counts) for key in counts[0].get("sums", {})},
         "seconds": round(sum(count.get("seconds", 0) for count in counts), 3),
@@ -101,7 +107,7 @@ def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """The counts of two stages in sequence. Raises UserError if the second has not read all that the first kept."""
     if before["lines_out"] != after["lines_in"]:
         raise UserError(
-            f"the shards hold {after['lines_in']:,} lines, their JSON tells of {before['lines_out']:,}; "
+            f"the shards hold {after['lines_in']:,} lines, their JSON says {before['lines_out']:,}; "
             "delete the shards, run again"
         )
     return {

@@ -1,8 +1,7 @@
 """Concatenate the shards of a corpus, merge their counts, drop duplicates, and check that nothing is lost.
 
 Duplicates are dropped here because only here the whole corpus is at hand. Every shard is checked against the counts and
-checksum in its JSON, and the output is read again. The JSON of the output has a checksum of the pairs that does not
-depend on their order: the sum of their 64-bit hashes.
+checksum in its JSON, and the output is read again.
 """
 
 import argparse
@@ -76,7 +75,7 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
             "delete the shards, run again"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    funnel, tables, kept_sum = Funnel(duplicate_rules(shards, reasons, output.parent)), characters([]), 0
+    funnel, tables = Funnel(duplicate_rules(shards, reasons, output.parent)), characters([])
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
         dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
@@ -85,7 +84,6 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
             measured = Measured(batch, tables)
             verdict = funnel.sort_out(measured)
             rows = np.flatnonzero(verdict == KEPT)
-            kept_sum += int(measured.hash[rows].sum(dtype=np.uint64))
             kept.write(batch.lines(rows))
             if dropped:
                 dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
@@ -96,7 +94,7 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
     verify_written(output, counts["lines_out"], kept.sha256)
     counts = with_reading(about, counts)
     counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
-    write_json(records.info(output), about | counts | {"sha256": kept.sha256, "checksum": f"{kept_sum % 2**64:016x}"})
+    write_json(records.info(output), about | counts | {"sha256": kept.sha256})
 
 
 def verify_written(path: Path, count: int, sha256: str) -> None:

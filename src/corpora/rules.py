@@ -138,6 +138,6 @@ def chosen(
         if value is not None and value is not False and (len(languages) > 1 or reason not in OF_PAIRS):
             rules[reason] = factory(value)
     rules["held_out"] = held_out(held, characters)
-    if sides := [side for side in settings.get("langid", []) if side in SIDES[: len(languages)]]:
+    if sides := [side for side in settings.get("langid") or [] if side in SIDES[: len(languages)]]:
         rules["language"] = language(sides, languages, settings.get("langid_languages"))
     return rules

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from common.progress import progress
@@ -28,7 +29,7 @@ def drawn(path: Path, total: int, sample: int, seed: int) -> Iterator[bytes]:
             break
         yield batch.lines(np.flatnonzero(places(numbers, total, order) < sample))
     if first != total:
-        raise UserError(f"{path}: has not the {total:,} lines that {records.info(path).name} tells of; run again")
+        raise UserError(f"{path}: does not have the {total:,} lines that {records.info(path).name} says; run again")
 
 
 def subset(source: Path, sample: int, seed: int, output: Path) -> None:
@@ -45,7 +46,7 @@ def subset(source: Path, sample: int, seed: int, output: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="records, X.tsv.zst, with X.json of corpora.fetch")
-    parser.add_argument("--sample", type=int, required=True, help="number of records to draw")
+    parser.add_argument("--sample", type=positive, required=True, help="number of records to draw")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="records; their JSON is written beside them")
     args = parser.parse_args()

@@ -53,7 +53,7 @@ class Measured:
 
     @cached_property
     def folded(self) -> np.ndarray:
-        """Equal for records that differ only in case, punctuation, spaces and numbers: uint64[records]."""
+        """Equal for records that differ only in case, punctuation, spaces and digits: uint64[records]."""
         return combined([side.folded for side in self.sides])
 
     def digit_mismatch(self, rows: np.ndarray) -> np.ndarray:

@@ -65,12 +65,13 @@ def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Wi
 
 def chunks(line: str) -> Iterator[str]:
     """Divide a line into chunks of at most MAXIMUM_CHARACTERS, at white space where there is any."""
-    while len(line) > MAXIMUM_CHARACTERS:
-        end = line.rfind(" ", MAXIMUM_CHARACTERS // 2, MAXIMUM_CHARACTERS)
-        end = MAXIMUM_CHARACTERS if end < 0 else end
-        yield line[:end]
-        line = line[end:]
-    yield line
+    start = 0
+    while len(line) - start > MAXIMUM_CHARACTERS:
+        end = line.rfind(" ", start + MAXIMUM_CHARACTERS // 2, start + MAXIMUM_CHARACTERS)
+        end = start + MAXIMUM_CHARACTERS if end < 0 else end
+        yield line[start:end]
+        start = end
+    yield line[start:]
 
 
 def split(pieces: list[str], limit: int) -> Iterator[list[str]]:

@@ -6,6 +6,7 @@ everything after such a point happens as it would have without the kill.
 """
 
 import hashlib
+import json
 import os
 import time
 from collections import Counter
@@ -20,16 +21,19 @@ from formats.model_folder import NOT_DECODED
 
 SECONDS = 1.0  # between two notes of the progress, the work that a kill may cost
 
-# key: of model and settings; read, written: bytes of input and output; counts: of changed lines; input: checksum of
-# what was read.
+# key: what the output depends on; read, written: bytes of input and output; counts: of changed lines; input: checksum
+# of what was read.
 Progress = dict[str, Any]
 
 
-def key(model: Path, settings: dict[str, Any]) -> str:
-    """Changes with the model folder and with everything else that the translation depends on."""
+Key = dict[str, Any]  # what a translation depends on, by name
+
+
+def key(model: Path, settings: dict[str, Any]) -> Key:
+    """The settings, and a checksum of the model folder, as JSON has them."""
     files = sorted(path for path in model.iterdir() if path.is_file() and path.name not in NOT_DECODED)
-    facts = [settings, [(path.name, sha256(path)) for path in files]]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
+    digest = hashlib.sha256(repr([(path.name, sha256(path)) for path in files]).encode()).hexdigest()
+    return json.loads(json.dumps({"model": digest} | settings))
 
 
 class Output:
@@ -77,7 +81,7 @@ class Output:
 
 
 @contextmanager
-def output(path: Path, key: str, resume: bool, source: BinaryIO) -> Iterator[Output]:
+def output(path: Path, key: Key, resume: bool, source: BinaryIO) -> Iterator[Output]:
     """Open an output at its beginning, or where it was left, with ``source`` at the line that comes next.
 
     Raises UserError if there is nothing to resume, or ``source`` is not the input that the output was begun with.
@@ -104,20 +108,29 @@ def output(path: Path, key: str, resume: bool, source: BinaryIO) -> Iterator[Out
     notes.unlink()
 
 
-def _noted(notes: Path, path: Path, key: str) -> Progress:
+def _noted(notes: Path, path: Path, key: Key) -> Progress:
     """The progress of an earlier run. Raises UserError where it does not belong to this output and key."""
     try:
         progress = read_json(notes)
-        if progress["key"] != key:
-            raise UserError(f"{notes}: of another model or other options; delete it and {path.name} to begin anew")
+        if changed := _changes(progress["key"], key):
+            raise UserError(
+                f"{path} was begun with {changed}; go on with the same, or delete it and {notes.name} to begin anew"
+            )
         progress = {name: progress[name] for name in ("key", "read", "written", "counts", "input")}
         if progress["written"] and path.stat().st_size < progress["written"]:
             raise UserError(f"{path}: is shorter than {notes.name} says; delete both to begin anew")
     except FileNotFoundError:
         raise UserError(f"{path}: is missing, but {notes.name} is there; delete that to begin anew") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{notes}: damaged ({error}); delete it and {path.name} to begin anew") from None
     return progress
+
+
+def _changes(before: Key, now: Key) -> str:
+    """What differs, in words; empty if nothing does."""
+    names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
+    values = (f"{name} {before.get(name)}, not {now.get(name)}" for name in names if name != "model")
+    return "; ".join([*["another model"] * ("model" in names), *values])
 
 
 def _skip(source: BinaryIO, progress: Progress, path: Path) -> "hashlib._Hash":

@@ -81,6 +81,10 @@ def main() -> None:
 
     if args.resume and not args.output:
         raise UserError("--resume needs --output: only a file can be gone on with")
+    if not args.input and sys.stdin is None:
+        raise UserError("standard input is closed; name the text with --input")
+    if not args.output and sys.stdout is None:
+        raise UserError("standard output is closed; name a file with --output")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the stack below notes progress
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(open(args.input, "rb")) if args.input else sys.stdin.buffer
@@ -100,5 +104,6 @@ def main() -> None:
 if __name__ == "__main__":
     guarded(
         lambda: command(main),
-        "what was written is whole lines in order: lower --workers or --batch-tokens; --output goes on with --resume",
+        "what was written is whole lines in order: lower --workers or --batch-tokens; with the native engine,"
+        " --output goes on with --resume",
     )

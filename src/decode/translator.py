@@ -13,6 +13,8 @@ from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, ONE_CORE, LongLines, Pipeline
 from decode.tokenizer import Tokenizer
 
+BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings that decide which sentences share a batch
+
 
 class Translator(Pipeline):
     """A model folder that translates text.
@@ -65,7 +67,10 @@ class Translator(Pipeline):
         """Everything that a translation depends on, except for the model folder and the input."""
         own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "sorting": self.sorting}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
-        return {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
+        every = {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
+        if self.engine.of_batch or not self.search.map_per_sentence:
+            return every
+        return {name: value for name, value in every.items() if name not in BATCHING}
 
     def close(self) -> None:
         """Discard what waits for a worker, and what the engine can stop."""

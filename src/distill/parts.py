@@ -20,7 +20,7 @@ from formats import records
 from formats.records import Record
 
 RECORDS = 20_000  # of a part: minutes of a teacher on one core
-SPEED = ("threads", "batch_tokens")  # options that change no result
+SPEED = ("threads", "batch_tokens")  # options on which no result is meant to depend; scores of CTranslate2's int8 may
 KEY = "key.json"
 
 Item = TypeVar("Item")
@@ -59,6 +59,9 @@ def write(
         if [*stream, *rest]:  # at its end, the stream reports that the work is done
             raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
         result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))
+        if result[0] < total:
+            path.unlink()
+            raise UserError(f"{path}: its input has {result[0]:,} lines, not {total:,}; was it changed meanwhile?")
         write_json(records.info(path), counts(*result))
     shutil.rmtree(folder)  # not while the lock in it is open: NFS keeps the name of an open file
 

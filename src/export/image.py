@@ -1,7 +1,7 @@
 """Build a submission as an image (an OCI archive), without a network, and list what each of its layers takes.
 
 ``podman load -i IMAGE``, ``skopeo copy oci-archive:IMAGE docker-daemon:NAME`` and ``apptainer build`` read the archive.
-SIZES.md beside it is made of the archive itself. It needs buildah.
+<name>.SIZES.md beside it is made of the archive itself. It needs buildah.
 """
 
 import argparse

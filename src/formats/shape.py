@@ -24,7 +24,7 @@ class Transformer:
     """A Transformer (Vaswani et al. 2017). ``share_embeddings`` ties source, target and softmax weights.
 
     units: of embeddings and layers; ffn_units: inside the feed-forward layers; decoder: one of DECODERS. Raises
-    ValueError for heads that do not divide the units, and for an unknown decoder.
+    ValueError for odd units, for heads that do not divide them, and for an unknown decoder.
     """
 
     encoder_layers: int
@@ -36,6 +36,8 @@ class Transformer:
     decoder: str = SELF_ATTENTION
 
     def __post_init__(self) -> None:
+        if self.units % 2:
+            raise ValueError(f"units {self.units} is odd; OpenNMT-tf's positions need an even number")
         if self.units % self.heads:
             raise ValueError(f"units {self.units} is not a multiple of heads {self.heads}; {self._fitting()}")
         if self.decoder not in DECODERS:

@@ -1,6 +1,6 @@
 """Estimate the time and disk that a study will take, before it runs, from rates measured on this machine (study.rates).
 
-What there is to do says study.work. GPUs cannot be measured before the jobs run on them, so their hours are those of
+study.work says what there is to do. GPUs cannot be measured before the jobs run on them, so their hours are those of
 GPUs of a stated speed.
 """
 

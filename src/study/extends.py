@@ -8,6 +8,8 @@ import yaml
 from common.errors import UserError
 from study.schema import Config
 
+ANOTHER = {"like", "model", "cell"}  # keys of a shape that make it another one; the numbers of its base do not fit it
+
 
 class _UniqueKeyLoader(yaml.SafeLoader):
     """Refuses duplicate keys: PyYAML keeps the last one silently, and a second corpus of the same name is a mistake."""
@@ -36,8 +38,10 @@ def without_nulls(value: Any) -> Any:
 
 
 def merged(base: Any, top: Any) -> Any:
-    """``top`` over ``base``: mappings are merged key by key, any other value replaces the one below."""
-    if not (isinstance(base, dict) and isinstance(top, dict)):
+    """``top`` over ``base``: mappings are merged key by key; any other value, and a shape of another kind, replaces
+    the one below.
+    """
+    if not (isinstance(base, dict) and isinstance(top, dict)) or ANOTHER & top.keys():
         return top
     return base | {key: merged(base.get(key), value) for key, value in top.items()}
 

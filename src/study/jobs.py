@@ -103,9 +103,9 @@ class Planned:
     # Vocabulary, epochs, trainings
 
     def _epochs(self) -> Iterator[Jobs]:
-        pairs, epochs, seconds = self._work.epoch, self._config["distillation"]["epochs"], self._seconds
+        epochs, seconds = self._config["distillation"]["epochs"], self._seconds
         for mixture in sorted({system.mixture for system in self._work.trained}):
-            corpora, made = self._mixed(mixture)
+            (corpora, made), pairs = self._mixed(mixture), self._work.epoch(mixture)
             drawn = self._read(corpora) + pairs * seconds["draw: write"]
             yield self._group(f"sample {mixture}", Stage.EPOCHS, drawn * epochs, epochs, after=made)
             what = {"cores": THREADS, "after": [f"sample {mixture}", "vocabulary"]}
@@ -115,7 +115,7 @@ class Planned:
     def _vocabulary(self) -> Jobs:
         vocabulary, seconds = self._config["vocabulary"], self._seconds
         of, train = vocabulary["of"], self._study.corpora["train"]
-        lines = 2 * (self._work.epoch if of else sum(self._work.sizes[name] for name in train))
+        lines = 2 * (self._work.epoch(of) if of else sum(self._work.sizes[name] for name in train))
         total = lines * seconds["vocabulary: read"] + min(vocabulary["sentences"], lines) * seconds["vocabulary: learn"]
         after = [f"sample {of}"] if of else [f"gather_clean {name}" for name in train]
         return self._group("vocabulary", Stage.VOCABULARY, total, cores=THREADS, after=after)

@@ -3,6 +3,7 @@
 import copy
 import datetime
 import difflib
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -55,6 +56,16 @@ def problems(value: Any, part: Config) -> Iterator[str]:
     errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
     lines = (line for error in errors for line in _described(error, ".".join(map(str, error.absolute_path))))
     yield from dict.fromkeys(lines)  # an error of each missing key describes all of them
+    yield from _not_finite(value, "")
+
+
+def _not_finite(value: Any, path: str) -> Iterator[str]:
+    """.nan and .inf, which YAML has and JSON schema takes for numbers."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from _not_finite(item, f"{path}.{key}" if path else str(key))
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"{path}: {value} is no number"
 
 
 def suggestion(name: str, names: list[str]) -> str:

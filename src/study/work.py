@@ -1,7 +1,7 @@
 """The work of a study, which follows from its configuration: texts, translations, trainings, timing, bytes.
 
-What it counts in operations, pieces and pairs takes seconds by rates: those of this machine (study.rates), which
-study.estimate uses, or those of kept benchmarks (study.benchmarked), which study.scale_plan uses. The constants here
+It counts operations, pieces and pairs. Rates turn these counts into seconds: those of this machine (study.rates) for
+study.estimate, those of kept benchmarks (study.benchmarked) for study.scale_plan. The constants here
 were fitted to two runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 """
 
@@ -76,11 +76,17 @@ class Work:
         self.sizes = {name: size(config["corpora"][name]) or 0 for name in self.study.training_corpora}
         self.read = {name: read_size(config["corpora"][name]) or 0 for name in self.study.training_corpora}
         self.pairs = sum(self.sizes.values())
-        self.epoch = config["distillation"]["epoch_pairs"] or self.pairs
         self.unknown = [name for name, number in self.sizes.items() if not number]
         self.unknown += [system.name for system in self.trained if not self.parameters(system)]
         elsewhere = [name for name in self.study.teachers if not self.study.systems[name].shape]
         self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
+
+    def epoch(self, mixture: str) -> int:
+        """Pairs of an epoch of a mixture."""
+        translations = self.study.translations(mixture)
+        times = self.config["distillation"]["n_best"] if translations and translations[1] == "all" else 1
+        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.weights(mixture))
+        return self.config["distillation"]["epoch_pairs"] or drawn
 
     # Models
 
@@ -158,13 +164,15 @@ class Work:
         return system.role in ("teacher", "control")
 
     def training_operations(self, system: System) -> float:
-        return trained_tokens(system.training, self.epoch) * (operations(system.shape, self._entries) or 0)
+        return trained_tokens(system.training, self.epoch(system.mixture)) * (
+            operations(system.shape, self._entries) or 0
+        )
 
     def training_seconds(self, system: System) -> float:
         """Core-seconds of a training, or GPU-seconds; several threads take more than one."""
         if self.trained_on_gpu(system):
             return self.training_operations(system) / GPU_TRAINING
-        tokens, threads = trained_tokens(system.training, self.epoch), system.training["threads"]
+        tokens, threads = trained_tokens(system.training, self.epoch(system.mixture)), system.training["threads"]
         width = getattr(shape(system.shape), "units", WIDTH)
         wide = (1 + NARROW / width) / (1 + NARROW / WIDTH)  # wider layers take less time per operation
         seconds = STEP * wide * self.training_operations(system) * self.rates.product
@@ -179,9 +187,11 @@ class Work:
 
         Students in int8 (without any, controls) also decode the first one sentence by sentence, once.
         """
-        decoding, corpora = self.config["decoding"], self.config["corpora"].values()
-        roles = ("test",) if system.role == "teacher" else ("test", "dev")
-        first, *others = [size(corpus) or TEST_SENTENCES for corpus in corpora if corpus["role"] in roles]
+        decoding, corpora = self.config["decoding"], self.config["corpora"]
+        roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.timed_corpus
+        first = size(corpora[timed]) or TEST_SENTENCES
+        decoded = [corpus for name, corpus in corpora.items() if corpus["role"] in roles and name != timed]
+        others = [size(corpus) or TEST_SENTENCES for corpus in decoded]
         repeated = system.role == compared(other.role for other in self.study.systems.values())
         times = decoding["runs"] if repeated else 1
         runs = sum(times if fast(type) else 1 for type in decoding["compute_types"])
@@ -205,7 +215,7 @@ class Work:
         sampled = sum(of_pair[name] * self.sizes[name] for name in names if config["corpora"][name]["sample"])
         n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config["distillation"]["n_best"])
         chosen = sum(config["distillation"]["n_best"] if targets == "all" else 1 for _, targets in self.selections)
-        epoch = self.epoch * (RECORD_BYTES + PIECES_BYTES) * config["distillation"]["epochs"]
+        epoch = (RECORD_BYTES + PIECES_BYTES) * config["distillation"]["epochs"]
         teachers = [system for system in self.trained if system.role == "teacher"]
         students = [system for system in self.trained if system.role != "teacher"]
         return {
@@ -217,7 +227,7 @@ class Work:
             Stage.TRANSLATION: n_best_lists * len(self.study.teachers),
             Stage.RESCORING: n_best_lists * self.rescores,
             Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
-            Stage.EPOCHS: epoch * len({system.mixture for system in self.trained}),
+            Stage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
             Stage.STUDENTS: sum(map(self._checkpoints, students)),
             Stage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
             Stage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,

@@ -26,6 +26,8 @@ DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
 
 if workflow.config_settings.config:
     raise WorkflowError("--config is not supported: a study is one YAML file (it may have `extends: demo.yaml`)")
+if len(workflow.configfiles) > 1:
+    raise WorkflowError("give one --configfile: a study is one YAML file (it may have `extends: demo.yaml`)")
 try:
     loaded = load(next(iter(workflow.configfiles), DEFAULT_STUDY))
 except UserError as error:

@@ -83,7 +83,7 @@ def rows(
                 raise UserError(f"{file.name}: record {first + row:,} has {len(record)} columns, not {columns}")
             if None in record[:columns]:
                 dropped[row] = missing
-            elif any(len(side) > MAX_LINE_BYTES for side in map(str, record[:columns])):
+            elif any(len(str(side).encode()) > MAX_LINE_BYTES for side in record[:columns]):
                 if not file.drop_invalid:
                     raise file.error(first + row, f": longer than {MAX_LINE_BYTES:,} bytes", "cut it up")
                 dropped[row] = OVERLONG

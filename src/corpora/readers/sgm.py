@@ -41,7 +41,7 @@ def _segments(chunks: Iterable[bytes], file: Input) -> Iterator[str | None]:
         rest = text[end:]
         if len(rest) > MAX_LINE_BYTES + len(chunk):
             raise UserError(f"{file.name}: line {line:,}: no </seg> for a long while; is it SGM?")
-    if b"<seg" in rest:
+    if b"<seg" in rest.lower():
         raise UserError(f"{file.name}: ends inside a <seg>; it was cut off")
 
 

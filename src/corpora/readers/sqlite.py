@@ -26,8 +26,13 @@ class Sqlite(Reader):
                 connection = sqlite3.connect(f"{Path(database.name).as_uri()}?mode=ro&immutable=1", uri=True)
                 try:
                     result = connection.execute(selection.query, selection.parameters)
-                    yield from rows(result, file, len(selection.languages))
+                    yield from rows(map(_as_text, result), file, len(selection.languages))
                 finally:
                     connection.close()
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise UserError(f"{file.name}: {error}; mend the query or the file") from error
+
+
+def _as_text(row: tuple) -> tuple:
+    """A row whose texts may be stored as bytes."""
+    return tuple(cell.decode() if isinstance(cell, bytes) else cell for cell in row)

@@ -40,6 +40,8 @@ def _units(chunks: Iterable[bytes], file: Input) -> Iterator[ElementTree.Element
         parser.close()
     except ElementTree.ParseError as error:
         raise UserError(f"{file.name}: line {error.position[0]:,}: not XML ({error}); mend the file") from error
+    except (ValueError, LookupError) as error:  # of the encoding that the first line names
+        raise UserError(f"{file.name}: {error}; convert the file to UTF-8") from error
 
 
 def _sides(unit: ElementTree.Element, languages: list[str]) -> tuple[str | None, ...]:

@@ -19,7 +19,7 @@ class Tsv(Reader):
             dropped = dict(text.dropped)
             for row in [row for row, cells in enumerate(rows) if len(cells) <= last]:
                 if not file.drop_invalid:
-                    problem = f": has {len(rows[row])} columns, column {last} (from 0) is missing"
+                    problem = f": has {len(rows[row])} columns, but column {last}, counted from 0, is needed"
                     raise file.error(text.first + row, problem, "mend it")
                 dropped.setdefault(row, NO_COLUMN)
                 rows[row] = [""] * (last + 1)

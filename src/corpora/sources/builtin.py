@@ -39,13 +39,15 @@ class Builtin(Source):
         return self._identity(self.split)
 
     def problems(self) -> Iterator[str]:
-        from corpora.grammar import LANGUAGES
+        from corpora.grammar import LANGUAGES, SPLITS
 
         source, target = self.pair
         if source != "en":
             yield f"builtin: the grammar is from English, not from {source}"
         if target not in LANGUAGES:
             yield f"builtin: the grammar has no {target}, only {', '.join(LANGUAGES)}"
+        if self.split not in SPLITS:
+            yield f"builtin.split: there is no {self.split}, only {', '.join(SPLITS)}"
 
     def origins(self) -> list[str]:
         return [f"built-in grammar, {self.split}"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def problems(source: "StoredSource") -> Iterator[str]:
     """A line for each problem; each begins with the key."""
     yield from _missing_languages(source)
-    yield from _equal_columns(source)
+    yield from _equal_sides(source)
     yield from _checksum_problems(source)
     if source.reader and len(source.languages) > 1:
         yield from _placeholder_problems(source, source.reader)
@@ -28,12 +28,13 @@ def _missing_languages(source: "StoredSource") -> Iterator[str]:
                 yield f"{key}: no {key.removesuffix('s')} for {language}; it has {', '.join(values) or 'none'}"
 
 
-def _equal_columns(source: "StoredSource") -> Iterator[str]:
-    """Both sides from one column: a model would learn to copy."""
-    columns = source.entry["columns"] or {}
-    numbers = [columns[language] for language in source.languages if language in columns]
-    if len(numbers) > 1 and len({*numbers}) == 1:
-        yield f"columns: {' and '.join(source.languages)} are both column {numbers[0]}"
+def _equal_sides(source: "StoredSource") -> Iterator[str]:
+    """Both sides from one column or one file: a model would learn to copy."""
+    for key, what in (("columns", "column "), ("file", "")):
+        values = source.entry[key] if isinstance(source.entry[key], dict) else {}
+        sides = [values[language] for language in source.languages if language in values]
+        if len(sides) > 1 and len({*sides}) == 1:
+            yield f"{key}: {' and '.join(source.languages)} are both {what}{sides[0]}"
 
 
 def _checksum_problems(source: "StoredSource") -> Iterator[str]:

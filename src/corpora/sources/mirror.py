@@ -39,11 +39,11 @@ def copies(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
     named_alike = originals if mirror and source.mirrored_by_name else []
     for original in named_alike:
         yield _in_mirror(original, mirror, "address")
-        if original.remote:
+        if original.remote and _named_apart(original):
             yield _in_mirror(original, mirror, "name")
     yield from originals
     for original in named_alike:  # a file that is where the study says it is comes before another of the same name
-        if not original.remote:
+        if not original.remote and _named_apart(original):
             yield _in_mirror(original, mirror, "name")
 
 
@@ -60,6 +60,12 @@ def _in_one_file(original: Copy, path: Path) -> Copy:
     """The same texts in one file, or archive."""
     texts = {code: [LocalFile(str(path), places[0].member)] for code, places in original.texts.items()}
     return Copy(original.reader, texts)
+
+
+def _named_apart(original: Copy) -> bool:
+    """Whether its files differ in their bare names: en/talk.txt and de/talk.txt would both be one talk.txt."""
+    places = original.places
+    return len({place.name for place in places}) == len({place.address for place in places})
 
 
 def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:

@@ -81,11 +81,11 @@ class StoredSource(Source):
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
         """The error for a text of which no copy can be had, with the remedy."""
         code, places = next(iter(copies[0].texts.items()))
-        file = (self.entry["mirror"] or places[0].name).replace(LANGUAGE, str(code))
+        file = (self.entry["mirror"] or places[0].name).replace(LANGUAGE, code or self.languages[0])
         remedy = f"Set {MIRROR} to a folder that has {file}"
         searched = f"no {mirror / file} in the mirror" if mirror else "no mirror"
         if self.entry["mirror"] is None and not self.mirrored_by_name:
             remedy = f"Set {MIRROR} and say where in that folder it is (mirror)"
-            searched = "it is not said where in the mirror it is" if mirror else searched
+            searched = "the study does not say where in the mirror it is" if mirror else searched
         offline = "or run configs/offline.yaml, which needs neither"
         return f"{self.name}: {searched}, and no download: {reason}. {remedy}, {offline}"

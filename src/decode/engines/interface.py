@@ -81,6 +81,7 @@ class Engine(ABC):
     effective_compute_type: str  # the type that the loaded model computes in, whatever the type of its weights
     isa: str | None = None  # the instructions that the engine is told to use; None if it chooses them itself
     library: str | None = None  # that multiplies matrices, where there is a choice
+    of_batch: ClassVar[bool] = True  # whether a translation may depend on the batch that the sentence is in
     int8_saturates: bool | None = False  # whether 8-bit products may be cut off here (common.cpu); None if not known
 
     # The class

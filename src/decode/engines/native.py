@@ -31,6 +31,7 @@ class Native(Engine):
     map_file = native_map.NAME
     switches = frozenset(SWITCHES)
     isa_variable = ISA
+    of_batch = False
     files: ClassVar = {
         native_model.NAME: "weights, packed as the engine uses them",
         native_model.VOCABULARY: "the pieces, by number",

@@ -49,12 +49,15 @@ class OpenNMTTF(Engine):
         model = opennmt_checkpoint.load(folder, lengths)
         if search.beam_size > 1:
             model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
-        self._infer, self._tensor = model.serve_function(), tf.constant
+        self._infer, self._tensor, self._error = model.serve_function(), tf.constant, tf.errors.OpError
 
     def translate(self, batch: Batch) -> Batch:
         lengths = [len(sentence) for sentence in batch]
         padded = [sentence + [""] * (max(lengths) - len(sentence)) for sentence in batch]
-        predictions = self._infer({"tokens": self._tensor(padded), "length": self._tensor(lengths)})
+        try:
+            predictions = self._infer({"tokens": self._tensor(padded), "length": self._tensor(lengths)})
+        except self._error as error:
+            raise RuntimeError(str(error).splitlines()[0]) from error
         best = predictions["tokens"][:, 0].numpy(), predictions["length"][:, 0].numpy()
         return [[piece.decode() for piece in pieces[:length]] for pieces, length in zip(*best, strict=True)]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from corpora.sources import SOURCES, given, source_of
 from corpora.sources.source import languages
+from study.resources import read_size
 from study.schema import Config
 
 ROLES_NEEDED = ("train", "dev", "test")
@@ -24,7 +25,7 @@ def problems(config: Config) -> Iterator[str]:
             texts[source.identity] = path
         else:
             yield f"{path}: needs exactly one source of {', '.join(SOURCES)}; it has {' and '.join(keys) or 'none'}"
-        if (most := corpus["max_lines"] or corpus["lines"]) and (corpus["sample"] or 0) > most:
+        if (most := read_size(corpus)) and (corpus["sample"] or 0) > most:
             yield f"{path}.sample: {corpus['sample']:,} lines of {most:,}; take fewer, or all with null"
         yield from _cleaning_problems(path, corpus, config)
 

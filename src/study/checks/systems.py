@@ -39,9 +39,11 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
     elif given != ["shape"]:
         surplus = [key for key in ("training", "seed") if teacher[key] is not None]
         yield from (f"{path}.{key}: is for a teacher that is trained here" for key in surplus)
-        tokenization = teacher["tokenization"] or {}
-        if sum(value is not None for value in tokenization.values()) > 1:
-            yield f"{path}.tokenization: has both sentencepiece and bpe; give one"
+        if (tokenization := teacher["tokenization"]) is not None:
+            files = [key for key, value in tokenization.items() if value is not None]
+            if len(files) != 1:
+                has = "both sentencepiece and bpe" if files else "neither sentencepiece nor bpe"
+                yield f"{path}.tokenization: has {has}; give one"
     elif teacher["training"] is None:
         yield f"{path}.training is missing"
     else:
@@ -76,13 +78,17 @@ def _training_problems(path: str, training: Config) -> Iterator[str]:
 
 
 def warnings(config: Config) -> Iterator[str]:
-    """A line for each training that has fewer checkpoints than it is to average."""
+    """A line for each training that has fewer checkpoints than it is to average, or never ends its warm-up."""
     trained = [(f"teachers.{name}", teacher) for name, teacher in config["teachers"].items() if teacher["training"]]
     for path, system in [*trained, *((f"students.{name}", student) for name, student in config["students"].items())]:
         training = system["training"]
-        steps, averaged, every = training["steps"], training["average_last"], training["checkpoint_steps"]
-        if steps and not training["then"] and (averaged - 1) * every >= steps:  # the last step has one, too
-            yield f"{path}.training.average_last: in {steps:,} steps there are fewer than {averaged} checkpoints"
+        averaged, every = training["average_last"], training["checkpoint_steps"]
+        last = [training, *training["then"]][-1]["steps"]  # of the phase whose checkpoints are averaged
+        if last and (averaged - 1) * every >= last:  # the last step has one, too
+            yield f"{path}.training.average_last: in {last:,} steps there are fewer than {averaged} checkpoints"
+        steps = [phase["steps"] for phase in (training, *training["then"])]
+        if training["decay"] != "constant" and all(steps) and sum(steps) <= training["warmup_steps"]:
+            yield f"{path}.training.warmup_steps: the rate still rises at the end, after {sum(steps):,} steps"
 
 
 def _shape_problems(path: str, system: Config) -> Iterator[str]:

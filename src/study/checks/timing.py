@@ -15,6 +15,10 @@ def problems(config: Config) -> Iterator[str]:
     for number, name in enumerate(config["speed"]["systems"]):
         yield from _system_problems(config, f"speed.systems.{number}", name, COMPARED)
     yield from _untrained_problems(config)
+    if name := config["search"]["system"]:
+        yield from _system_problems(config, "search.system", name, "search compares engines")
+    if len(config["decoding"]["cores"]) < config["decoding"]["workers"]:
+        yield "decoding.workers: a worker needs a core of its own; name more of decoding.cores"
     if name := config["vocabulary_map"]["system"]:
         yield from _system_problems(config, "vocabulary_map.system", name, "it has no map")
     elif config["vocabulary_map"]["grid"] is not None and not _has_optimised_student(config):

@@ -177,4 +177,4 @@ def _sampled(first: Plan, pairs: dict[str, int], monolingual: dict[str, int], mo
 def _samples(lines: dict[str, int], most: float) -> dict[str, int]:
     """How many lines to take of each corpus, if they have more than ``most`` together: all by the same share."""
     total = sum(lines.values())
-    return {name: rounded(number * most / total) for name, number in lines.items()} if total > most else {}
+    return {name: min(rounded(number * most / total), number) for name, number in lines.items()} if total > most else {}

@@ -60,7 +60,7 @@ class Corpora(Paths):
 
     def reading(self, corpus: str) -> Config:
         """The keys of a corpus's entry that decide what is read; a weight, a licence or a checksum change no text."""
-        no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256")
+        no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256", "mirror")
         return {key: value for key, value in self.config["corpora"][corpus].items() if key not in no_text}
 
     def uncleaned(self, corpus: str) -> str:

@@ -16,8 +16,9 @@ class Mixtures(Teachers):
 
     @property
     def aligned_mixture(self) -> str:
-        """What the vocabulary map is made of: the first mixture of translations, or the original text."""
-        return next(filter(self.translations, self.config["mixtures"]), ORIGINAL)
+        """What the map is made of: the first mixture of translations that systems learn from, or the original."""
+        learned = {system.mixture for system in self.systems.values()}
+        return next((name for name in self.config["mixtures"] if name in learned and self.translations(name)), ORIGINAL)
 
     def weights(self, name: str) -> dict[str, float]:
         """The corpora of a mixture with their weights."""
