@@ -72,6 +72,13 @@ def test_symmetrised_links_grow_from_the_intersection():
     assert grow_diag_final_and({(0, 0), (1, 1), (3, 3)}, {(0, 0), (0, 3)}) == [(0, 0), (1, 1), (3, 3)]
 
 
+def test_a_link_grows_where_one_side_is_linked_already():
+    # 1-0 is beside 0-0, and 1 has no link yet; 2-1 is beside 1-0 by a corner; 5-0 is no neighbour, and 0 is linked.
+    assert grow_diag_final_and({(0, 0), (1, 0), (2, 1)}, {(0, 0), (5, 0)}) == [(0, 0), (1, 0), (2, 1)]
+    assert grow_diag_final_and({(0, 0), (1, 0)}, {(0, 0), (1, 1), (1, 0)}) == [(0, 0), (1, 0), (1, 1)]
+    assert grow_diag_final_and({(0, 0), (1, 5), (1, 1)}, {(0, 0), (1, 5)}) == [(0, 0), (1, 1), (1, 5)]  # by a corner
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     """A corpus of pairs, word by word, and a SentencePiece model of it."""

@@ -32,6 +32,18 @@ FIELDS = """
     target_tokens_per_second_min target_tokens_per_second_max source_words_per_second_min source_words_per_second_max
     tokenization_seconds detokenization_seconds source_words target_tokens output output_identical
 """
+
+
+class OtherMachine:
+    """The module ``common.machine`` of another computer."""
+
+    load_average = machine.load_average
+
+    @staticmethod
+    def describe():
+        return {**machine.describe(), "cpu": "another"}
+
+
 SOURCES = sentences(12, seed=3)
 CORE = min(os.sched_getaffinity(0))
 PRICE = prices()["m7i.large"] | {"usd_per_hour": 0.2, "cores": 4, "cpus": [machine.describe()["cpu"]]}
@@ -220,6 +232,21 @@ def test_a_run_ends_with_a_new_build_of_our_engine_and_with_what_tuning_found(st
     timed(study)
     assert calls
     (study / "models/int8/tuned.json").unlink()
+
+
+def test_a_run_ends_with_its_code_and_its_libraries(study, calls, monkeypatch):
+    timed(study)
+    calls.clear()
+    path = study / "decoding/tiny/runs/tiny.int8.beam1.2.json"
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps(kept | {"code": dict.fromkeys(kept["code"], "another")}))
+    timed(study)
+    assert len(calls) == 1 and kept["code"]
+    for name, change in (("versions", lambda: ["another"]), ("machine", OtherMachine)):
+        calls.clear()
+        monkeypatch.setattr(kept_runs, name, change)
+        timed(study)
+        assert calls
 
 
 def test_the_library_of_our_engine_is_known():

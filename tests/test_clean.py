@@ -241,6 +241,14 @@ def test_samples_are_few_and_random(tmp_path):
     assert len(samples) == 20 and max(samples) > 1000
 
 
+def test_lengths_are_counted_in_words(tmp_path):
+    lines = [("a", " ".join("b" * 4)), ("long", " ".join(["words"] * 5)), (" ".join("c" * 300), " ".join("d" * 299))]
+    _, about, _ = cleaned(tmp_path, lines, settings={"max_tokens": 100})
+    source, target = (about["lengths"][side] for side in ("source", "target"))
+    assert source["in"] == [2, *[0] * 39, 1] and source["out"] == [2, *[0] * 40]
+    assert target["in"] == [1, 1, *[0] * 38, 1] and target["out"] == [1, 1, *[0] * 39]
+
+
 def test_a_corpus_that_is_dropped_altogether_is_an_error(tmp_path):
     with pytest.raises(UserError, match=r"no line is left of 3; dropped 2 empty, 1 length_ratio"):
         cleaned(tmp_path, [("", "b"), ("a", "b" * 99), ("", "")])

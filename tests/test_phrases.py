@@ -117,6 +117,13 @@ def test_piece_frequencies_come_from_an_epoch(tmp_path):
     assert map_entries(table) == {("a",): ["x"], ("b",): ["y"]}
 
 
+def test_pieces_that_are_often_unaligned_are_always_on(tmp_path):
+    pairs = [("a", "x z", "0-0"), ("a", "x z", "0-0"), ("b", "y y y", "0-0 0-1 0-2")]
+    table = counted(tmp_path, pairs)
+    assert always_on(table, Knobs(most_frequent=0, unaligned=1)) == [PIECES.index("z") + 1]
+    assert always_on(table, Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("y") + 1]
+
+
 def test_the_highest_numbers_of_pieces_are_counted_and_mapped(tmp_path):
     """65,535 pieces: numbers use all sixteen bits, and the highest key of each length is the last of the table."""
     pieces = [f"p{number}" for number in range(1, MAX_VOCABULARY + 1)]

@@ -200,6 +200,12 @@ def test_the_message_names_what_differs(tmp_path):
     key = resume.key(model, {"beam_size": 1, "workers": 2})
     with pytest.raises(KeyboardInterrupt), resume.output(tmp_path / "out", key, False, io.BytesIO(b"x\n")):
         raise KeyboardInterrupt
+    (model / "weights").write_text("another model")
+    changed = pytest.raises(UserError, match="out was begun with another model; go on")
+    settings = {"beam_size": 1, "workers": 2}
+    with changed, resume.output(tmp_path / "out", resume.key(model, settings), True, io.BytesIO(b"x\n")):
+        pass
+    (model / "weights").unlink()
     other = resume.key(model, {"beam_size": 1, "workers": 3})
     message = r"out was begun with workers 2, not 3; go on with the same"
     with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", other, True, io.BytesIO(b"x\n")):

@@ -147,6 +147,20 @@ def test_a_student_is_compared_with_its_twin_and_else_the_sentences_are_counted(
     assert [record["control_difference"] for record in alone] == [None] * 6
 
 
+def test_the_control_is_of_the_same_student_and_seed(study):
+    folder, run = study
+    path = folder / "decoding/all.json"
+    rows = json.loads(path.read_text())
+    student, control = rows[2:]
+    others = [
+        control | {"system": "deep-original", "student": "deep"},
+        control | {"system": "tiny-original-seed2", "seed": 2},
+    ]
+    path.write_text(json.dumps([*rows[:2], student, *others, control, student | {"system": "tiny-seed2", "seed": 2}]))
+    found = {record["system"]: record["control"] for record in run()}
+    assert found["tiny"] == "tiny-original" and found["tiny-seed2"] == "tiny-original-seed2"
+
+
 def test_only_equal_settings_are_compared_with_the_control(study):
     folder, run = study
     path = folder / "decoding/all.json"

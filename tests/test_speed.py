@@ -450,6 +450,8 @@ def test_scaling(two_cores, made_up, tmp_path):
     ways = [(len(record.cores), record.workers, record.threads) for record in found]
     assert ways == [(1, 1, 1), (2, 2, 1), (2, 1, 2)]
     assert all(record.batch_tokens == 1024 and record.vocabulary_map for record in found)  # the best of all three
+    cost = [record.core_seconds_per_million_words * record.source_words_per_second / 1e6 for record in found]
+    assert cost == pytest.approx([cost[0], 2 * cost[0], 2 * cost[0]])  # every core that a run holds costs
     assert ["--threads" in call for call in made_up] == ([False] * 8 + [True] * 4) * 2
     tried = [call[call.index("--batch-tokens") + 1] for call in made_up]
     assert tried == ["256", "512", "1024", "2048"] * 3 * 2  # the same sizes on one core as on all

@@ -18,7 +18,7 @@ from train.dataset import dataset, shuffle_buffer
 from train.learning import left_out, mixture, reads
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
-from train.train import run_folder
+from train.train import definition, run_folder
 from train.trainer import until_divergence
 from train.training import compute_in, start_from
 from train.validation import Validation, stalled
@@ -62,6 +62,20 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     assert folder(then=[{"steps": 5}], steps=20) != folder(then=[{"steps": 5}])
     for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": basic | {"dropout": 0}}.items():
         assert run_folder(tmp_path, {**settings, key: value}) != folder()
+
+
+def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
+    (tmp_path / "start").mkdir()
+    files = [tmp_path / name for name in ("epoch", "vocabulary", "start/ckpt-1")]
+    basic = {"epochs": None, "precision": "float32", "average_last": 2, "averages": [1]}
+    folders, settings = [], TRAINING | entry(steps=10) | basic
+    for changed in (None, *files):
+        for path in files:
+            path.write_text("changed" if path == changed else path.name)
+        defined = definition(VALUES, settings, 1, files[:2], tmp_path / "start")
+        folders.append(run_folder(tmp_path, defined))
+    folders.append(run_folder(tmp_path, definition(VALUES, settings, 1, files[:2], None)))
+    assert len(set(folders)) == 5
 
 
 def test_products_are_in_the_precision_of_the_training_and_weights_in_float32():

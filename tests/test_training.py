@@ -9,6 +9,7 @@ import sys
 import time
 
 import forked
+import numpy as np
 import pytest
 import tensorflow as tf
 from training_settings import TOKENS, TRAINING, VALUES, entry
@@ -173,6 +174,18 @@ def test_an_average_of_one_is_the_last_checkpoint(trained):
     (run,) = trained.glob("run-*")
     last, averaged = get_checkpoint_variables(str(run / "ckpt-8")), weights(trained / "averaged")
     assert all((value == last[key]).all() for key, value in averaged.items())
+
+
+def test_an_average_is_the_mean_of_the_last_checkpoints(data, trained, tmp_path):
+    from opennmt.utils.checkpoint import get_checkpoint_variables
+
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("averaged"))
+    finish(data, tmp_path, None, SHORT | {"average_last": 2})
+    (folder,) = tmp_path.glob("run-*")
+    before, last = (get_checkpoint_variables(str(folder / f"ckpt-{step}")) for step in (6, 8))
+    averaged = weights(tmp_path / "averaged")
+    assert all(np.allclose(value, (before[key] + last[key]) / 2, atol=1e-6) for key, value in averaged.items())
+    assert not all((value == last[key]).all() for key, value in averaged.items())
 
 
 def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):

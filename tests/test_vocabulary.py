@@ -1,12 +1,16 @@
 """The joint vocabulary: foreign scripts out, OpenNMT-tf's order of entries, equal bytes for equal text."""
 
+import subprocess
+import sys
+from collections import Counter
+
 import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from formats import opennmt_vocabulary
+from formats import opennmt_vocabulary, records
 from train.vocabulary import entries, foreign_characters, reservoir, train
 
 TEXT = [f"a {colour} {animal} runs past {count} houses" for colour in ("red", "grün", "blue") for animal in
@@ -69,6 +73,20 @@ def test_reservoir_is_a_subsequence_of_the_right_size(lines, size, seed):
     remaining = iter(numbered)
     assert all(line in remaining for line in sample)
     assert sample == reservoir(numbered, size, seed)
+
+
+def test_every_line_is_as_likely_to_be_drawn():
+    drawn = Counter(line for seed in range(2000) for line in reservoir(map(str, range(10)), 3, seed))
+    assert all(abs(drawn[str(number)] - 600) < 100 for number in range(10))  # 5 standard deviations
+
+
+def test_foreign_letters_become_no_pieces(tmp_path):
+    records.write(tmp_path / "c.tsv.zst", [("two dogs run", "zwei Hunde laufen"), ("hello мир", "hallo мир")] * 30)
+    options = ["--corpora", tmp_path / "c.tsv.zst", "--languages", "en", "de", "--pieces", 40]
+    options += ["--model", tmp_path / "model", "--vocabulary", tmp_path / "vocabulary"]
+    subprocess.run([sys.executable, "-m", "train.vocabulary", *map(str, options)], check=True)
+    pieces = opennmt_vocabulary.read(tmp_path / "vocabulary")
+    assert "h" in "".join(pieces) and not any(letter in "мир" for letter in "".join(pieces))
 
 
 def test_a_piece_may_have_a_line_separator_in_it(tmp_path):
