@@ -51,6 +51,12 @@ def test_each_line_has_its_own_translation(corpus, tokens, workers, overlap):
     assert all(seconds >= 0 for seconds in pipeline.seconds.values())
 
 
+def test_lines_are_brought_into_the_form_of_the_training_text():
+    lines = ["\ufeffa", "u\u0308ber\n", "two\u2028lines ", "\u3000b"]
+    (outputs,) = Pipeline(Words, lambda batch: batch).windows(lines)
+    assert outputs == ["a", "\u00fcber", "two lines", "b"]
+
+
 @given(SENTENCES, TOKENS)
 def test_batches_hold_each_sentence_once_and_are_no_larger_than_asked(window, tokens):
     cut = [*batches(window, tokens)]

@@ -66,14 +66,13 @@ std::string encoded(std::u32string_view text) {
   return bytes;
 }
 
-std::string one_line(std::string_view bytes) {
-  size_t replaced = 0;
-  std::u32string text = nfc(decoded(bytes, replaced));
-  for (char32_t& code : text)
+std::u32string sentence(const std::u32string& text) {
+  std::u32string line = nfc(text);
+  for (char32_t& code : line)
     if (kBreaks.find(code) != kBreaks.npos) code = U' ';
-  const size_t start = text.find_first_not_of(kSpaces);
-  if (start == text.npos) return {};
-  return encoded(std::u32string_view(text).substr(start, text.find_last_not_of(kSpaces) + 1 - start));
+  const size_t start = line.find_first_not_of(kSpaces);
+  if (start == line.npos) return {};
+  return line.substr(start, line.find_last_not_of(kSpaces) + 1 - start);
 }
 
 }  // namespace nmt

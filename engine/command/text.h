@@ -1,4 +1,4 @@
-// Text as decode.translate reads and writes it: what is not UTF-8 is replaced, a translation is one line in NFC.
+// Text as decode.translate reads and writes it: what is not UTF-8 is replaced, both sides are lines in NFC.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace nmt {
 // counted.
 std::u32string decoded(std::string_view bytes, size_t& replaced);
 std::string encoded(std::u32string_view text);
-// A text on one line: in NFC, spaces in place of breaks, no white space at the ends (formats.records.sentence).
-std::string one_line(std::string_view text);
+// A text on one line: in NFC, spaces in place of breaks, no white space at the ends (formats.sentence).
+std::u32string sentence(const std::u32string& text);
 
 }  // namespace nmt

@@ -11,6 +11,7 @@ namespace {
 
 // Those of decode.pipeline.
 constexpr size_t kBatchTokens = 512;    // of a batch, with padding (Klein et al., WNGT 2020, section 4.2)
+constexpr char32_t kByteOrderMark = 0xFEFF;
 constexpr size_t kMaximumCharacters = 16 * kMaximumInput;
 
 // Where the chunk at the start of a line ends: at white space where there is any.
@@ -32,10 +33,11 @@ Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : 
 // The first pieces of a line, as many as are translated. Chunks behind them are not tokenized.
 std::vector<std::string> Translator::pieces(const std::string& line) {
   size_t replaced = 0;
-  const std::u32string whole = decoded(line, replaced);
+  std::u32string whole = decoded(line, replaced);
   counts_.replaced += replaced;
+  if (!whole.empty() && whole.front() == kByteOrderMark) whole.erase(0, 1);
+  whole = sentence(whole);  // as training saw it
   std::u32string_view rest = whole;
-  rest = rest.substr(0, rest.find_last_not_of(U"\r\n") + 1);
   std::vector<std::string> pieces;
   const size_t longest = model_.longest_input();
   do {
@@ -91,7 +93,8 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<std
   if (nmt_translate(worker_.get(), &batch, &options, &results, error, sizeof error)) throw Error(error);
   const int32_t* pieces = results.pieces;
   for (size_t s = 0; s < places.size(); ++s) {
-    outputs[places[s]] = one_line(model_.text(pieces, results.lengths[s]));
+    size_t replaced = 0;
+    outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces, results.lengths[s]), replaced)));
     pieces += results.lengths[s];
   }
 }

@@ -18,10 +18,12 @@ from common.errors import UserError
 from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
 from formats.decoding import MAXIMUM_INPUT
+from formats.sentence import sentence
 
 ONE_CORE, MANY_CORES, GPU = 512, 256, 6000  # tokens of a batch (Klein et al., WNGT 2020, section 4.2)
 WINDOW_BATCHES = 8  # for each worker
 MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
+BYTE_ORDER_MARK = "\ufeff"
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence may be split behind one of them
 
 LongLines = Literal["cut", "split"]
@@ -159,6 +161,7 @@ class Pipeline:
 
     def _encode(self, text: str) -> Line:
         start = time.perf_counter()
+        text = sentence(text.removeprefix(BYTE_ORDER_MARK))  # as training saw it
         encoded = map(self._tokenizer.encode, chunks(text))
         line = (divided if self.long_lines == "split" else cut)(encoded, self.longest_input)
         self.seconds["tokenization"] += time.perf_counter() - start

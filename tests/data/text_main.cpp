@@ -6,6 +6,6 @@
 int main() {
   size_t replaced = 0;
   for (std::string line; std::getline(std::cin, line, '\0');)
-    std::cout << nmt::one_line(nmt::encoded(nmt::decoded(line, replaced))) << '\n';
+    std::cout << nmt::encoded(nmt::sentence(nmt::decoded(line, replaced))) << '\n';
   std::cout << replaced << '\n';
 }

@@ -69,9 +69,9 @@ def encoded(pieces, counts):
     for line in sys.stdin.buffer:
         text = line.decode(errors="replace").rstrip("\r\n")
         counts[broken] += text.count("\N{REPLACEMENT CHARACTER}") - line.count("\N{REPLACEMENT CHARACTER}".encode())
-        sentence = pieces.encode(text, out_type=str)
-        counts[cut] += len(sentence) > MAXIMUM_INPUT
-        yield sentence[:MAXIMUM_INPUT]
+        source = pieces.encode(sentence(text.removeprefix("\ufeff")), out_type=str)
+        counts[cut] += len(source) > MAXIMUM_INPUT
+        yield source[:MAXIMUM_INPUT]
 
 
 def check(model, description, device):
