@@ -301,6 +301,16 @@ def test_maps_are_fitted_in_int8_where_the_study_has_it():
     assert without.map_type == "float32" and without.converted_types == ["float32", "int16", "int8"]  # the teacher's
 
 
+def test_maps_are_fitted_in_a_type_that_the_engine_of_the_system_has():
+    def recurrent(study):
+        study["decoding"].update(compute_types=["float16", "float32"], engines=["native"])
+        for entry in study["students"].values():
+            entry["shape"] = RECURRENT | {"units": 32, "embedding_units": 16}
+
+    study = plan(change=recurrent)
+    assert study.map_type == "float32" and study.map_weights.endswith("native-float32")
+
+
 # Targets
 
 

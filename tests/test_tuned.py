@@ -45,6 +45,8 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert (tuned.isa(folder), tuned.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
     monkeypatch.setenv(cpu.ISA, "AVX512")  # so that it is put back
     here = len(os.sched_getaffinity(0))
+    assert best_batch(folder, 1, here, "cpu") in (256, 512)  # tuned for another set of instructions
+    monkeypatch.setenv(cpu.ISA, "AVX2")
     assert best_batch(folder, 1, here, "cpu") == 1024
     assert best_batch(folder, 4, 2, "cpu") == 256 and best_batch(folder, 1, here, "cuda") == GPU
     monkeypatch.setattr(tuned.machine, "describe", lambda: {"cpu": "y", "isa": "avx2"})

@@ -91,8 +91,9 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
     if device == "cuda":
         return GPU
     if workers == len(machine.cores()) and (settings := tuned.settings(folder, beam_size)):
-        if settings["isa"]:
-            # The engine reads it when it loads its first model.
-            os.environ.setdefault(engines.of(folder).isa_variable, settings["isa"])
-        return settings["batch_tokens"]
+        variable = engines.of(folder).isa_variable
+        if settings["isa"] and variable:
+            os.environ.setdefault(variable, settings["isa"])  # the engine reads it when it loads its first model
+        if not variable or os.environ.get(variable) in (None, settings["isa"]):
+            return settings["batch_tokens"]
     return ONE_CORE if workers == 1 else MANY_CORES

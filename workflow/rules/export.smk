@@ -138,6 +138,7 @@ rule package:
     benchmark:
         f"{study.folder}/benchmarks/package_{{system}}_{{type}}.tsv"
     wildcard_constraints:
+        system=one_of(study.measured),  # a package tells how fast it is
         type=one_of(study.submitted_types),
     conda:
         "../../environment.yml"

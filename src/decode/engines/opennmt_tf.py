@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from common.errors import UserError
 from decode.engines.interface import Batch, Engine, Search
 from formats import opennmt_checkpoint
 from formats.decoding import longest_output
@@ -38,6 +39,8 @@ class OpenNMTTF(Engine):
         return cls.name
 
     def __init__(self, folder: Path, description: Description, search: Search):
+        if search.threads > 1:
+            raise UserError(f"{folder}: OpenNMT-tf uses all cores in any case; leave out --threads")
         # TensorFlow reads its environment, and tensorflow_addons warns, when they are imported.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         warnings.filterwarnings("ignore", module="tensorflow_addons")

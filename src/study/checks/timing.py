@@ -46,5 +46,7 @@ def _has_optimised_student(config: Config) -> bool:
 
 
 def _optimised(config: Config, shape: Config) -> bool:
-    """Whether another engine of the study than OpenNMT-tf decodes this shape."""
-    return bool(engines.running(shape, (CTranslate2.name, *config["decoding"]["engines"])))
+    """Whether another engine of the study than OpenNMT-tf decodes this shape, in a type that the study exports."""
+    decoding = config["decoding"]
+    others = engines.running(shape, (CTranslate2.name, *decoding["engines"]))
+    return any(engine.exported(decoding["compute_types"]) for engine in others)

@@ -1,5 +1,6 @@
 """What the experiments of a study are made with: vocabulary maps, rounded weights, search and speed."""
 
+from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from formats.selection import BASELINE
 from study.plan.engines import Engines
@@ -18,8 +19,10 @@ class Experiments(Engines):
 
     @property
     def map_type(self) -> str:
-        """The type that the map is fitted in."""
-        return "int8" if "int8" in self.types else self.types[0]
+        """The type that the map is fitted in: int8, or the first one that the system is exported in."""
+        folders = {*self.formats(self.map_system)} if self.map_system else set()
+        made = [type for type in self.types if {CTranslate2.folder(type), Native.folder(type)} & folders] or self.types
+        return "int8" if "int8" in made else made[0]
 
     @property
     def map_weights(self) -> str:
