@@ -66,6 +66,43 @@ def test_every_teacher_translates():
     assert core_minutes(SEVERAL_TEACHERS, "distillation") > 1.2 * core_minutes(one, "distillation")
 
 
+def test_what_nobody_learns_from_is_not_translated():
+    def only(mixture):
+        return mixture.update(weights={name: 1 for name in list(SEVERAL_TEACHERS["corpora"])[:1]})
+
+    whole = edited(lambda study: study["mixtures"].update(unused=study["mixtures"]["distilled"] | {"targets": "all"}))
+    assert core_minutes(whole, "distillation") == core_minutes(SEVERAL_TEACHERS, "distillation")
+    less = edited(lambda study: [only(mixture) for mixture in study["mixtures"].values()])
+    assert core_minutes(less, "distillation") < 0.9 * core_minutes(SEVERAL_TEACHERS, "distillation")
+    assert core_minutes(less, "training on translations") == core_minutes(SEVERAL_TEACHERS, "training on translations")
+
+
+def test_an_epoch_is_as_long_as_its_mixture():
+    def epochs(study):
+        for student in study["students"].values():
+            student["training"].update(steps=None, epochs=2)
+
+    def every(study):
+        epochs(study)
+        [mixture.update(targets="all") for mixture in study["mixtures"].values() if mixture["targets"] != "original"]
+
+    best, of_all = (Work(edited(change), RATES) for change in (epochs, every))
+    times = SEVERAL_TEACHERS["distillation"]["n_best"]
+    assert times > 1 and of_all.epoch("distilled") == times * best.epoch("distilled")
+
+
+def test_timing_counts_and_grows_with_the_timed_set():
+    def seconds(change):
+        return wall_seconds(Work(edited(change), RATES), 2)
+
+    def dev_first(study):
+        study["corpora"] = dict(sorted(study["corpora"].items(), key=lambda item: item[1]["role"] != "dev"))
+
+    once, often = (seconds(lambda study, runs=runs: study["decoding"].update(runs=runs)) for runs in (1, 4))
+    assert often > once
+    assert seconds(dev_first) == pytest.approx(seconds(lambda study: None))
+
+
 @pytest.mark.parametrize(("compute_type", "share"), [("float32", 0.8), ("int8", 0.5)])
 def test_teachers_translate_faster_in_the_native_engine(compute_type, share, monkeypatch):
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))

@@ -50,7 +50,7 @@ def stages(work: Work, cores: int) -> dict[str, list[float]]:
     on_cpu = [system for system in work.trained if not work.trained_on_gpu(system)]
     original = [system for system in on_cpu if work.learns_from_originals(system)]
     texts = sum(work.read.values()) * LINE_SECONDS + len(config["corpora"]) * TEXT_JOBS * JOB_STARTS * python
-    translated = 0.0 if work.teachers_on_gpu else distillation_seconds(work)
+    translated = 0.0 if work.teachers_on_gpu else translation_seconds(work) + rescoring_seconds(work)
     aligned = min(work.pairs, config["alignment"]["pairs"]) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
     return {
@@ -75,20 +75,22 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
     hours: dict[str, tuple[float, float]] = {}
     if training := [system for system in work.trained if work.trained_on_gpu(system)]:
         hours["training"] = (sum(map(work.training_seconds, training)) / 3600, GPU_TRAINING)
-    if work.teachers_on_gpu and work.selections:
-        seconds = sum(work.translation_seconds(teacher, work.pairs) for teacher in work.study.teachers)
-        hours["distillation"] = (seconds / 3600, GPU_DECODING)
+    if work.teachers_on_gpu and work.selected:
+        hours["distillation"] = (translation_seconds(work) / 3600, GPU_DECODING)
         if work.rescores:
-            hours["rescoring"] = (work.rescoring_seconds(work.pairs) / 3600, GPU_TRAINING)
+            hours["rescoring"] = (rescoring_seconds(work) / 3600, GPU_TRAINING)
     return hours
 
 
-def distillation_seconds(work: Work) -> float:
-    """Of the teachers' translations, and of the ensemble that scores them."""
-    if not work.selections:  # all students learn from the original text
-        return 0.0
-    translations = sum(work.translation_seconds(teacher, work.pairs) for teacher in work.study.teachers)
-    return translations + work.rescoring_seconds(work.pairs)
+def translation_seconds(work: Work) -> float:
+    """Of the teachers' translations that something is learned from."""
+    todo = ((name, work.sizes[corpus]) for corpus in work.selected for name in work.translators(corpus))
+    return sum(work.translation_seconds(teacher, sentences) for teacher, sentences in todo)
+
+
+def rescoring_seconds(work: Work) -> float:
+    """Of the ensemble that scores them."""
+    return sum(work.rescoring_seconds(work.sizes[corpus]) for corpus in work.selected if work.rescored(corpus))
 
 
 def makespan(jobs: Iterable[float], cores: int) -> float:

@@ -75,23 +75,23 @@ class Planned:
     # Distillation
 
     def _distillation(self) -> Iterator[Jobs]:
-        work, study, shards = self._work, self._study, self._config["distillation"]["shards"]
+        work, shards = self._work, self._config["distillation"]["shards"]
         gpus = int(work.teachers_on_gpu)
-        for corpus, sentences in work.sizes.items() if work.selections else ():
-            for teacher in study.teachers:
+        for corpus, sentences in work.sizes.items():
+            for teacher in work.translators(corpus):
                 after = [f"gather_clean {corpus}", f"train {teacher}"]
                 seconds = work.translation_seconds(teacher, sentences)
                 name = f"translate_shard {teacher} {corpus}"
                 yield self._group(name, Stage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
-            lists = [f"translate_shard {teacher} {corpus}" for teacher in study.teachers]
-            if work.rescores:
+            lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
+            if work.rescored(corpus):
                 seconds = work.rescoring_seconds(sentences)
                 name = f"rescore_shard {corpus}"
                 yield self._group(name, Stage.RESCORING, seconds, shards, gpus=gpus, after=lists)
             yield from self._selections(corpus, sentences, [*lists, f"rescore_shard {corpus}"])
 
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
-        for teacher, targets in sorted(self._work.selections):
+        for teacher, targets in sorted(self._work.selected.get(corpus, ())):
             name, shards = f"{teacher} {targets} {corpus}", self._config["distillation"]["shards"]
             compared = self._config["distillation"]["n_best"] ** POWERS.get(targets, 0)
             seconds = sentences * (self._seconds["select"] + CHOICE.get(targets, 0) * compared)

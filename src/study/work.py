@@ -6,6 +6,7 @@ were fitted to two runs of the demo on two cores. GPUs were not measured: their 
 """
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from decode.engines.native import Native
@@ -117,15 +118,35 @@ class Work:
         hypotheses = self.config["distillation"]["n_best"] * len(self.study.teachers)
         return hypotheses * 2 * sum(self.translated(teacher, sentences) for teacher in self.study.teachers)
 
+    @cached_property
+    def selected(self) -> dict[str, set[tuple[str, str]]]:
+        """Of each corpus, the teachers whose translations are learned from, and how they choose among them."""
+        mixtures = {system.mixture for system in self.trained}
+        mixtures |= {self.study.aligned_mixture, *filter(None, [self.config["vocabulary"]["of"]])}
+        found: dict[str, set[tuple[str, str]]] = {}
+        for mixture in sorted(mixtures):
+            if translations := self.study.translations(mixture):
+                for corpus in self.study.weights(mixture):
+                    found.setdefault(corpus, set()).add(translations)
+        return found
+
     @property
     def selections(self) -> set[tuple[str, str]]:
-        """The teachers that mixtures imitate, and how they choose among their translations."""
-        return {*filter(None, map(self.study.translations, self.config["mixtures"]))}
+        """Those of all corpora."""
+        return set().union(*self.selected.values())
+
+    def translators(self, corpus: str) -> list[str]:
+        """The teachers that translate a corpus."""
+        imitated = {teacher for teacher, _ in self.selected.get(corpus, ())}
+        return [name for name in self.study.teachers if {name, ENSEMBLE} & imitated]
+
+    def rescored(self, corpus: str) -> bool:
+        """Whether a mixture has the translations of a corpus by several teachers together."""
+        return any(teacher == ENSEMBLE for teacher, _ in self.selected.get(corpus, ()))
 
     @property
     def rescores(self) -> bool:
-        """Whether a mixture has the translations of several teachers together."""
-        return any(teacher == ENSEMBLE for teacher, _ in self.selections)
+        return any(map(self.rescored, self.selected))
 
     @property
     def teachers_on_gpu(self) -> bool:
