@@ -77,6 +77,14 @@ def test_what_nobody_learns_from_is_not_translated():
     assert core_minutes(less, "training on translations") == core_minutes(SEVERAL_TEACHERS, "training on translations")
 
 
+def test_more_cores_than_shards_are_not_used():
+    def seconds(shards):
+        study = edited(lambda study: study["distillation"].update(shards=shards))
+        return wall_seconds(Work(study, RATES), 64)
+
+    assert seconds(1) > seconds(4) > seconds(64)
+
+
 def test_an_epoch_is_as_long_as_its_mixture():
     def epochs(study):
         for student in study["students"].values():

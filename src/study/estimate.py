@@ -25,7 +25,7 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
     Corpora and models of unknown size count as nothing, and the text says so.
     """
     work = Work(config, rates)
-    jobs, on_gpu = stages(work, cores), gpu_hours(work)
+    jobs, on_gpu = stages(work), gpu_hours(work)
     rows = [f"  {name:<45}{sum(seconds) / 60:>10,.1f} core-minutes" for name, seconds in jobs.items()]
     rows += [
         f"  {name + ', on GPUs':<45}{hours:>10,.1f} hours of a GPU that sustains {speed / 1e12:.0f} TFLOP/s"
@@ -39,12 +39,12 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
 
 def wall_seconds(work: Work, cores: int) -> float:
     """From the start of a study to its end, as far as it runs on the CPU."""
-    jobs = stages(work, cores)
+    jobs = stages(work)
     alone = jobs.pop(ALONE)
     return sum(makespan(seconds, cores) for seconds in jobs.values()) + sum(alone)
 
 
-def stages(work: Work, cores: int) -> dict[str, list[float]]:
+def stages(work: Work) -> dict[str, list[float]]:
     """The jobs of each stage on the CPU, which run side by side, in seconds of one core each."""
     config, python = work.config, work.rates.python
     on_cpu = [system for system in work.trained if not work.trained_on_gpu(system)]
@@ -53,15 +53,21 @@ def stages(work: Work, cores: int) -> dict[str, list[float]]:
     translated = 0.0 if work.teachers_on_gpu else translation_seconds(work) + rescoring_seconds(work)
     aligned = min(work.pairs, config["alignment"]["pairs"]) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
+    shards = config["distillation"]["shards"] * sum(len(work.translators(corpus)) for corpus in work.selected)
     return {
-        "corpora and vocabulary": [texts / cores] * cores,
+        "corpora and vocabulary": divided(texts, len(config["corpora"]) * config["cleaning_shards"]),
         "training on original data": trainings(work, original),
-        "distillation": [translated / cores] * cores,
+        "distillation": divided(translated, shards),
         "training on translations": trainings(work, [system for system in on_cpu if system not in original]),
-        "alignment and export": [exported / cores] * cores,
+        "alignment and export": divided(exported, max(config["alignment"]["shards"], len(work.trained))),
         ALONE: [work.timing_seconds(system) for system in work.measured],
-        "report": [REPORT_JOBS * JOB_STARTS * python / cores] * cores,
+        "report": divided(REPORT_JOBS * JOB_STARTS * python, REPORT_JOBS),
     }
+
+
+def divided(seconds: float, jobs: int) -> list[float]:
+    """Work in jobs of equal length."""
+    return [seconds / jobs] * jobs if jobs else []
 
 
 def trainings(work: Work, systems: Iterable[System]) -> list[float]:
