@@ -1,5 +1,6 @@
 """Configurations that are right: what is filled in, merged, hashed and printed."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -130,6 +131,19 @@ def test_a_shape_by_name_replaces_that_of_the_base(tmp_path):
     deep, tiny = (students[name]["shape"] for name in ("deep", "tiny"))
     assert (deep["encoder_layers"], deep["decoder_layers"], deep["units"], deep["heads"]) == (4, 3, 256, 4)
     assert tiny["units"] == 64 and tiny["encoder_layers"] == DEMO["students"]["tiny"]["shape"]["encoder_layers"]
+
+
+def test_null_in_an_entry_is_the_default_whatever_the_study_says(tmp_path):
+    study = copy.deepcopy(DEMO)
+    study["cleaning"] = {"max_tokens": 20}
+    study["corpora"]["multi30k"]["cleaning"] = {"max_tokens": None}
+    study["student_training"] |= {"patience": 3, "then": [{"epochs": 1, "accumulate": None}]}
+    study["students"]["deep"]["training"] = {"patience": None}
+    effective = config.load(saved(tmp_path, study))
+    cleaning = {name: corpus["cleaning"]["max_tokens"] for name, corpus in effective["corpora"].items()}
+    assert (cleaning["multi30k"], cleaning["captions"]) == (100, 20)
+    assert effective["students"]["deep"]["training"]["patience"] is None
+    assert effective["students"]["tiny"]["training"]["patience"] == 3
 
 
 def test_hash_is_of_the_content_not_of_the_order(tmp_path):

@@ -28,6 +28,7 @@ STUDY = {
     "teachers": {"trained": {"shape": "wngt2020-4-3", "training": TRAINING}, "given": {"ctranslate2": "/there"}},
     "reverse_teacher": {"ctranslate2": "/back"},
     "distillation": {"n_best": 2},
+    "decoding": {"cores": [0, 1]},
     "mixtures": {"distilled": {"drop_worst": 5, "drop_by": "reverse"}, "original": {"targets": "original"}},
     "students": {"small": {"shape": "wngt2020-4-3"}},
     "student_training": TRAINING,

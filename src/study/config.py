@@ -24,10 +24,10 @@ def load(path: str | Path) -> Config:
 
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
     """
-    config = read(Path(path))
-    problems = list(schema.problems(config, schema.schema()))
+    written = read(Path(path))
+    problems = list(schema.problems(without_nulls(written), schema.schema()))
     if not problems:
-        config = expanded(config)
+        config = expanded(written)
         problems = list(checks.problems(config))
     if not problems:
         config["distillation"] |= chosen(config)

@@ -7,16 +7,19 @@ from common.errors import UserError
 from formats.prices import PATH as PRICES
 from formats.prices import prices
 from formats.shape import registry
-from study.extends import merged
+from study.extends import merged, without_nulls
 from study.schema import Config, definition, filled, problems, schema
 
 LENGTHS = ("steps", "epochs")  # a training or a phase has one of them
 BATCHES = ("batch_tokens", "batch_sentences")  # a training has one of them
 
 
-def expanded(config: Config) -> Config:
-    """The configuration with every key of the schema. Unknown names stay as they are, for the checks to report."""
-    config = _with_training(_with_cleaning(_with_named_shapes(config)))
+def expanded(written: Config) -> Config:
+    """The configuration with every key of the schema. Unknown names stay as they are, for the checks to report.
+
+    written: with its nulls. Null in an entry is the default, whatever the study says for all entries.
+    """
+    config = _with_training(_with_cleaning(_with_named_shapes(without_nulls(written)), written), written)
     config = filled(config, schema())
     return config | {"prices": _with_price(config["prices"])}
 
@@ -37,26 +40,28 @@ def _with_price(section: Config) -> Config:
     return {"machine": listed.get(machine, machine) if isinstance(machine, str) else machine}
 
 
-def _with_cleaning(config: Config) -> Config:
+def _with_cleaning(config: Config, written: Config) -> Config:
     """``cleaning`` of the study holds for every corpus, key by key, unless the corpus says otherwise."""
-    general = config.get("cleaning", {})
-    corpora = {
-        name: corpus | {"cleaning": general | corpus.get("cleaning", {})} for name, corpus in config["corpora"].items()
-    }
+
+    def completed(name: str) -> Config:
+        return without_nulls(config.get("cleaning", {}) | (written["corpora"][name].get("cleaning") or {}))
+
+    corpora = {name: corpus | {"cleaning": completed(name)} for name, corpus in config["corpora"].items()}
     return config | {"corpora": corpora}
 
 
-def _with_training(config: Config) -> Config:
+def _with_training(config: Config, written: Config) -> Config:
     """``student_training`` holds for every student, key by key, unless the student says otherwise."""
 
     def completed(own: Config) -> Config:
         # Keys of a pair exclude each other: a student that has one of them does not inherit the other.
-        excluded = {key for pair in (LENGTHS, BATCHES) if own.keys() & pair for key in pair}
+        excluded = {key for pair in (LENGTHS, BATCHES) if without_nulls(own).keys() & pair for key in pair}
         general = {key: value for key, value in config["student_training"].items() if key not in excluded}
-        return filled(merged(general, own), definition("training"))
+        return filled(without_nulls(merged(general, own)), definition("training"))
 
     students = {
-        name: entry | {"training": completed(entry.get("training", {}))} for name, entry in config["students"].items()
+        name: entry | {"training": completed(written["students"][name].get("training") or {})}
+        for name, entry in config["students"].items()
     }
     return config | {"students": students}
 

@@ -23,15 +23,17 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def read(path: Path) -> Config:
-    """The file merged with its base, without the keys that are null.
+    """The file merged with its base; a key that is null there stays, as it may switch off what a study inherits.
 
     Raises UserError for a file that is missing, is not YAML in UTF-8, or extends itself.
     """
-    return without_nulls(_extended(path, ()))
+    return _extended(path, ())
 
 
 def without_nulls(value: Any) -> Any:
     """Null means "as if the key were absent", so a study can drop a corpus of its base."""
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {key: without_nulls(item) for key, item in value.items() if item is not None}
