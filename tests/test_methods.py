@@ -89,7 +89,7 @@ def test_one_run_is_no_repetition(tmp_path):
     assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
     text = methods(loaded(tmp_path))
     assert "decoded 3 times, in turn with all other configurations, on core 0, once by teachers and" in text
-    assert "all models to the project's own engine, called native" in text
+    assert "and to the project's own engine, called native, where" in text
     assert "native" not in methods(loaded(tmp_path, decoding={"engines": []}))
 
 

@@ -154,7 +154,7 @@ def test_it_writes_what_a_training_writes(vocabulary, tmp_path, monkeypatch):
 
 
 def test_invalid_shapes_are_refused(vocabulary, tmp_path):
-    with pytest.raises(UserError, match="units 15 is not a multiple of heads 2"):
+    with pytest.raises(UserError, match="units 15 is odd"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
     command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
     process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)

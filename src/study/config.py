@@ -14,7 +14,7 @@ import yaml
 from common.errors import UserError, command
 from study import checks, schema
 from study.expansion import expanded
-from study.extends import read, without_nulls
+from study.extends import without_nulls, written
 from study.precision import chosen
 from study.schema import Config
 
@@ -24,10 +24,10 @@ def load(path: str | Path) -> Config:
 
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
     """
-    written = read(Path(path))
-    problems = list(schema.problems(without_nulls(written), schema.schema()))
+    given = written(Path(path))
+    problems = list(schema.problems(without_nulls(given), schema.schema()))
     if not problems:
-        config = expanded(written)
+        config = expanded(given)
         problems = list(checks.problems(config))
     if not problems:
         config["distillation"] |= chosen(config)

@@ -23,6 +23,11 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def read(path: Path) -> Config:
+    """What ``written`` gives, without the keys that are null."""
+    return without_nulls(written(path))
+
+
+def written(path: Path) -> Config:
     """The file merged with its base; a key that is null there stays, as it may switch off what a study inherits.
 
     Raises UserError for a file that is missing, is not YAML in UTF-8, or extends itself.
