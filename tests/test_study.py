@@ -159,7 +159,7 @@ def test_teachers_translate_in_the_engine_that_distils(monkeypatch, exported):
     assert study.teacher_model("given") == "results/offline/systems/given/imported/native-int16"
     assert study.teacher_model("teacher") == "results/offline/systems/teacher/native/native-int16"
     assert study.converted_types == ["float32", "int8"]  # CTranslate2's, of which float32 is converted again
-    assert study.native_types == (["int16", "int8"] if exported else ["int16"])
+    assert study.native_types == (["float32", "int16", "int8"] if exported else ["int16"])
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
     assert plan(change=change).teacher_model("teacher") == "results/offline/systems/teacher/converted/int16"
 
@@ -335,8 +335,6 @@ def test_speed_is_of_the_named_systems_or_of_all():
 
 
 def test_a_target_that_cannot_be_made_says_why():
-    types = plan(change=lambda study: study["decoding"].update(compute_types=["int16"]))
-    assert types.speed_problem == "decoding.compute_types: speed needs float32 and int8, too"
     assert plan(change=lambda study: study["search"].update(system="tiny")).search_problem is None
     assert (
         "big is none of the systems" in plan(change=lambda study: study["search"].update(system="big")).search_problem

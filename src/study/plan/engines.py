@@ -9,13 +9,15 @@ from decode.engines.native import Native
 from formats.selection import BASELINE, BEAM
 from study.plan.mixtures import Mixtures
 
+SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
+
 
 class Engines(Mixtures):
     """Knows the engines and types that decode, which systems each engine has, and in which folders."""
 
     @property
     def types(self) -> list[str]:
-        """The types that systems are exported in."""
+        """The types that systems are exported in and timed in."""
         return self.config["decoding"]["compute_types"]
 
     @cached_property
@@ -87,7 +89,11 @@ class Engines(Mixtures):
 
     def _of_engine(self, engine: type[Engine], systems: Iterable[str], quantization: str) -> list[str]:
         name = engine.folder(quantization)
-        return [self.model(system, name) for system in systems if name in self.formats(system)]
+        return [self.model(system, name) for system in systems if name in self._makeable(system)]
+
+    def _makeable(self, system: str) -> list[str]:
+        """The model folders that experiments may ask for: those that are timed, and those of the speed tables."""
+        return folders(self.systems[system].shape, [*self.types, *SPEED_TYPES], self.engines)
 
     def optimised(self, *systems: str, type: str = "int8") -> list[str]:
         """The folders of systems for all engines but OpenNMT-tf, CTranslate2's first."""
@@ -104,12 +110,12 @@ class Engines(Mixtures):
         """The types of CTranslate2 that weights are converted to, for decoding, teachers and the native engine."""
         native = {"float32"} if Native.name in (*self.engines, self.teacher_engine) else {}
         teachers = {self.teacher_type} if self.teacher_engine == CTranslate2.name else {}
-        return sorted({*self.types, *teachers, *native})
+        return sorted({*self.types, *SPEED_TYPES, *teachers, *native})
 
     @property
     def native_types(self) -> list[str]:
         """The types that weights are converted to for the native engine; float32 where it is not used."""
-        wanted = {*self.types} if Native.name in self.engines else set()
+        wanted = {*self.types, *SPEED_TYPES} if Native.name in self.engines else set()
         wanted |= {self.teacher_type} if self.teacher_engine == Native.name else set()
         return [type for type in Native.types if type in wanted] or ["float32"]
 

@@ -95,6 +95,4 @@ class Experiments(Engines):
         """Why the speed tables cannot be made, if so."""
         if not self.speed_systems and not self.untrained:
             return f"speed: OpenNMT-tf alone decodes what is trained in {self.name}, and speed.untrained names nothing"
-        if lacking := {"float32", "int8"} - set(self.types):
-            return f"decoding.compute_types: speed needs {' and '.join(sorted(lacking))}, too"
         return None
