@@ -16,6 +16,8 @@ def problems(config: Config) -> Iterator[str]:
         if name == ORIGINAL and mixture["targets"] != "original":
             yield f"mixtures.{name}.targets: this name is that of the teachers' data"
         yield from _mixture_problems(f"mixtures.{name}", mixture, config)
+    if config["reverse_teacher"] and all(mixture["drop_by"] != "reverse" for mixture in config["mixtures"].values()):
+        yield "reverse_teacher: no mixture drops pairs by it (drop_by: reverse)"
 
 
 def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[str]:
@@ -36,6 +38,8 @@ def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[st
         yield f"{path}.drop_by: nothing is dropped without drop_worst"
     if mixture["drop_by"] == "reverse" and config["reverse_teacher"] is None:
         yield f"{path}.drop_by: reverse needs a reverse_teacher"
+    if original and mixture["teacher"]:
+        yield f"{path}.teacher: original targets are no teacher's"
     if original and mixture["drop_worst"]:
         yield f"{path}.drop_worst: original targets have no scores"
 

@@ -48,6 +48,8 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
         yield f"{path}.training is missing"
     else:
         yield from _training_problems(f"{path}.training", teacher["training"])
+        if teacher["parameters"] is not None:
+            yield f"{path}.parameters: follow from the shape of a teacher that is trained here"
         if teacher["tokenization"] is not None:
             yield f"{path}.tokenization: a teacher that is trained here has the study's own"
 
