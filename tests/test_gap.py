@@ -112,6 +112,9 @@ def test_scores_are_sacrebleus(study):
         assert sum(part["sentences"] for part in row["by_length"]) == 120
         ends = [part["words"] for part in row["by_length"]]
         assert len(ends) == 4 and all(one[1] < two[0] for one, two in itertools.pairwise(ends))
+        lowercased = corpus_bleu(lines, [references], lowercase=True).score
+        assert row["bleu_lowercased"] == pytest.approx(lowercased)
+        assert len({part["bleu"] for part in row["by_length"]}) > 1  # each of its own sentences
 
 
 def test_an_ensemble_is_there_with_its_beam_only(study):

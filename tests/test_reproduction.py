@@ -1,5 +1,6 @@
 """The pages of the papers beside ours are those that the command makes, and say of every number why it is as it is."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,21 @@ def test_the_committed_rows_are_of_the_printed_numbers():
         assert [tuple(row[key] for key in names) for row in made] == printed, name
         assert all(row["verdict"] in VERDICTS and row["reason"] for row in made)
         assert all(row["command"] for row in made if row["ours"] is not None)
+
+
+def test_the_committed_rows_follow_from_the_committed_measurements(tmp_path, monkeypatch):
+    """By the commands that the page of the papers names, written to another folder."""
+    text = (ROOT / "docs/papers.md").read_text().replace("\\\n", " ")
+    calls = re.findall(r"^python -m report\.rows (.*)$", text, re.MULTILINE)
+    assert len(calls) == len(papers())
+    monkeypatch.chdir(ROOT / "results/reference")
+    for number, call in enumerate(calls):
+        words = call.split()
+        output = words[words.index("--output") + 1]
+        words[words.index("--output") + 1] = str(tmp_path / f"{number}.json")
+        monkeypatch.setattr(sys, "argv", ["rows", *words])
+        rows.main()
+        assert (tmp_path / f"{number}.json").read_text() == Path(output).read_text(), call
 
 
 def row(**values):
