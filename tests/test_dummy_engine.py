@@ -188,6 +188,16 @@ def test_measure(exported, main, in_process, tmp_path):
     assert bytes_[True] - bytes_[False] == (exported / "allowed.txt").stat().st_size
 
 
+def test_a_run_warms_up_before_its_clock(exported, main, in_process, monkeypatch, tmp_path):
+    decoded, translated = [], Backwards.translate
+    monkeypatch.setattr(Backwards, "translate", lambda self, batch: [decoded.extend(batch), translated(self, batch)][1])
+    records.write(tmp_path / "test.tsv.zst", zip(LINES, LINES, strict=True))
+    options = ["--models", exported, "--test-sets", f"test={tmp_path / 'test.tsv.zst'}", "--beam-sizes", 1]
+    options += ["--runs", 1, "--cores", CORE, "--noise", 1000, "--study", "s"]
+    main(benchmark, *options, "--translations", tmp_path / "runs", "--output", tmp_path / "measurements.json")
+    assert len(decoded) == 2 * (run.WARM_UP_SENTENCES + len(LINES))  # with the map, and without
+
+
 def test_a_map_that_is_not_there_is_not_measured(exported):
     (exported / "allowed.txt").unlink()
     with pytest.raises(UserError, match="is to be decoded with a vocabulary map, and has none"):
