@@ -4,7 +4,8 @@ A killed training continues from its last checkpoint as if it had not been kille
 with a time limit it ends itself at a checkpoint in time (common.batch_job). The run folder is named after everything
 that defines the training: shape, settings, data, vocabulary, seed, and the weights it starts from. The number of steps
 does not count where more of them merely prolong the training, that is, with a single phase whose learning rate does not
-depend on its end.
+depend on its end. (A training that was prolonged has other dropout from there on than one that was as long at once, and
+with patience one more validation.)
 """
 
 import argparse
