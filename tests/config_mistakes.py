@@ -35,6 +35,7 @@ WRONG = [
     ("mixtures.original.teacher", "teacher", "mixtures.original.teacher: original targets are no teacher's"),
     ("reverse_teacher", {"ctranslate2": "/x"}, "reverse_teacher: no mixture drops pairs by it (drop_by: reverse)"),
     ("teachers.teacher.parameters", 5, "teachers.teacher.parameters: follow from the shape of a teacher that"),
+    ("students.tiny.shape", {"model": "nowhere.py"}, "students.tiny.shape.model: no file nowhere.py"),
     ("seed", "1", "seed: '1' is not of type 'integer'; write 1 without quotes"),
     ("target", False, "target: unknown language False; put quotes around it if it is a word"),
     ("speed", SPEED, "speed.systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),

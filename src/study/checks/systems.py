@@ -104,6 +104,8 @@ def _shape_problems(path: str, system: Config) -> Iterator[str]:
     except ValueError as error:
         yield f"{path}.shape: {error}"
         return
+    if (file := getattr(built, "file", None)) and not file.is_file():
+        yield f"{path}.shape.model: no file {file}"
     precision = (system["training"] or {}).get("precision", "float32")
     if precision != "float32" and not isinstance(built, Transformer):
         yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"
