@@ -152,7 +152,7 @@ MADE = {"fetch", "clean", "vocabulary", "train_teacher", "translate_shard", "sel
     ("change", "remade"),
     [
         ({"decoding": {"compute_types": ["float32", "int8", "int16"]}}, {"convert": 3, "benchmark": 1}),
-        ({"decoding": {"runs": 1, "workers": 2}}, {"benchmark": 1}),
+        ({"decoding": {"runs": 1, "workers": 2, "cores": [0, 1]}}, {"benchmark": 1}),
         (
             {"corpora": {"grammar": {"licence": "CC0"}}, "mirror": "/mirror", "alignment": {"pairs": 10}},
             {"phrase_table": 1},
