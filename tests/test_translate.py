@@ -4,8 +4,11 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from models import folders, sentences
@@ -111,6 +114,36 @@ def test_standard_input_is_not_written_over(model, tmp_path):
         done = subprocess.run(command, stdin=source, capture_output=True, check=False)
     assert done.returncode == 1 and b"is the input, too" in done.stderr
     assert (tmp_path / "in").read_text() == "abc\n"
+
+
+@pytest.mark.parametrize(
+    ("closed", "message"),
+    [
+        ("<&-", "error: standard input is closed; name the text with --input\n"),
+        ("<in >&-", "error: standard output is closed; name a file with --output\n"),
+        ("<in 2>&-", ""),
+    ],
+)
+@pytest.mark.slow
+def test_a_closed_stream_is_told(model, tmp_path, closed, message):
+    (tmp_path / "in").write_text("abc\n")
+    call = f"{sys.executable} -m decode.translate --model {model} {closed}"
+    done = subprocess.run(["sh", "-c", call], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (int(bool(message)), message)
+    assert bool(done.stdout) is not bool(message)
+
+
+@pytest.mark.slow
+def test_a_signal_to_the_process_itself_ends_it(model):
+    command = [sys.executable, "-m", "decode.translate", "--model", str(model)]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():
+            time.sleep(0.1)
+        time.sleep(2)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == 128 + number and process.stderr.read() == b""
+        process.stdin.close()
 
 
 def test_standard_input_is_read_from_where_it_is(model, tmp_path):
