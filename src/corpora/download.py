@@ -54,7 +54,8 @@ def download(url: str, path: Path) -> None:
             _tag(part).unlink(missing_ok=True)
             return
         except BROKEN as error:
-            status = getattr(getattr(error, "response", None), "status_code", None)
+            response = getattr(error, "response", None)
+            status = None if response is None else response.status_code
             if attempt + 1 == ATTEMPTS or (status and status not in WORTH_RETRYING):
                 raise Unreachable(f"{url}: {_reason(error)}") from error
             time.sleep(BACKOFF_SECONDS * 2**attempt)
