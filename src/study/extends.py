@@ -44,13 +44,13 @@ def without_nulls(value: Any) -> Any:
     return {key: without_nulls(item) for key, item in value.items() if item is not None}
 
 
-def merged(base: Any, top: Any) -> Any:
+def merged(base: Any, top: Any, key: str = "") -> Any:
     """``top`` over ``base``: mappings are merged key by key; any other value, and a shape of another kind, replaces
-    the one below.
+    the one below. key: that of both values.
     """
-    if not (isinstance(base, dict) and isinstance(top, dict)) or ANOTHER & top.keys():
+    if not (isinstance(base, dict) and isinstance(top, dict)) or (key == "shape" and ANOTHER & top.keys()):
         return top
-    return base | {key: merged(base.get(key), value) for key, value in top.items()}
+    return base | {name: merged(base.get(name), value, name) for name, value in top.items()}
 
 
 def _extended(path: Path, extending: tuple[Path, ...]) -> Config:
