@@ -19,7 +19,7 @@ from study import checks, config, expansion, precision
 from study.checks import hardware
 from study.identity import config_hash
 from study.plan import Study
-from study.teachers import absent_teachers
+from study.teachers import absent_models
 
 
 @pytest.mark.parametrize(
@@ -257,14 +257,15 @@ def test_teachers_from_elsewhere_are_looked_for(tmp_path):
     study["reverse_teacher"] = {
         "converted": {"from": "transformers", "options": {"model": "Helsinki-NLP/opus-mt-de-en"}}
     }
-    absent = absent_teachers(config.load(saved(tmp_path, study)))
-    assert absent == ["b: no m.pt", "b: no a", "b: no b", "b: no codes"]
+    study["students"]["tiny"] |= {"start_from": "weights/tiny"}
+    absent = absent_models(config.load(saved(tmp_path, study)))
+    assert absent == ["b: no m.pt", "b: no a", "b: no b", "b: no codes", "tiny: no weights/tiny"]
 
 
 def test_the_environment_of_a_converter_is_looked_for(tmp_path):
     converted = {"from": "fairseq", "environment": str(tmp_path / "none")}
     study = edited("teachers.a", {"converted": converted, "tokenization": {"bpe": __file__}})
-    (line,) = absent_teachers(config.load(saved(tmp_path, study)))
+    (line,) = absent_models(config.load(saved(tmp_path, study)))
     assert line.startswith(
         f"a: no {tmp_path}/none; make it: python3.10 -m venv {tmp_path}/none && {tmp_path}/none/bin/pip"
     )

@@ -159,6 +159,16 @@ def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     assert learning["steps"] == 12 and learning["start_from"] == str(trained / "averaged")  # its own schedule
 
 
+def test_without_updates_a_training_ends_with_the_weights_it_started_from(data, trained, tmp_path):
+    finish(data, tmp_path, None, SHORT | {"steps": 0, "decay": "cosine"}, "--start-from", trained / "averaged")
+    given, taken = weights(trained / "averaged"), weights(tmp_path / "averaged")
+    assert given.keys() == taken.keys() and all((given[key] == taken[key]).all() for key in given)
+    learning = read_json(tmp_path / "learning.json")
+    assert (learning["steps"], learning["seconds"], learning["training"]) == (0, 0, [])
+    assert learning["seen"]["pairs"] == 0 and not any(learning["seen"]["shares"].values())
+    assert learning["averages"][0]["bleu"] == read_json(trained / "learning.json")["averages"][0]["bleu"]
+
+
 def test_a_damaged_checkpoint_is_told_in_one_line(data, trained, tmp_path):
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("averaged"))
     for path in tmp_path.glob("run-*/ckpt-8.data-*"):

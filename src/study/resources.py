@@ -47,7 +47,7 @@ def trained_tokens(training: dict[str, Any], epoch_pairs: int) -> float:
     batch = BOTH_SIDES * batch_tokens(training)
     epoch = BOTH_SIDES * TOKENS * epoch_pairs
     phases, update = (training, *training["then"]), batch * training["gpus"]
-    return sum(p["steps"] * update * p["accumulate"] if p["steps"] else p["epochs"] * epoch for p in phases)
+    return sum(p["epochs"] * epoch if p["steps"] is None else p["steps"] * update * p["accumulate"] for p in phases)
 
 
 def batch_tokens(training: dict[str, Any]) -> int:

@@ -15,8 +15,8 @@ class System(NamedTuple):
 
     student: its name in the configuration, the same for all mixtures and seeds. mixture: what it is trained on.
     shape, training: values of the configuration. All but the names are None for a teacher that is not trained here.
-    An untrained system has neither mixture nor training; its student is the name of its shape. start_from: the teacher
-    whose weights its training begins with.
+    An untrained system has neither mixture nor training; its student is the name of its shape. start_from: the teacher,
+    or the folder, whose weights its training begins with.
     """
 
     name: str
@@ -43,7 +43,7 @@ def _teacher(name: str, entry: Config, default_seed: int) -> System:
     if not entry["shape"]:
         return System(name, "teacher", name, None, None, None, entry["training"])
     seed = default_seed if entry["seed"] is None else entry["seed"]
-    return System(name, "teacher", name, ORIGINAL, seed, entry["shape"], entry["training"])
+    return System(name, "teacher", name, ORIGINAL, seed, entry["shape"], entry["training"], entry["start_from"])
 
 
 def students(config: Config) -> list[System]:

@@ -1,4 +1,4 @@
-"""Teachers from elsewhere: what they bring, and which of their files are missing on this machine."""
+"""Models from elsewhere: what they bring, and which of their files are missing on this machine."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +14,27 @@ def splits_as_study(teacher: Config) -> bool:
     return teacher["tokenization"] is None
 
 
-def absent_teachers(config: Config) -> list[str]:
-    """A line for each file or folder that a teacher from elsewhere needs and that is not there."""
+def is_folder(start: str) -> bool:
+    """Whether ``start_from`` names a folder with weights from elsewhere, not a teacher of the study."""
+    return "/" in start
+
+
+def absent_models(config: Config) -> list[str]:
+    """A line for each file or folder that a model from elsewhere needs and that is not there."""
     teachers = dict(config["teachers"])
     if config["reverse_teacher"]:
         teachers["reverse_teacher"] = config["reverse_teacher"]
-    return [
+    absent = [
         f"{name}: no {path}{_remedy(teacher, path)}"
         for name, teacher in teachers.items()
         for path in paths(teacher)
         if not Path(path).exists()
     ]
+    starts = [(name, entry["start_from"]) for name, entry in (config["teachers"] | config["students"]).items()]
+    absent += [
+        f"{name}: no {start}" for name, start in starts if start and is_folder(start) and not Path(start).is_dir()
+    ]
+    return absent
 
 
 def _remedy(teacher: Config, path: str) -> str:

@@ -69,7 +69,7 @@ def mixture(epochs: list[dict[str, Any]], left_out: list[int], passes: float) ->
     return {
         "pairs": round(total - skipped),
         "passes": round(passes, 3),
-        "shares": {name: round(count / total, 6) for name, count in draws.items()},
+        "shares": {name: round(count / total, 6) if total else 0.0 for name, count in draws.items()},
     }
 
 

@@ -45,7 +45,9 @@ def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[P
     replicas = training["gpus"]
 
     def steps(phase: dict[str, Any]) -> int:
-        return phase["steps"] or max(round(phase["epochs"] * epoch_batches() / (phase["accumulate"] * replicas)), 1)
+        if phase["steps"] is not None:
+            return phase["steps"]
+        return max(round(phase["epochs"] * epoch_batches() / (phase["accumulate"] * replicas)), 1)
 
     return [
         Phase(

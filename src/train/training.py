@@ -129,6 +129,8 @@ class Training:
                 self._train(number, end)
             if start <= self.step < end:
                 self._journal.stop(number, self.step)
+        if not self.step:  # no updates at all: the weights are those it started from
+            self._checkpoint.save(0)
 
     def _check_replicas(self) -> None:
         """Compare them with a single device, on copies of the model. Raises UserError if they differ."""

@@ -20,7 +20,7 @@ from study.plan import Study
 from study.precision import note_teachers, warnings
 from study.rates import rates
 from study.requests import Requests
-from study.teachers import absent_teachers
+from study.teachers import absent_models
 
 DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
 
@@ -115,8 +115,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         raise WorkflowError("corpora that cannot be had:\n" + "\n".join(absent.missing))
     for line in absent.unchecked:
         print(f"could not be checked: {line}", file=sys.stderr)
-    for line in absent_teachers(config):
-        print(f"teacher is not there: {line}", file=sys.stderr)
+    for line in absent_models(config):
+        print(f"model is not there: {line}", file=sys.stderr)
     for engine in study.absent_engines:
         print(f"decoding.engines: {engine} is not installed; CTranslate2 decodes in its place", file=sys.stderr)
     for line in study.refusals:
@@ -130,8 +130,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
 
 
 onstart:
-    if missing := absent_teachers(config):
-        raise WorkflowError("teachers that are not there:\n" + "\n".join(missing))
+    if missing := absent_models(config):
+        raise WorkflowError("models that are not there:\n" + "\n".join(missing))
     if missing := absent_metrics():
         raise WorkflowError("metrics that cannot be computed:\n" + "\n".join(missing))
     if absent.unchecked:

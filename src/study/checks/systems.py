@@ -7,7 +7,7 @@ from study import schema
 from study.expansion import BATCHES, LENGTHS
 from study.schema import Config, suggestion
 from study.systems import ENSEMBLE, REVERSE, systems, untrained
-from study.teachers import ORIGINS
+from study.teachers import ORIGINS, is_folder
 
 
 def problems(config: Config) -> Iterator[str]:
@@ -37,7 +37,7 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
     if len(given) != 1:
         yield f"{path}: needs exactly one of {', '.join(ORIGINS)}; it has {' and '.join(given) or 'none'}"
     elif given != ["shape"]:
-        surplus = [key for key in ("training", "seed") if teacher[key] is not None]
+        surplus = [key for key in ("training", "seed", "start_from") if teacher[key] is not None]
         yield from (f"{path}.{key}: is for a teacher that is trained here" for key in surplus)
         if (tokenization := teacher["tokenization"]) is not None:
             files = [key for key, value in tokenization.items() if value is not None]
@@ -48,6 +48,9 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
         yield f"{path}.training is missing"
     else:
         yield from _training_problems(f"{path}.training", teacher["training"])
+        yield from _start_problems(path, teacher)
+        if (start := teacher["start_from"]) is not None and not is_folder(start):
+            yield f"{path}.start_from: {start!r} is no folder: a teacher begins with weights from elsewhere; write ./{start}"
         if teacher["parameters"] is not None:
             yield f"{path}.parameters: follow from the shape of a teacher that is trained here"
         if teacher["tokenization"] is not None:
@@ -58,16 +61,24 @@ def _student_problems(path: str, student: Config, config: Config) -> Iterator[st
     for number, mixture in enumerate(student["mixtures"] or ()):
         if mixture not in config["mixtures"]:
             yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config['mixtures'])}"
-    if (parent := student["start_from"]) is not None:
+    if (parent := student["start_from"]) is not None and not is_folder(parent):
         teacher = config["teachers"].get(parent, {"shape": None})
         if not teacher["shape"]:
-            yield f"{path}.start_from: {parent!r} is not a teacher that is trained here"
+            yield (
+                f"{path}.start_from: {parent!r} is not a teacher that is trained here; the name of a folder has a slash"
+            )
         elif teacher["shape"] != student["shape"]:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
     violations = list(schema.problems(student["training"], schema.definition("training")))
     yield from (f"{path}.training: {violation}" for violation in violations)
     if not violations:
         yield from _training_problems(f"{path}.training", student["training"])
+        yield from _start_problems(path, student)
+
+
+def _start_problems(path: str, system: Config) -> Iterator[str]:
+    if system["training"]["steps"] == 0 and system["start_from"] is None:
+        yield f"{path}.training.steps: without updates it needs weights from elsewhere (start_from)"
 
 
 def _training_problems(path: str, training: Config) -> Iterator[str]:

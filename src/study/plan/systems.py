@@ -1,9 +1,11 @@
 """The systems of a study by their parts."""
 
 from functools import cached_property
+from pathlib import Path
 
 from study.plan.corpora import Corpora
 from study.systems import System, systems, untrained
+from study.teachers import is_folder
 
 
 class Systems(Corpora):
@@ -47,6 +49,11 @@ class Systems(Corpora):
         return list(first.values())
 
     def parent(self, system: str) -> str | None:
-        """The checkpoint of a teacher that the training of a system begins with."""
+        """The checkpoint that the training of a system begins with, of a teacher or from elsewhere.
+
+        None for a folder that is not there, so that a dry run goes on without.
+        """
         start = self.systems[system].start_from
-        return self.averaged(start) if start else None
+        if not start or not is_folder(start):
+            return self.averaged(start) if start else None
+        return start if Path(start).is_dir() else None
