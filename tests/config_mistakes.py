@@ -136,7 +136,7 @@ WRONG = [
     ),
     ("students.tiny.start_from", "nobody", "students.tiny.start_from: 'nobody' is not a teacher that is trained here"),
     ("students.tiny.start_from", "teacher", "students.tiny.start_from: teacher has another shape, so its weights do n"),
-    ("teachers.teacher.start_from", "tiny", "teachers.teacher.start_from: 'tiny' is no folder: a teacher begins with"),
+    ("teachers.teacher.start_from", "tiny", "teachers.teacher.start_from: 'tiny' is no folder; a teacher begins with"),
     ("student_training.steps", 0, "students.deep.training.steps: without updates it needs weights from elsewhere"),
     ("teachers.teacher.training.steps", 0, "teachers.teacher.training.steps: without updates it needs weights from el"),
     ("vocabulary.type", "word", "vocabulary.type: 'word' is not one of ['unigram', 'bpe']"),

@@ -289,6 +289,15 @@ def test_learning_curves_have_one_colour_for_all_seeds(tmp_path):
     figure.save(training.draw([LEARNING | {"training": [], "validation": []}]), tmp_path / "empty.png")
 
 
+def test_a_system_without_updates_has_no_curve(tmp_path):
+    taken = LEARNING | {"system": "taken", "phases": [{"end": 0, "accumulate": 1}], "training": [], "validation": []}
+    taken |= {"shape": "1:1", "parameters": 9, "start_from": "weights/own", "averages": [{"checkpoints": 1, "bleu": 2}]}
+    assert training.row(taken)["steps"] == "0, from weights/own" and "pairs seen" not in training.row(taken)
+    assert len(training.draw([LEARNING, taken]).axes[0].lines) == 1
+    (text,) = training.draw([taken]).texts
+    assert text.get_text().startswith("No system was trained here")
+
+
 @pytest.mark.parametrize("content", [[], {"system": "x"}, "text"])
 def test_no_learning_curve(tmp_path, content):
     write_json(tmp_path / "learning.json", content)

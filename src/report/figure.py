@@ -121,6 +121,13 @@ def legend(picture: Figure, handles: list[Line2D], loc: str, ncols: int) -> int:
     return -(-len(handles) // ncols)
 
 
+def nothing(reason: str) -> Figure:
+    """A picture that says why there is none."""
+    picture = Figure(figsize=(COLUMN, 0.4))
+    picture.text(0.5, 0.5, reason, ha="center", va="center", fontsize=7)
+    return picture
+
+
 def footnote(picture: Figure, text: str) -> None:
     """Say in small print, below everything else, what the numbers are."""
     lines = textwrap.wrap(text, int(CHARACTERS * picture.get_figwidth()))

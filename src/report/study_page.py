@@ -117,7 +117,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
     learning = training.read(*args.trained)
     rounded = read_json(args.quantization) if args.quantization else {}
     found = samples.read(args.samples)
-    pictures = ("front", "learning", "gap_picture", "funnel", "lengths")
+    pictures = ["front", "gap_picture", "funnel", "lengths", *["learning"] * any(map(training.learned, learning))]
     environment = templates()
     environment.filters["number"] = tables.number
     return environment.get_template("page.html.jinja").render(

@@ -206,8 +206,8 @@ def bars(axes: Axes, result: dict[str, Any], groups: list[str], styles: dict[str
     for group in result["groups"]:
         place = groups.index(label(group))
         axes.barh(place, group["bleu"], height=0.55, color=styles[label(group)].color, alpha=0.45)
-        end = group["bleu_max"], place
-        axes.annotate(f"{group['bleu']:.2f}", end, (5, 0), textcoords="offset points", va="center", fontsize=6)
+        # At the left, where no dot is and no line of the teacher.
+        axes.text(0.02, place, f"{group['bleu']:.2f}", transform=axes.get_yaxis_transform(), va="center", fontsize=6)
     for row in result["systems"]:
         color, marker = styles[label(row)]
         axes.plot(row["bleu"], groups.index(label(row)), marker=marker, markersize=3.5, color=color)

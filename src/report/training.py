@@ -4,6 +4,8 @@ Throughput is the median of what OpenNMT-tf reports, source and target tokens a 
 updates, without starts, validations, and the pauses after a kill. Pairs are left out of the epochs where a side has
 more than ``max_length`` pieces, or none; trainings of version 0.5 did not count them.
 
+A system without updates has the weights that it started from: its table says where they are from, and it has no curve.
+
 The curves are drawn against batches, not updates: a phase may add up the gradients of many batches for one update
 (figure 1 of WNGT 2020).
 """
@@ -54,19 +56,31 @@ def table(systems: list[Learning]) -> str:
 
 def row(learning: Learning) -> dict[str, str]:
     """The cells of a system."""
-    rates = [point["tokens_per_second"] for point in learning["training"] if point["tokens_per_second"]]
     scores = [point["bleu"] for point in learning["validation"]]
     return {
         "system": learning["system"],
         "shape": learning["shape"],
         "parameters": f"{learning['parameters']:,}",
+        **(updates(learning) if learned(learning) else {"steps": f"0, from {learning['start_from']}"}),
+        "dev BLEU, best": f"{max(scores):.2f}" if scores else "",
+        **{f"average of {average['checkpoints']}": f"{average['bleu']:.2f}" for average in learning["averages"]},
+    }
+
+
+def learned(learning: Learning) -> bool:
+    """Whether the system was trained at all."""
+    return learning["phases"][-1]["end"] > 0
+
+
+def updates(learning: Learning) -> dict[str, str]:
+    """The cells of a training."""
+    rates = [point["tokens_per_second"] for point in learning["training"] if point["tokens_per_second"]]
+    return {
         "steps": " + ".join(phases(learning["phases"])),
         "tokens/s": f"{statistics.median(rates):,.0f}" if rates else "",
         "minutes": f"{learning['seconds'] / 60:.0f}",
         "pairs seen": f"{learning['seen']['pairs']:,} ({learning['seen']['passes']:.1f} passes)",
         "left out": "{pairs:,} of {of:,}".format(**learning["left_out"]) if "left_out" in learning else "",
-        "dev BLEU, best": f"{max(scores):.2f}" if scores else "",
-        **{f"average of {average['checkpoints']}": f"{average['bleu']:.2f}" for average in learning["averages"]},
     }
 
 
@@ -85,6 +99,8 @@ def phases(ends: list[dict[str, int]]) -> list[str]:
 @figure.in_column
 def draw(systems: list[Learning]) -> Figure:
     """Two panels: loss, and BLEU on the dev set. The seeds of a system have one colour."""
+    if not (systems := [*filter(learned, systems)]):
+        return figure.nothing("No system was trained here: all have the weights that they started from.")
     groups = dict.fromkeys(group(learning["system"]) for learning in systems)
     styles = dict(zip(groups, itertools.cycle(figure.PALETTE), strict=False))
     legend = LEGEND_ROW * -(-len(styles) // LEGEND_COLUMNS)

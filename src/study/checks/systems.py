@@ -50,7 +50,7 @@ def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
         yield from _training_problems(f"{path}.training", teacher["training"])
         yield from _start_problems(path, teacher)
         if (start := teacher["start_from"]) is not None and not is_folder(start):
-            yield f"{path}.start_from: {start!r} is no folder: a teacher begins with weights from elsewhere; write ./{start}"
+            yield f"{path}.start_from: {start!r} is no folder; a teacher begins with weights from elsewhere (./{start})"
         if teacher["parameters"] is not None:
             yield f"{path}.parameters: follow from the shape of a teacher that is trained here"
         if teacher["tokenization"] is not None:
