@@ -124,7 +124,7 @@ def legend(picture: Figure, handles: list[Line2D], loc: str, ncols: int) -> int:
 def nothing(reason: str) -> Figure:
     """A picture that says why there is none."""
     picture = Figure(figsize=(COLUMN, 0.4))
-    picture.text(0.5, 0.5, reason, ha="center", va="center", fontsize=7)
+    picture.text(0.5, 0.5, "\n".join(textwrap.wrap(reason, 40)), ha="center", va="center", fontsize=7)
     return picture
 
 
