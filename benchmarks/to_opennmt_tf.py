@@ -20,6 +20,14 @@ from formats.shape import shape
 Weights = dict[str, np.ndarray]
 
 
+def read(folder: Path) -> Weights:
+    """The weights by their names, in float32; equal ones, which CTranslate2 keeps once, by all of their names."""
+    model = ctranslate2_model.read(folder)
+    arrays = {name: variable.array() for name, variable in model.variables.items()}
+    weights = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype.kind == "f"}
+    return weights | {name: weights[first] for name, first in model.aliases.items() if first in weights}
+
+
 def assign(model: Any, weights: Weights) -> None:
     """Give a pre-norm Transformer of OpenNMT-tf with one matrix of embeddings the weights of CTranslate2's names."""
     model.labels_inputter.embedding.assign(weights["decoder/embeddings/weight"])
@@ -69,11 +77,7 @@ def main() -> None:
     import opennmt
     from opennmt.utils.checkpoint import Checkpoint
 
-    weights = {
-        name: array.astype(np.float32)
-        for name, array in ctranslate2_model.arrays(args.model).items()
-        if array.dtype in (np.float32, np.float16)
-    }
+    weights = read(args.model)
     with atomic_path(args.output) as part:
         part.mkdir()
         write_text(part / "model_description.py", shape(args.shape).model_description(0.1))

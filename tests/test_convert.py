@@ -1,18 +1,24 @@
 """Conversion to CTranslate2: what goes wrong is said, and a good folder outlives it."""
 
+import importlib
+import json
 import resource
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import ctranslate2
+import numpy as np
 import pytest
 from models import folders
 
 from common.errors import UserError
 from common.files import read_json
-from export import convert
-from formats import opennmt_checkpoint
+from export import convert, untrained
+from formats import conversion, opennmt_checkpoint
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -112,3 +118,32 @@ def test_bfloat16_says_what_it_needs(run, tmp_path):
         pytest.skip("PyTorch is installed")
     with pytest.raises(UserError, match="bfloat16 requires torch"):
         run("bfloat16")
+
+
+def test_weights_come_back_from_ctranslate2(tmp_path, monkeypatch):
+    """What benchmarks/to_opennmt_tf.py makes of a converted model is the model."""
+    from opennmt.utils.checkpoint import Checkpoint, get_checkpoint_variables
+
+    values = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
+    values["share_embeddings"] = True
+    (tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\na\nb\n")
+    given = ["--shape", json.dumps(values), "--vocabulary", str(tmp_path / "vocabulary.txt")]
+
+    def back(model, *options):
+        monkeypatch.setattr(sys, "argv", ["to_opennmt_tf", "--model", str(model), "--output", str(tmp_path / "back")])
+        sys.argv += options
+        importlib.import_module("to_opennmt_tf").main()
+
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "first")
+    model = opennmt_checkpoint.load(tmp_path / "first")
+    for number, variable in enumerate(model.trainable_variables):  # no two layers are alike
+        variable.assign_add(np.random.default_rng(number).normal(size=variable.shape))
+    Checkpoint(model, model_dir=str(tmp_path / "first")).save(0)
+    conversion.Converter(model).convert(str(tmp_path / "float32"))
+    back(tmp_path / "float32", *given)
+    first, second = (get_checkpoint_variables(str(tmp_path / name / "ckpt-0")) for name in ("first", "back"))
+    names = [name for name in first if name.startswith("model/")]
+    assert len(names) > 40 and all((first[name] == second[name]).all() for name in names)
+    with pytest.raises(UserError, match="not the weights of this shape and vocabulary"):
+        back(tmp_path / "float32", "--shape", json.dumps(values | {"units": 32}), *given[2:])
