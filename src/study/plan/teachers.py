@@ -69,9 +69,15 @@ class Teachers(Systems):
 
     @cached_property
     def imported(self) -> dict[str, Config]:
-        """The entries of teachers that are not trained here, the reverse one included, without what only informs."""
+        """The entries of teachers that are not trained here, the reverse one included.
+
+        They are without what only informs, and without what only a training has: they say when to import anew.
+        """
         entries = {name: entry for name, entry in self.translators.items() if not entry["shape"]}
-        return {name: {k: v for k, v in entry.items() if k != "parameters"} for name, entry in entries.items()}
+        return {
+            name: {k: v for k, v in entry.items() if k not in ("parameters", "start_from")}
+            for name, entry in entries.items()
+        }
 
     def teacher_model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""
