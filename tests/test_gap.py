@@ -17,7 +17,7 @@ from common.files import sha256, write_json
 from decode import engines
 from formats import records
 from measure import setting, test_sets
-from report import teacher_student
+from report import figure, teacher_student
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
 
@@ -231,6 +231,19 @@ def test_a_gap_without_a_beam_is_refused(tmp_path):
     (tmp_path / "gap.json").write_text('{"test_sets": {"t": {"beams": {}}}}')
     with pytest.raises(UserError, match=r"gap\.json: no beam of the test set t was scored"):
         teacher_student.read(tmp_path / "gap.json")
+
+
+def test_groups_look_as_their_systems_do_in_the_front(study):
+    bars, _ = teacher_student.draw(study[1]).axes
+    names = [text.get_text().split("\n")[0] for text in bars.get_yticklabels()]
+    dots = [line for line in bars.lines if line.get_marker() != "None"]  # the other one is the teacher's beam search
+    looks = {names[int(dot.get_ydata()[0])]: (dot.get_color(), dot.get_marker()) for dot in dots}
+    assert looks == {
+        "one": figure.TEACHER,
+        "s, distilled": figure.STUDENTS[0],
+        "s, original": figure.CONTROL,
+        "other, distilled": figure.STUDENTS[1],
+    }
 
 
 def test_table_and_plot(study, tmp_path):

@@ -279,13 +279,13 @@ LEARNING = {
 
 
 def test_learning_curves_have_one_colour_for_all_seeds(tmp_path):
-    seeds = [LEARNING | {"system": f"deep-seed{seed}"} for seed in (1, 2)]
-    picture = training.draw([LEARNING, *seeds, LEARNING | {"system": "narrow"}])
+    seeds = [LEARNING | {"system": f"deep-seed{seed}", "role": "student"} for seed in (1, 2)]
+    picture = training.draw([LEARNING, *seeds, LEARNING | {"system": "deep-original", "role": "control"}])
     loss, quality = picture.axes
     assert [list(line.get_ydata()) for line in loss.lines] == [[6.0, 4.0]] * 4
     assert quality.get_ylabel() == "BLEU" and list(quality.lines[0].get_ydata()) == [5.0]
     colors = [line.get_color() for line in loss.lines]
-    assert colors[1] == colors[2] and len(set(colors)) == 3
+    assert colors == [style.color for style in (figure.TEACHER, *figure.STUDENTS[:1] * 2, figure.CONTROL)]
     figure.save(training.draw([LEARNING | {"training": [], "validation": []}]), tmp_path / "empty.png")
 
 

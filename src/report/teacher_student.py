@@ -4,7 +4,6 @@ Tables of scores, of comparisons, and of the sentences where they differ most; a
 learned from and by the length of the sentence.
 """
 
-import itertools
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -183,8 +182,9 @@ def draw(gap: dict[str, Any]) -> Figure:
     """
     test_sets = gap["test_sets"]
     greedy = {name: next(iter(test_set["beams"].values())) for name, test_set in test_sets.items()}
+    roles = {label(row): row["role"] for result in greedy.values() for row in result["systems"]}
     groups = [label(group) for group in max(greedy.values(), key=lambda result: len(result["groups"]))["groups"]]
-    styles = dict(zip(groups, itertools.cycle(figure.PALETTE), strict=False))
+    styles = figure.styles({group: roles[group] for group in groups})
     heights = [0.4 + 0.26 * len(groups), 1.8]
     picture = Figure(figsize=(figure.COLUMN * len(test_sets), sum(heights) + 0.8), layout="constrained")
     axes = picture.subplots(2, len(test_sets), squeeze=False, height_ratios=heights, sharey="row")

@@ -10,7 +10,6 @@ The curves are drawn against batches, not updates: a phase may add up the gradie
 (figure 1 of WNGT 2020).
 """
 
-import itertools
 import re
 import statistics
 from pathlib import Path
@@ -23,7 +22,7 @@ from common.errors import UserError
 from common.files import read_json
 from report import figure, markdown
 
-NEEDED = {"system", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
+NEEDED = {"system", "role", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
 LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches
 
 MARKED = 0.15  # length of a line from marker to marker, as a share of the diagonal
@@ -101,8 +100,7 @@ def draw(systems: list[Learning]) -> Figure:
     """Two panels: loss, and BLEU on the dev set. The seeds of a system have one colour."""
     if not (systems := [*filter(learned, systems)]):
         return figure.nothing("No system was trained here: all have the weights that they started from.")
-    groups = dict.fromkeys(group(learning["system"]) for learning in systems)
-    styles = dict(zip(groups, itertools.cycle(figure.PALETTE), strict=False))
+    styles = figure.styles({group(learning["system"]): learning["role"] for learning in systems})
     legend = LEGEND_ROW * -(-len(styles) // LEGEND_COLUMNS)
     picture = Figure(figsize=(figure.COLUMN, 3.8 + legend), layout="constrained")
     above, below = picture.subplots(2, 1, sharex=True)
