@@ -25,7 +25,7 @@ from formats.test_sets import sources
 from measure import in_process
 from measure.in_process import Conditions
 
-LINES = 40_000
+LINES = 10_000
 ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"
 
 
