@@ -93,13 +93,12 @@ class Plot:
         """Filled for greedy search, hollow for beam search; bars from the slowest run to the fastest."""
         for record in records:
             color, marker = self.styles[record.system]
-            fill = color if record.beam_size == 1 else "white"
             axes.errorbar(
                 *self.place(record),
                 xerr=self.spread(record),
                 fmt=marker,
                 color=color,
-                markerfacecolor=fill,
+                markerfacecolor=fill(record, color),
                 markersize=MARKER,
                 elinewidth=0.9,
                 zorder=3,
@@ -141,6 +140,11 @@ class Plot:
         """Write names beside the points that have one; ``names`` are by id of the record."""
         named = [(self.place(record), names[id(record)]) for record in shown if id(record) in names]
         labels.write(axes, named, [self.place(record) for record in shown])
+
+
+def fill(record: Measurement, color: str) -> str:
+    """Of a marker: that of beam search is hollow."""
+    return color if record.beam_size == 1 else "white"
 
 
 def amount(value: float, _: int) -> str:

@@ -1,12 +1,14 @@
-"""The front in one column of a paper: all systems, the staircase, the names of its points.
+"""The front in one column of a paper: all systems, the staircase, its points by number, their names below.
 
-A ring marks the best model, which is chosen on the dev set.
+The fastest point is 1, as on the interactive page. A ring marks the best model, which is chosen on the dev set.
 """
 
+import textwrap
 from operator import attrgetter
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, Locator, MaxNLocator
 
 from formats import best_model, measurement, selection
@@ -17,7 +19,7 @@ read = measurement.read
 
 HEIGHT = 3.2  # inches, without the legend
 LEGEND_COLUMNS, LEGEND_ROW = 2, 0.14  # inches
-HEADROOM = 0.04  # of the axis for each name, up to as much again as the points take: names stand above the line
+NAME = 48  # characters of a name that fit into the column
 
 
 def ticks(low: float, high: float) -> Locator:
@@ -36,20 +38,28 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
     test_set = test_set or selection.test_sets(measurements)[0]
     records = front.scored(selection.of_test_set(measurements, test_set))
     best = selection.on_test_set(measurements, best_model.best(measurements), test_set)
-    named = {id(record): front.name(record) for record in selection.on_front(records)}
+    numbered = {str(number): record for number, record in enumerate(selection.on_front(records), 1)}
     plot = front.Plot(records, attrgetter("source_words_per_second"), "source words per second")
     picture = Figure(figsize=(figure.COLUMN, HEIGHT), layout="constrained")
-    rows = figure.legend(picture, front.legend(plot.styles), "outside lower left", LEGEND_COLUMNS)
+    rows = figure.legend(picture, front.legend(plot.styles), "outside upper left", LEGEND_COLUMNS)
+    points = [named(number, record, *plot.styles[record.system]) for number, record in numbered.items()]
+    picture.legend(handles=points, loc="outside lower left")
+    rows += sum(point.get_label().count("\n") + 1 for point in points)
     picture.set_figheight(HEIGHT + rows * LEGEND_ROW)
     axes = picture.add_subplot()
     axes.margins(x=0.08, y=0.12)
     plot.points(axes, records)
     plot.staircase(axes)
-    low, high = axes.get_ylim()
-    axes.set_ylim(top=high + (high - low) * min(HEADROOM * len(named), 1))
     if best in records:
         plot.ring(axes, best)
     axes.xaxis.set_major_locator(ticks(*axes.get_xlim()))
     labels.freeze(picture)
-    plot.names(axes, records, named)
+    plot.names(axes, records, {id(record): number for number, record in numbered.items()})
     return picture
+
+
+def named(number: str, record: Measurement, color: str, marker: str) -> Line2D:
+    """A point of the front for the legend, with its number, its system and how that was decoded."""
+    label = "\n".join(textwrap.wrap(f"{number}  {record.system}, {front.name(record)}", NAME, drop_whitespace=False))
+    fill = front.fill(record, color)
+    return Line2D([], [], linestyle="", marker=marker, color=color, markerfacecolor=fill, label=label)
