@@ -26,6 +26,11 @@ def compute_type(record: Measurement) -> str:
     return f"{name} ({SATURATES})" if record.int8_saturates else name
 
 
+def cpu(record: Measurement) -> str:
+    """With its widest instructions, ``AMD EPYC (avx2)``: the name that a virtual machine shows may be of many CPUs."""
+    return f"{record.cpu or 'unknown CPU'}{f' ({record.isa})' if record.isa else ''}"
+
+
 def search(record: Measurement) -> str:
     return "greedy" if record.beam_size == 1 else f"beam {record.beam_size}"
 

@@ -9,13 +9,13 @@ from formats import measurement
 from formats.comparison import loss
 from formats.measurement import Measurement
 from formats.selection import NATIVE, of_test_set
-from formats.wording import best_searches, engine_label, mark, marks, repeats
+from formats.wording import best_searches, cpu, engine_label, mark, marks, repeats
 from report import figure, markdown, search
 
 read = measurement.read
 
 NOTE = """{first.system} ({first.shape}) with {first.compute_type} weights in {engine} {first.engine_version}, \
-{map}, on one core of {first.cpu}: {first.test_set}, {first.sentences} sentences, {repeats}. CPU seconds are those of \
+{map}, on one core of {cpu}: {first.test_set}, {first.sentences} sentences, {repeats}. CPU seconds are those of \
 the whole process after loading, tokenization and detokenization included; batches are of so many sentences, sorted \
 by length in windows of eight. BLEU: `{first.bleu_signature}`.
 
@@ -61,6 +61,7 @@ def table(records: list[Measurement]) -> str:
         NOTE.format(
             first=first,
             engine=engine_label(first),
+            cpu=cpu(first),
             repeats=repeats(record.runs for record in records),
             map=mapped,
         )

@@ -13,8 +13,8 @@ from formats.wording import repeats
 from report import figure, markdown, search
 
 NOTE = """Share of the time of decoding by component, in per cent, {repeats}, with the lowest and \
-highest, on one core of {cpu}: {sentences:,} sentences of {test_set}, batches of {batch_tokens} tokens. After Figure 2 \
-of WNMT 2018, where the generator was the largest part.
+highest, on one core of {cpu} ({isa}): {sentences:,} sentences of {test_set}, batches of {batch_tokens} tokens. After \
+Figure 2 of WNMT 2018, where the generator was the largest part.
 
 * **profiler**: measured. TensorFlow's own profiler noted every operation of OpenNMT-tf by its place in the model; \
 *other* is TensorFlow between the operations. The profiler's own cost is in the last column."""

@@ -160,7 +160,7 @@ def _draw_family(axes: Axes, look: Line, family: list[Point]) -> None:
 def _note(records: list[Measurement]) -> str:
     first = records[0]
     runs = wording.repeats(record.runs for record in records)
-    return NOTE.format(f"{first.sentences:,}", first.test_set, runs, first.cpu, CPU, PRICES[CPU], PRICES[GPU])
+    return NOTE.format(f"{first.sentences:,}", first.test_set, runs, wording.cpu(first), CPU, PRICES[CPU], PRICES[GPU])
 
 
 def _legend(axes: Axes, rows: set[str]) -> None:

@@ -11,7 +11,7 @@ from report import figure, markdown, search
 
 NOTE = """The keys and values of the encoder, one copy a sentence or one a beam: after section 5.2 of FastSeq, where \
 one copy takes 1.8 GB in place of 6.3, which its Table 2 estimates for 1,024 pieces in and 50 out, and does not \
-measure. On one core of {cpu}, {repeats}, CPU seconds; load average before: {load_average}."""
+measure. On one core of {cpu} ({isa}), {repeats}, CPU seconds; load average before: {load_average}."""
 ENGINE = """**CTranslate2 {engine_version} keeps one copy a sentence.** {system} ({shape}, {quantization}), \
 {sentences} sources of {length} pieces, {steps} pieces out, few candidates. Memory is what decoding adds to the \
 loaded model, in a process for each run. The last column is what copies for all beams would take on top, in {layers} \

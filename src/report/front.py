@@ -189,4 +189,4 @@ def footnote(records: list[Measurement]) -> str:
     text = f"Study {first.study}, test set {first.test_set}. BLEU {first.bleu_signature}.\n"
     text += wording.repeats(record.runs for record in records).capitalize()
     text += ", bars from the slowest to the fastest" if max(record.runs for record in records) > 1 else ""
-    return f"{text}; core {cores} of {first.cpu}."
+    return f"{text}; core {cores} of {wording.cpu(first)}."

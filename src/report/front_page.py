@@ -164,7 +164,7 @@ def about(study: Study, record: Measurement) -> dict[str, Any]:
     return {
         "title": wording.title(record),
         "words": {"study": study.name} | {name: word(record) for name, word in FACETS.items()},
-        "panel": f"{study.name}: {record.test_set}, {record.cpu or 'unknown CPU'}{cores}",
+        "panel": f"{study.name}: {record.test_set}, {wording.cpu(record)}{cores}",
         "greedy": record.beam_size == 1,
         "command": wording.decoding_command(record),
         "translations": study.translations(record),

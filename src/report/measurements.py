@@ -107,7 +107,7 @@ def notes(records: list[Measurement]) -> str:
     found = selection.full_precision(records, records[0].teacher or "")
     return NOTES.format(
         runs=wording.repeats((record.runs for record in records), marked=True),
-        cpu=cpu(records),
+        cpu=wording.cpu(records[0]),
         price=records[0].price or NO_PRICE,
         beam=selection.BEAM,
         searches=wording.best_searches(records),
@@ -128,11 +128,6 @@ def controls(records: list[Measurement]) -> str:
         return ""
     pairs = "; ".join(f"{name} to {other}: {apart}" for name, (other, apart) in by_student.items())
     return f" ({pairs}; only twins, which learned from the same sentences, say what distillation is worth)"
-
-
-def cpu(records: list[Measurement]) -> str:
-    """The CPU that a test set was measured on."""
-    return records[0].cpu or "an unknown machine"
 
 
 def as_csv(records: list[Measurement]) -> str:

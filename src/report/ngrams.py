@@ -10,7 +10,7 @@ from formats.spread import Spread
 from formats.wording import repeats
 from report import figure, markdown, search
 
-NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu}; {repeats}, all \
+NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu} ({isa}); {repeats}, all \
 ways in turn, CPU seconds; load average before: {load_average}. After Table 3 of FastSeq (4,477 ms as found, 585 ms as \
 a scan on the CPU, 7.8 ms on a GPU; the paper does not say of how much work, so the numbers here are not comparable)."""
 ALONE = f"""Milliseconds of a step, by the pieces that every hypothesis has: *scan* goes through each hypothesis in \

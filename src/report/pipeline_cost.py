@@ -11,7 +11,7 @@ from formats.wording import repeats
 from report import figure, markdown, search
 
 NOTE = """{lines:,} lines ({test_set}, again and again) through {system} ({shape}, {quantization}), greedy, from \
-text to text, against the engine alone on batches that were cut before; {repeats}, all ways in turn, on {cpu}. \
+text to text, against the engine alone on batches that were cut before; {repeats}, all ways in turn, on {cpu} ({isa}). \
 After section 4.3 of FastSeq, where the asynchronous pipeline was 1.5 times as fast. Where every core has a worker, \
 text and engine share the cores, and no overlap can hide that work."""
 COLORS = {"engine": "#777777", "synchronous": figure.STUDENTS[1].color, "asynchronous": figure.STUDENTS[0].color}

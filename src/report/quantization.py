@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.files import read_json
-from formats import measurement
+from formats import measurement, wording
 from formats.measurement import Measurement
 from formats.selection import CTRANSLATE2, matching
 from report import markdown
@@ -56,7 +56,7 @@ def scores(records: list[Measurement], elsewhere: list[dict[str, Any]]) -> list[
         {
             "type": record.compute_type,
             "computes in": record.effective_compute_type,
-            "CPU": f"{record.cpu} ({record.isa})",
+            "CPU": wording.cpu(record),
             "library": record.library or NONE,
             "products": products(record.int8_saturates),
             "BLEU": f"{record.bleu:.2f}",

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from formats import comparison
 from formats.measurement import Measurement
 from formats.spread import Spread
-from formats.wording import best_searches, mark, marks, repeats
+from formats.wording import best_searches, cpu, mark, marks, repeats
 from report import figure
 
 SPEED_ONLY = "speed only"
@@ -51,7 +51,7 @@ def conditions(records: list[Measurement], marked: bool = True) -> str:
     first = records[0]
     counts = [record.runs for record in records]
     runs = repeats(counts, marked) + ", interleaved" * (max(counts) > 1)
-    text = f"{first.sentences:,} sentences of {first.test_set}; {runs}; {first.cpu} ({first.isa})."
+    text = f"{first.sentences:,} sentences of {first.test_set}; {runs}; {cpu(first)}."
     if untrained := [record for record in records if record.speed_only]:
         text += f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0].sentences:,} sentences,"
         text += f" translations as long as their references ({lengths(untrained)} of their pieces)."

@@ -134,7 +134,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         repeats=wording.repeats((record.runs for record in records), marked=True),
         rule=best_model.RULE,
         marks=wording.marks(records),
-        cpu=tables.cpu(records),
+        cpu=wording.cpu(records[0]),
         front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
         ideas=ideas.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
         samples=found["samples"],

@@ -9,7 +9,7 @@ from common.errors import command
 from formats import best_model, measurement, selection, wording
 from formats.measurement import Measurement
 from report import markdown
-from report.measurements import cpu, layout, row
+from report.measurements import layout, row
 
 COLUMNS = 120  # of a terminal
 SHORT = {  # names of columns, in the Markdown table and here
@@ -44,7 +44,7 @@ def summary(records: list[Measurement], folder: Path) -> str:
     text += textwrap.fill(f"best: {best_model.RULE}.", COLUMNS) + "\n"
     text += "loss: BLEU below the best search of the same weights in float32 without a map.\n"
     text += f"×: speed over OpenNMT-tf, beam {selection.BEAM}. * p < {markdown.SIGNIFICANT}\n"
-    text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {cpu(records)}.\n\n"
+    text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {wording.cpu(records[0])}.\n\n"
     return text + layout(rows, "simple") + "\n" + paths(records, folder)
 
 
