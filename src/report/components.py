@@ -124,7 +124,7 @@ def _bars(axes: Axes, rows: list[dict[str, Any]], spreads: list[dict[str, Any]],
                 axes.text(start + width / 2, y, f"{width:.0f}", ha="center", va="center", color="white", fontsize=8)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(rows)), [f"{name(row)} ({row['how']})" for row in rows])
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, 100)
     axes.grid(visible=False)
     axes.set_xlabel("% of the time of decoding")
