@@ -31,7 +31,8 @@ from report import figure, front, front_page
 ROOT = Path(__file__).parents[1]
 FIXTURE = ROOT / "tests/data/measurements.json"  # two test sets
 REFERENCE = ROOT / "results/reference"
-STUDIES = [REFERENCE / "demo", REFERENCE / "architectures"]  # of two CPUs
+CPUS = {"demo": "avx2", "architectures": "avx512-vnni"}
+STUDIES = [REFERENCE / study for study in CPUS]
 SYMBOLS = "document.querySelectorAll('#panels .mark-symbol.role-mark path')"
 PACKED = re.compile(r'<script type="text/plain" id="[\w-]+">(.*?)</script>')
 NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
@@ -158,6 +159,13 @@ def test_latency_is_that_of_single_sentences(tmp_path, demo):
     assert "latency" not in embedded(made([tmp_path], samples=False))["places"]
     measurement.write(tmp_path / "measurements.json", timed)
     assert embedded(made([tmp_path], samples=False))["places"]["latency"] == [[40], *[None] * len(demo[1:])]
+
+
+def test_panels_tell_cpus_of_one_name_apart(both, demo):
+    panels = {about["panel"] for about in embedded(both)["about"]}
+    assert panels == {f"{study}: test_2016_flickr, AMD EPYC ({isa})" for study, isa in CPUS.items()}
+    assert wording.cpu(replace(demo[0], isa=None)) == "AMD EPYC"
+    assert wording.cpu(replace(demo[0], cpu=None, isa=None)) == "unknown CPU"
 
 
 def test_zero_has_no_place_on_a_logarithmic_axis(demo):

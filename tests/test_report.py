@@ -20,6 +20,7 @@ FOLDER = Path(report.__file__).parent
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 LEARNING = {
     "system": "a|b",
+    "role": "teacher",
     "shape": "1:1",
     "parameters": 1000,
     "training": [{"step": 50, "loss": 6.0, "tokens_per_second": 1234.5}],
