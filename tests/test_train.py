@@ -2,12 +2,14 @@
 
 import math
 import random
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from training_settings import TOKENS, TRAINING, VALUES, entry
 
+from common import cpu
 from common.errors import UserError
 from common.files import read_json, write_json
 from formats import loading, records
@@ -20,7 +22,7 @@ from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.train import definition, run_folder
 from train.trainer import until_divergence
-from train.training import compute_in, start_from
+from train.training import check_precision, compute_in, start_from
 from train.validation import Validation, stalled
 
 SHAPE = shape(VALUES)
@@ -83,6 +85,17 @@ def test_products_are_in_the_precision_of_the_training_and_weights_in_float32():
         compute_in(precision)
         layer = tf.keras.layers.Dense(4)
         assert layer(tf.ones([2, 3])).dtype == precision and layer.kernel.dtype == "float32"
+
+
+def test_bfloat16_is_refused_where_tensorflow_does_not_compute_in_it():
+    compute_in("bfloat16")
+    refused = pytest.raises(UserError, match=r"precision bfloat16: .* set training.precision to float32")
+    try:
+        with nullcontext() if "avx512f" in cpu.flags() else refused:
+            check_precision("bfloat16")
+    finally:
+        compute_in("float32")  # which the other tests need
+    check_precision("float32")
 
 
 @pytest.mark.parametrize("pairs", [1, 60, 500_000, 500_001, 605_848, 999_999, 1_000_001, 4_468_840])

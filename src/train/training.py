@@ -104,6 +104,8 @@ class Training:
         except tf.errors.ResourceExhaustedError:  # no damage, and no reason to delete anything
             raise
         except (ValueError, OSError, IndexError, tf.errors.OpError) as error:  # damage shows as any
+            if not tf.train.latest_checkpoint(str(run)):
+                raise
             reason = str(error).splitlines()[0]
             raise UserError(
                 f"{run}: its last checkpoint is damaged ({reason}); name an earlier one as model_checkpoint_path in"
@@ -206,7 +208,7 @@ class Training:
 def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> None:
     """Set the devices and the precision of a training, the threads, the log level and the seeds of this process.
 
-    Raises UserError without the GPUs.
+    Raises UserError without the GPUs, or where TensorFlow does not compute in this precision.
     """
     use_devices(training["device"], training["gpus"])
     import tensorflow as tf
@@ -216,6 +218,20 @@ def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> Non
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.get_logger().setLevel(logging.INFO)
     tf.keras.utils.set_random_seed(seed)
+    check_precision(training["precision"])
+
+
+def check_precision(precision: str) -> None:
+    """Normalize a layer: TensorFlow's kernel for CPUs takes bfloat16 only from AVX512 on. Raises UserError."""
+    import tensorflow as tf
+
+    try:
+        tf.keras.layers.LayerNormalization()(tf.ones([1, 8]))
+    except tf.errors.InvalidArgumentError as error:
+        raise UserError(
+            f"precision {precision}: TensorFlow does not compute in it on this device (CPUs need AVX512);"
+            " set training.precision to float32"
+        ) from error
 
 
 def compute_in(precision: str) -> None:
