@@ -5,12 +5,15 @@ below the folder of a study:
 """
 
 import argparse
+import functools
 import importlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
@@ -31,7 +34,7 @@ def read(module: ModuleType, files: Sequence[str], paths: list[Path]) -> Any:
     return reader(*paths)
 
 
-def make(name: str, module: ModuleType, data: Any, path: Path, **options: str) -> None:
+def make(name: str, module: ModuleType, data: Any, path: Path, draw: Callable[[], Figure]) -> None:
     """Write a table or a picture. Raises UserError where the module has none, or for an unknown suffix."""
     kind = (dict.fromkeys(TABLES, "table") | dict.fromkeys(figure.FORMATS, "draw")).get(path.suffix)
     if kind is None:
@@ -42,7 +45,7 @@ def make(name: str, module: ModuleType, data: Any, path: Path, **options: str) -
     if kind == "table":
         write_text(path, TABLES[path.suffix](module.table(data)))
     else:
-        figure.save(module.draw(data, **options), path)
+        figure.save(draw(), path)
 
 
 def main() -> None:
@@ -64,8 +67,9 @@ def main() -> None:
     module = importlib.import_module(subject.module)
     try:
         data = read(module, subject.files, args.input)
+        draw = functools.cache(lambda: module.draw(data, **options))  # once: it takes long to place the names
         for path in args.output:
-            make(args.name, module, data, path, **options)
+            make(args.name, module, data, path, draw)
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever another file's content leads to
         given, needed = " ".join(map(str, args.input)), ", ".join(subject.files)
         raise UserError(f"{given}: not what {args.name} is made from, {needed} ({error!r})") from error
