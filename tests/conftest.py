@@ -8,7 +8,10 @@ settings.register_profile("load", deadline=None)
 settings.load_profile("load")
 
 # The files that take longest come first, so that the processes that share the files end together.
-LONGEST = ("test_studies", "test_finished_study", "test_training", "test_benchmark", "test_workflow", "test_keys")
+LONGEST = (
+    *("test_studies", "test_finished_study", "test_training", "test_native_build", "test_replicas", "test_benchmark"),
+    *("test_benchmarks", "test_native_decoders", "test_keys"),
+)
 
 
 def pytest_collection_modifyitems(items):

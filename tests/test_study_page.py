@@ -3,9 +3,11 @@
 import html
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import chromium
 import pytest
 from measured import measured
 from outline import Outline
@@ -71,6 +73,21 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     told = ["Which model to ship", "The front", "What each idea was worth", f"20 sentences of {TIMED}", "The data"]
     assert headings(outline) == [*told, "How it was made"]
     assert outline.text.count("+3.41") == 1 and outline.text.count("distillation, 9,082 more sentences") <= 2
+
+
+@chromium.needed
+@pytest.mark.parametrize("width", [1100, 400])
+def test_no_word_makes_the_page_wider_than_its_window(tmp_path, width):
+    """Models that learned little repeat a syllable for the length of a line."""
+    found = read_json(REFERENCE / "demo" / "samples.json")
+    found["samples"][0]["outputs"] = {"deep": "wau" * 300}
+    write_json(tmp_path / "samples.json", found)
+    render(tmp_path, "--samples", tmp_path / "samples.json")
+    with closing(chromium.Browser(tmp_path / "profile")) as browser:
+        browser.open(tmp_path / "report.html", width=width)
+        browser.wait("document.readyState === 'complete' && document.querySelector('.samples')")
+        window, page = (browser.run(f"document.documentElement.{name}Width") for name in ("client", "scroll"))
+    assert page == window <= width
 
 
 def test_a_page_about_speed_only(tmp_path):
