@@ -104,7 +104,8 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     run = dry_run("-p", "speed", "--configfile", TINY_GIVEN, cwd=tmp_path)
     jobs = planned(run)
     calls = re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*)", run.stdout)
-    assert "experiments.ladder" in dict(calls) and not any("--sentences" in given for _, given in calls)
+    assert "experiments.ladder" in dict(calls)
+    assert all(("--sentences 8 " in given) == name.startswith("experiments.") for name, given in calls)
     expected = {
         "untrained": 1,
         "ladder": 2,
@@ -121,13 +122,14 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
     study = tmp_path / "x.yaml"
-    study.write_text(f"extends: {TINY_GIVEN}\nstudy: x\ndecoding: {{engines: [native]}}\n")
+    changes = "decoding: {engines: [native]}\nspeed: {sentences: null}"
+    study.write_text(f"extends: {TINY_GIVEN}\nstudy: x\n{changes}\n")
     run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
     jobs = planned(run)
     assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 8, 8)
     calls = re.findall(r"python -m experiments.(\w+) (.*)", run.stdout)
     assert {name for name, _ in calls} == {"ladder", "scaling", "end_to_end", "switches", "architectures"}
-    assert all("/native-int8 " in given for _, given in calls)
+    assert all("/native-int8 " in given and "--sentences" not in given for _, given in calls)
     given = next(given for name, given in calls if name == "switches")
     assert re.search(r"--model (\S*)native-int8 --others \1native-float32 --test-sets", given)
 
