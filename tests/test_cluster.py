@@ -175,12 +175,12 @@ def finished():
 
 
 def record(kept, folder, version, events, run):
-    """Keep what happened: the events as JSON, and Snakemake's log without the folder of the test."""
+    """Keep what happened: the events as JSON, and Snakemake's log without the folders of this machine."""
     kept.mkdir(parents=True, exist_ok=True)
     about = {"command": "make test-cluster", "slurm": version, "cpu": machine.describe()["cpu"]}
     about |= {"cores": os.cpu_count(), "status": run.returncode, "events": events}
     (kept / "slurm.json").write_text(json.dumps(about, indent=1) + "\n")
-    log = run.stderr.replace(str(folder), "FOLDER").replace(str(ROOT), "PROJECT")
+    log = run.stderr.replace(str(folder), "FOLDER").replace(str(ROOT), "PROJECT").replace(str(Path.home()), "HOME")
     (kept / "slurm.log").write_text(log)
 
 
