@@ -47,36 +47,14 @@ def mirrored_trainer(strategy: Any) -> type:
             super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # its own makes another strategy
             self._strategy, self._optimizer = strategy, optimizer  # the latter as in resumable_trainer
 
-        def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
-            with strategy.scope():
-                make_sums(self)
-            yield from super()._steps(dataset, accum_steps)
+        def scope(self) -> AbstractContextManager:
+            return strategy.scope()
 
         def _finalize_dataset(self, batches: Any) -> "ReplicaBatches":
             empty = tf.data.Dataset.from_generator(lambda: iter(()), output_signature=batches.element_spec)
             return ReplicaBatches(batches, strategy, super()._finalize_dataset(empty).element_spec)
 
     return Trainer
-
-
-def make_sums(trainer: Any) -> None:
-    """Make the variables in which OpenNMT-tf's trainer adds up gradients, losses and words on each replica.
-
-    It makes them in its first update. With several replicas TensorFlow builds another graph for that update then, whose
-    dropout differs: a continued training would not end as one that was never killed.
-    """
-    import tensorflow as tf
-
-    def zeros(shape: Any, kind: Any, aggregation: Any = tf.VariableAggregation.SUM) -> Any:
-        options = {"synchronization": tf.VariableSynchronization.ON_READ, "aggregation": aggregation}
-        return tf.Variable(tf.zeros(shape, kind), trainable=False, **options)
-
-    variables = trainer._model.trainable_variables
-    gradients = [zeros(each.shape, each.dtype, tf.VariableAggregation.NONE) for each in variables]
-    trainer._gradient_accumulator._gradients.extend(gradients)
-    _ = trainer._gradient_accumulator.step
-    trainer._total_loss, trainer._total_sample_size = zeros((), tf.float32), zeros((), tf.float32)
-    trainer._training_stats._words_counters.update({side: zeros((), tf.int64) for side in ("source", "target")})
 
 
 class ReplicaBatches:

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 DIVERGED = 1.5  # nats per token by which the mean loss of DIVERGED_STEPS updates may exceed its minimum so far
@@ -28,6 +29,9 @@ def resumable_trainer() -> type:
             # OpenNMT-tf takes mixed_bfloat16 for float16, whose loss has to be scaled, by a state in no checkpoint.
             self._optimizer = optimizer
 
+        def scope(self) -> AbstractContextManager:
+            return nullcontext()
+
         def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
             self._summary_writer.flush()  # the learning curve up to here
             super()._save_checkpoint(step, moving_average)
@@ -37,6 +41,8 @@ def resumable_trainer() -> type:
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
             if not self.autograph:
                 self._accumulate_gradients = tf.autograph.experimental.do_not_convert(self._accumulate_gradients)
+            with self.scope():
+                make_sums(self)
             for loss in until_divergence(super()._steps(dataset, accum_steps)):
                 yield loss
                 # Here the checkpoint and the validation of this step are done.
@@ -45,6 +51,26 @@ def resumable_trainer() -> type:
                     self.job.checkpoint(f"step {step}")
 
     return Trainer
+
+
+def make_sums(trainer: Any) -> None:
+    """Make the variables in which OpenNMT-tf's trainer adds up gradients, losses and words, on each replica.
+
+    It makes them in its first update, so that TensorFlow traces that update twice. With several replicas the second
+    graph has other dropout: a continued training would not end as one that was never killed.
+    """
+    import tensorflow as tf
+
+    def zeros(shape: Any, kind: Any, aggregation: Any = tf.VariableAggregation.SUM) -> Any:
+        options = {"synchronization": tf.VariableSynchronization.ON_READ, "aggregation": aggregation}
+        return tf.Variable(tf.zeros(shape, kind), trainable=False, **options)
+
+    variables = trainer._model.trainable_variables
+    gradients = [zeros(each.shape, each.dtype, tf.VariableAggregation.NONE) for each in variables]
+    trainer._gradient_accumulator._gradients.extend(gradients)
+    _ = trainer._gradient_accumulator.step
+    trainer._total_loss, trainer._total_sample_size = zeros((), tf.float32), zeros((), tf.float32)
+    trainer._training_stats._words_counters.update({side: zeros((), tf.int64) for side in ("source", "target")})
 
 
 def until_divergence(losses: Iterator[float]) -> Iterator[float]:
