@@ -12,7 +12,7 @@ import sentencepiece
 from phrase_tables import run
 
 from common.errors import UserError
-from export import agreement
+from export import agreement, aligners
 from export.aligners import ALIGNERS, FastAlign, _words, grow_diag_final_and
 from export.alignment import aligned, encoded, train
 from export.phrase_extraction import MAX_LENGTH
@@ -46,6 +46,12 @@ for number in range(5):
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "OMP_NUM_THREADS": "2"})
     files = {tuple((tmp_path / str(k) / way).read_bytes() for way in ("forward", "backward")) for k in range(5)}
     assert len(files) == 1
+
+
+def test_fast_align_says_how_long_it_is_silent(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(aligners, "LINKS_A_MINUTE", 100)
+    FastAlign.train(iter([(["a", "b"], ["x", "y", "z"])] * 50), tmp_path)
+    assert "fast_align: learning, silently, some 3 minutes" in capsys.readouterr().err
 
 
 def test_a_corpus_of_empty_sides_is_an_error(corpus, tmp_path):

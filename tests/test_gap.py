@@ -207,7 +207,7 @@ def test_the_sentences_that_differ_most(study):
     assert likeness == sorted(likeness) and all(s["teacher"] != s["student"] for s in different["sentences"])
 
 
-def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch):
+def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch, capsys):
     records.write(tmp_path / "t.tsv.zst", [(line, line) for line in sentences(5)])
     for pool in TENSORFLOW:
         monkeypatch.setenv(pool, "9")
@@ -225,6 +225,7 @@ def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch):
     assert [(search.workers, search.threads) for search in searches] == [(1, 1), (1, 1), (2, 1), (2, 1)]
     texts = [(tmp_path / f"of-{threads}/beam2.t.txt").read_text() for threads in (1, 2)]
     assert texts[0] == texts[1] and texts[0].count("\n") == 5
+    assert "t, beam 2: 5 of 5 sentences" in capsys.readouterr().err
 
 
 def test_a_gap_without_a_beam_is_refused(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from common.command_line import named_path, positive
 from common.errors import command
 from common.files import atomic_path, write_text
+from common.progress import progress
 from decode.translator import Translator
 from formats import records
 
@@ -31,7 +32,8 @@ def main() -> None:
             translator = Translator(args.model, beam_size, vocabulary_map=False, workers=args.threads)
             for name, path in args.test_sets:
                 lines = translator.translate(record[0] for record in records.read(path))
-                write_text(part / f"beam{beam_size}.{name}.txt", "".join(f"{line}\n" for line in lines))
+                shown = progress(lines, f"{name}, beam {beam_size}", records.count(path), "sentence")
+                write_text(part / f"beam{beam_size}.{name}.txt", "".join(f"{line}\n" for line in shown))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ rule outputs:
         beam_sizes=BEAMS,
     shell:
         "python -m measure.test_sets --model {input.model} --test-sets {params.test_sets}"
-        " --beam-sizes {params.beam_sizes} --threads {threads} --output {output.folder} 2> {log}"
+        " --beam-sizes {params.beam_sizes} --threads {threads} --output {output.folder} 2> >(shown {log})"
 
 
 rule foreign_outputs:
