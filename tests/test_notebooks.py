@@ -164,7 +164,7 @@ def harmful_small_maps(timing):
 
 
 @pytest.mark.parametrize("change", [None, harmful_small_maps])
-@pytest.mark.parametrize("study", ["large-map", "multi30k-captions"])
+@pytest.mark.parametrize("study", ["mixed-gpu", "multi30k-captions"])
 def test_03_picks_the_smallest_map_that_loses_nothing(kernel, tmp_path, study, change):
     folder = altered(study, "maps.timing.json", change or (lambda timing: timing), tmp_path)
     found = run(kernel, "03", folder)
