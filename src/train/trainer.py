@@ -30,6 +30,7 @@ def resumable_trainer() -> type:
             self._optimizer = optimizer
 
         def scope(self) -> AbstractContextManager:
+            """The context to make variables in; that of a strategy where there are several replicas."""
             return nullcontext()
 
         def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
