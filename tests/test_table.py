@@ -278,6 +278,16 @@ def test_markdown_has_a_table_for_each_test_set(records):
         assert "tok:13a" in part and "p < 0.05" in part
 
 
+def test_notes_say_of_losses_and_differences_only_what_there_is(timed):
+    rounded = [record for record in timed if record.compute_type == "int8"]
+    alone = [replace(record, bleu_delta_teacher=None, bleu_delta_control=None) for record in rounded]
+    assert "Loss: " in measurements.notes(timed) and "Loss: " not in measurements.notes(rounded)
+    assert "Differences" in measurements.notes(timed) and "Differences" not in measurements.notes(alone)
+    of_teacher = [replace(record, bleu_delta_control=None) for record in timed]
+    assert "are to the teacher (teacher) with" in measurements.notes(of_teacher)
+    assert "a control" not in measurements.notes(of_teacher)
+
+
 def test_notes_say_what_sets_a_student_and_its_control_apart(timed):
     words = "distillation and 44,929 more sentences"
     assert f"(deep to deep-control: {words}; only twins," in measurements.notes(timed)

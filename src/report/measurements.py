@@ -21,11 +21,8 @@ WORDS = {"", "system", "role", "engine", "type", "decoding", "map"}  # columns t
 NOTES = """
 Speeds on {cpu}, {runs}: target tokens over the engine's time alone, source words over the time from text to text, \
 in which the stages overlap. Core-seconds: that time on every core the run was pinned to, of this CPU. \
-USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system. \
-Loss: BLEU below the best search of the same weights in float32 without a map, of any engine and beam: {searches}. \
-Differences in BLEU are to the teacher{teacher} with float32, beam {beam}, no map{engine}, and to a control \
-decoded in the same way{controls}; \\* p < {significant}, paired bootstrap. BLEU: `{bleu}`. chrF: `{chrf}`.{comet}\
-{marks}
+USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {beam} with the same system.{loss}\
+{differences} BLEU: `{bleu}`. chrF: `{chrf}`.{comet}{marks}
 """
 
 
@@ -104,22 +101,40 @@ def layout(rows: list[dict[str, str]], style: str) -> str:
 
 def notes(records: list[Measurement]) -> str:
     """How the numbers of one test set were made, in Markdown."""
-    found = selection.full_precision(records, records[0].teacher or "")
     return NOTES.format(
         runs=wording.repeats((record.runs for record in records), marked=True),
         cpu=wording.cpu(records[0]),
         price=records[0].price or NO_PRICE,
         beam=selection.BEAM,
-        searches=wording.best_searches(records),
-        teacher=f" {name}" if (name := records[0].teacher) else "",
-        engine=f" in {wording.engine_label(found)}" if found else "",
-        controls=controls(records),
-        significant=markdown.SIGNIFICANT,
+        loss=loss(records),
+        differences=differences(records),
         bleu=records[0].bleu_signature,
         chrf=records[0].chrf_signature,
         comet=f" COMET: `{signature}`." if (signature := records[0].comet_signature) else "",
         marks=f" {marks}" if (marks := wording.marks(records)) else "",
     )
+
+
+def loss(records: list[Measurement]) -> str:
+    """What the losses are measured from; nothing where no search in float32 was measured."""
+    if not (searches := wording.best_searches(records)):
+        return ""
+    best = "the best search of the same weights in float32 without a map, of any engine and beam"
+    return f" Loss: BLEU below {best}: {searches}."
+
+
+def differences(records: list[Measurement]) -> str:
+    """What the differences in BLEU are to; nothing where there are none."""
+    to = []
+    if any(record.bleu_delta_teacher is not None for record in records):
+        name = records[0].teacher or "teacher"
+        found = selection.full_precision(records, name)
+        engine = f" in {wording.engine_label(found)}" if found else ""
+        to.append(f"the teacher ({name}) with float32, beam {selection.BEAM}, no map{engine}")
+    if any(record.bleu_delta_control is not None for record in records):
+        to.append(f"a control decoded in the same way{controls(records)}")
+    paired = f"\\* p < {markdown.SIGNIFICANT}, paired bootstrap"
+    return f" Differences in BLEU are to {', and to '.join(to)}; {paired}." if to else ""
 
 
 def controls(records: list[Measurement]) -> str:
