@@ -31,16 +31,17 @@ class FirstBatches:
 
 
 def check_replicas(
-    build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any
+    build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any, autograph: bool
 ) -> None:
     """Raises UserError unless ``replicas`` and a single device change weights alike.
 
     build: a model with these ``params`` of OpenNMT-tf. start: its trainable weights at the beginning. batches: of a
-    pass, with the ``element_spec`` of a ``tf.data.Dataset``.
+    pass, with the ``element_spec`` of a ``tf.data.Dataset``. autograph: as of ``resumable_trainer``.
     """
     first = FirstBatches(batches, UPDATES * replicas.count)
-    alone = changes(build, start, Replicas(replicas.device, 1), first, replicas.count)
-    difference = norm([a - b for a, b in zip(alone, changes(build, start, replicas, first, 1), strict=True)])
+    alone = changes(build, start, Replicas(replicas.device, 1), first, replicas.count, autograph)
+    together = changes(build, start, replicas, first, 1, autograph)
+    difference = norm([a - b for a, b in zip(alone, together, strict=True)])
     relative = difference / norm(alone)
     many = f"{UPDATES} updates on {replicas.count} devices differ from those on one by {relative:.1e} of their size"
     logging.getLogger("tensorflow").info(many)
@@ -52,7 +53,12 @@ def check_replicas(
 
 
 def changes(
-    build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any, accumulate: int
+    build: Callable[[dict[str, Any]], Any],
+    start: list[np.ndarray],
+    replicas: Replicas,
+    batches: Any,
+    accumulate: int,
+    autograph: bool,
 ) -> list[np.ndarray]:
     """What UPDATES updates, each of ``accumulate`` batches per device, change of the weights; float64."""
     with replicas.scope():
@@ -62,6 +68,7 @@ def changes(
         for variable, value in zip(model.trainable_variables, start, strict=True):
             variable.assign(value)
     trainer = replicas.trainer()(model, optimizer)
+    trainer.autograph = autograph
     trainer(batches, max_step=UPDATES, accum_steps=accumulate, save_steps=None, eval_steps=None)
     ends = (variable.numpy() for variable in model.trainable_variables)
     return [end.astype(np.float64) - begin for end, begin in zip(ends, start, strict=True)]

@@ -150,16 +150,18 @@ class Passes:
 
     def __init__(self, pass_batches: Callable[[int], Any], journal: Journal, position: tuple[int, int]):
         self._pass_batches, self._journal, self._position = pass_batches, journal, position
-        self.element_spec = pass_batches(position[0]).element_spec
+        self._first = pass_batches(position[0])  # TensorFlow takes seconds to make one
+        self.element_spec = self._first.element_spec
 
     def __iter__(self) -> Iterator[Any]:
-        number, skipped = self._position
+        (number, skipped), batches = self._position, self._first
         while True:
             count = skipped
-            for batch in islice(self._pass_batches(number), skipped, None):
+            for batch in islice(batches, skipped, None):
                 count += 1
                 yield batch
             if not count:
                 return  # no pair of the epoch may be trained on; OpenNMT-tf raises the error
             self._journal.finish_pass(number, count)
             number, skipped = number + 1, 0
+            batches = self._pass_batches(number)

@@ -41,7 +41,8 @@ def resumable_trainer() -> type:
 
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
             if not self.autograph:
-                self._accumulate_gradients = tf.autograph.experimental.do_not_convert(self._accumulate_gradients)
+                for name in ("_accumulate_gradients", "_apply_gradients"):
+                    setattr(self, name, tf.autograph.experimental.do_not_convert(getattr(self, name)))
             with self.scope():
                 make_sums(self)
             for loss in until_divergence(super()._steps(dataset, accum_steps)):

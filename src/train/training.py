@@ -65,6 +65,7 @@ class Training:
         cross_entropy.install()
         self._replicas = Replicas(training["device"], training["gpus"])
         self._settings, self._files, self._job = settings, files, job
+        self._autograph = isinstance(built, Custom)  # models of ours have no condition on a tensor
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
         self.model = described_model(run, built, training["dropout"])
         self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
@@ -145,7 +146,7 @@ class Training:
             return model
 
         weights = [variable.numpy() for variable in self.model.trainable_variables]
-        check_replicas(copy, weights, self._replicas, self._batches(self._position()[0]))
+        check_replicas(copy, weights, self._replicas, self._batches(self._position()[0]), self._autograph)
 
     def _train(self, number: int, end: int) -> None:
         """Train phase ``number`` to step ``end``, or until dev BLEU stalls."""
@@ -156,7 +157,7 @@ class Training:
         tf.get_logger().addFilter(time_left)
         trainer = self._replicas.trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
         trainer.seed, trainer.job = self._settings["seed"], self._job
-        trainer.autograph = isinstance(shape(self._settings["shape"]), Custom)  # ours have no condition on a tensor
+        trainer.autograph = self._autograph
         try:
             trainer(
                 Passes(self._batches, self._journal, self._position()),
