@@ -52,17 +52,37 @@ class OpenNMTTF(Engine):
         model = opennmt_checkpoint.load(folder, lengths)
         if search.beam_size > 1:
             model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
-        self._infer, self._tensor, self._error = model.serve_function(), tf.constant, tf.errors.OpError
+        self._model, self._infer, self._errors, self._tensor = model, inference(model), tf.errors, tf.constant
 
     def translate(self, batch: Batch) -> Batch:
         lengths = [len(sentence) for sentence in batch]
         padded = [sentence + [""] * (max(lengths) - len(sentence)) for sentence in batch]
+        features = {"tokens": self._tensor(padded), "length": self._tensor(lengths)}
         try:
-            predictions = self._infer({"tokens": self._tensor(padded), "length": self._tensor(lengths)})
-        except self._error as error:
+            predictions = self._infer(features)
+        except self._errors.OperatorNotAllowedInGraphError:  # a model of the user's has conditions on tensors
+            self._infer = self._model.serve_function()
+            return self.translate(batch)
+        except self._errors.OpError as error:
             raise RuntimeError(str(error).splitlines()[0]) from error
         best = predictions["tokens"][:, 0].numpy(), predictions["length"][:, 0].numpy()
         return [[piece.decode() for piece in pieces[:length]] for pieces, length in zip(*best, strict=True)]
+
+
+def inference(model: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """OpenNMT-tf's ``serve_function`` without AutoGraph, which takes longer to rewrite the model than to trace it.
+
+    OpenNMT-tf's own models have no condition on a tensor, and none of their loops but one (opennmt_tf_search).
+    """
+    import tensorflow as tf
+
+    specs = model.features_inputter.input_signature()
+    signature = {name: tf.TensorSpec.from_spec(spec, name=name) for name, spec in specs.items()}
+
+    def run(features: dict[str, Any]) -> dict[str, Any]:
+        return model.infer(model.features_inputter.make_features(features=features.copy()))
+
+    return tf.function(run, input_signature=(signature,), autograph=False)
 
 
 def with_beam_search(dynamic_decode: Callable, search: Search, longest: int) -> Callable:

@@ -10,6 +10,9 @@ import tensorflow as tf
 from opennmt.constants import END_OF_SENTENCE_ID
 from opennmt.utils import decoding
 
+# It has a loop over a tensor, the only one of inference that is written as Python's.
+finalize = tf.autograph.to_graph(decoding.BeamSearch.finalize)
+
 
 class BeamSearch(decoding.BeamSearch):
     """OpenNMT-tf's loop and model, with the rules of CTranslate2 (``BeamSearch::search`` in its decoding.cc).
@@ -96,8 +99,8 @@ class BeamSearch(decoding.BeamSearch):
     ) -> tuple:
         """As OpenNMT-tf's own, but return one hypothesis a sentence."""
         lengths = tf.repeat(variables["length"], self.beam_size)
-        hypotheses = super().finalize(
-            outputs, end_id, attention, parent_ids=variables["parent_ids"], sequence_lengths=lengths
+        hypotheses = finalize(
+            self, outputs, end_id, attention, parent_ids=variables["parent_ids"], sequence_lengths=lengths
         )
         place = variables["place"][:, tf.newaxis]
         return tuple(values if values is None else tf.gather(values, place, batch_dims=1) for values in hypotheses)
