@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from common.errors import UserError
 
 HOST = socket.gethostname()
@@ -83,6 +85,11 @@ def write_json(path: str | os.PathLike, value: Any) -> None:
 
 def read_json(path: str | os.PathLike) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def read_yaml(path: str | os.PathLike) -> Any:
+    """Of one of the project's own YAML files; by libyaml, where PyYAML has it, in a tenth of the time."""
+    return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def sha256(path: str | os.PathLike) -> str:

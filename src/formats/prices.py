@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from common.files import read_yaml
 
 PATH = Path(__file__).with_name("prices.yaml")
 
@@ -16,7 +16,7 @@ Price = dict[str, Any]  # as `price` in src/study/config.schema.yaml, against wh
 @cache
 def prices() -> dict[str, Price]:
     """The entries of prices.yaml, by name of the machine."""
-    return yaml.safe_load(PATH.read_text(encoding="utf-8"))
+    return read_yaml(PATH)
 
 
 def argument(text: str) -> Price:

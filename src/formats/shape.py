@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from common.files import read_yaml
 from formats.model_description import CATALOG, CONDITIONAL, FULLY_CONNECTED, HISTORY, RECURRENT, TRANSFORMER
 from formats.native_model import PANEL
 
@@ -331,7 +330,7 @@ def _kind(present: dict[str, Any]) -> tuple[type, str]:
 @cache
 def registry() -> dict[str, dict[str, Any]]:
     """The values of the shapes in shapes.yaml, by name."""
-    return yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text(encoding="utf-8"))
+    return read_yaml(Path(__file__).with_name("shapes.yaml"))
 
 
 def _embeddings(entries: int, embedding: int, output: int, shared: bool) -> int:

@@ -10,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import yaml
-
 from common.errors import UserError
+from common.files import read_yaml
 
 FILE = Path(__file__).with_name("papers.csv")
 PAPERS = Path(__file__).with_name("papers.yaml")
@@ -78,7 +77,7 @@ class Printed(NamedTuple):
 @cache
 def papers() -> dict[str, Paper]:
     """By name, in the order of the report."""
-    return {name: Paper(**paper) for name, paper in yaml.safe_load(PAPERS.read_text(encoding="utf-8")).items()}
+    return {name: Paper(**paper) for name, paper in read_yaml(PAPERS).items()}
 
 
 @cache

@@ -12,7 +12,8 @@ from typing import Any
 
 import jsonschema
 import langcodes
-import yaml
+
+from common.files import read_yaml
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 
@@ -21,7 +22,7 @@ Config = dict[str, Any]  # a configuration, or a mapping inside one
 
 @cache
 def schema() -> Config:
-    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    return read_yaml(SCHEMA)
 
 
 def definition(name: str) -> Config:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import yaml
+from common.files import read_yaml
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,6 @@ def _place(line: str) -> Meaning:
 @cache
 def lexicon() -> dict[str, list[Meaning]]:
     """All meanings by category, in the order of the file."""
-    text = yaml.safe_load((Path(__file__).parent / "lexicon.yaml").read_text(encoding="utf-8"))
+    text = read_yaml(Path(__file__).with_name("lexicon.yaml"))
     read = {name: (lambda line, kind=kind: _meaning(line, kind)) for name, kind in KINDS.items()} | {"places": _place}
     return {name: [read[name](line) for line in lines.splitlines()] for name, lines in text.items()}
