@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.characters import characters
+from corpora.characters import ASSIGNED, CODE_POINTS, characters
 from corpora.text_features import MAX_NGRAM, Measured
 from formats import records
 from formats.batches import batches
@@ -34,6 +34,11 @@ def measured(folder, corpus):
 def folded(side):
     word = "".join(regex.findall(r"[\p{L}\p{M}\p{N}]", side))
     return "".join("0" if unicodedata.category(c).startswith("N") else c.casefold() for c in word) or ("text", side)
+
+
+def test_what_lies_beside_the_assigned_blocks_is_unassigned_or_private():
+    outside = "".join(chr(code) for code in range(CODE_POINTS) if not any(code in block for block in ASSIGNED))
+    assert len(outside) > CODE_POINTS / 2 and regex.fullmatch(r"[\p{Cn}\p{Co}]+", outside)
 
 
 @given(st.lists(st.tuples(SIDE, SIDE), min_size=1))

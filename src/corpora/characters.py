@@ -11,6 +11,7 @@ import regex
 from corpora.language_codes import scripts
 
 CODE_POINTS = 0x110000
+ASSIGNED = range(0x40000), range(0xE0000, 0xE1000)  # blocks of characters; those between and above are in _CONTROL
 
 LETTER, WORD, SPACE, CONTROL = 1, 2, 4, 8
 SCRIPT = 16  # of the language of a column: SCRIPT << column
@@ -44,15 +45,19 @@ def characters(languages: Iterable[str]) -> Characters:
 
 
 @cache
-def _all() -> str:
-    return "".join(map(chr, range(CODE_POINTS)))
+def _text(block: range) -> str:
+    return "".join(map(chr, block))
 
 
-def _matching(pattern: str) -> np.ndarray:
-    """Whether each code point is in a class of characters, bool[CODE_POINTS]."""
-    matching = np.zeros(CODE_POINTS, bool)
-    for match in regex.finditer(f"{pattern}+", _all()):
-        matching[match.start() : match.end()] = True
+def _matching(pattern: str, elsewhere: bool = False) -> np.ndarray:
+    """Whether each code point is in a class of characters, bool[CODE_POINTS]. elsewhere: whether those beside ASSIGNED
+    are.
+    """
+    matching = np.full(CODE_POINTS, elsewhere)
+    for block in ASSIGNED:
+        matching[block.start : block.stop] = False
+        for match in regex.finditer(f"{pattern}+", _text(block)):
+            matching[block.start + match.start() : block.start + match.end()] = True
     return matching
 
 
@@ -60,7 +65,7 @@ def _matching(pattern: str) -> np.ndarray:
 def _common() -> Characters:
     bits = np.zeros(CODE_POINTS, np.uint8)
     for pattern, bit in ((r"\p{L}", LETTER), (r"[\p{L}\p{M}\p{N}]", WORD), (f"[{_CONTROL}]", CONTROL)):
-        bits[_matching(pattern)] |= bit
+        bits[_matching(pattern, elsewhere=bit == CONTROL)] |= bit
     for code in filter(lambda code: chr(code).isspace(), range(0x3001)):  # U+3000 is the last of them
         bits[code] |= SPACE
     digits = np.full(CODE_POINTS, -1, np.int8)
