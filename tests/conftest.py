@@ -1,15 +1,22 @@
 """What holds for all tests."""
 
+import os
+from pathlib import Path
+
 from hypothesis import settings
 from web import server  # noqa: F401 (a fixture)
+
+# Studies do not measure this machine before they begin, which loads TensorFlow twice.
+os.environ.setdefault("NMT_FRONTIER_RATES", str(Path(__file__).with_name("data") / "rates.json"))
 
 # A machine under load is slow, and no example is wrong for that.
 settings.register_profile("load", deadline=None)
 settings.load_profile("load")
 
-# The files that take longest come first, so that the processes that share the files end together.
+# The files that take longest come first, so that the processes that share the files end together; of studies only one,
+# so that the second finds what numba compiled for the first.
 LONGEST = (
-    *("test_studies", "test_finished_study", "test_training", "test_native_build", "test_replicas", "test_benchmark"),
+    *("test_studies", "test_native_build", "test_finished_study", "test_training", "test_replicas", "test_benchmark"),
     *("test_benchmarks", "test_native_decoders", "test_keys"),
 )
 

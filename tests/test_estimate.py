@@ -1,6 +1,7 @@
 """The estimate of time and disk: it grows with a study, and shrinks on a faster machine."""
 
 import copy
+import json
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -214,6 +215,7 @@ def test_the_papers_trainings_ask_for_gpus(name):
 
 def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("NMT_FRONTIER_RATES")
     measurements = []
 
     def together(cores, compute_type):
@@ -234,6 +236,17 @@ def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, mon
     rates.rates(2, "float32")
     assert len(measurements) == 4
     assert capsys.readouterr().err.startswith("the machine was busy (load 99) when its speed was measured; ")
+
+
+def test_rates_of_another_machine_are_taken_from_their_file(tmp_path, monkeypatch):
+    path = tmp_path / "rates.json"
+    monkeypatch.setenv("NMT_FRONTIER_RATES", str(path))
+    path.write_text(json.dumps({name: value for name, value in asdict(RATES).items() if name != "load"}))
+    assert rates.rates(2, "int8") == RATES
+    for text in ("{", '{"product": 1e-9}'):
+        path.write_text(text)
+        with pytest.raises(UserError, match=r"rates.json: no rates of a machine \(.*; write them by: python"):
+            rates.rates(2, "int8")
 
 
 @pytest.mark.slow
