@@ -13,12 +13,12 @@ CLUSTER_RECORD ?= results/reference/cluster
 install: $(INSTALLED)
 
 # All modules are compiled here, on all cores, where pip takes one and leaves ours out: a job that may not write bytecode
-# (PYTHONDONTWRITEBYTECODE) would compile what it imports. Some packages hold examples that do not compile.
+# (PYTHONDONTWRITEBYTECODE) would compile what it imports. Some packages hold examples that do not compile, and tests.
 $(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -W ignore -m compileall -qq -j 0 src $(PACKAGES) || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES) || true
 	@$(BIN)/python engine/build.py
 	touch $@
 

@@ -6,6 +6,7 @@ process, as a dry run spends most of its time on the start of Python.
 """
 
 import contextlib
+import functools
 import io
 import logging
 import sys
@@ -41,7 +42,27 @@ def plan(study: Path, targets: set[str], folder: Path) -> str:
         return text.replace(study.name, "STUDY")  # the page quotes the name of the file
 
 
+def parsed_once(parse):
+    """Snakemake's ``parse``, which takes most of the time of a plan, with what it said of each file before."""
+    parsed = {}
+
+    def kept(path, workflow, linemap, overwrite_shellcmd=None, rulecount=0):
+        key = path.get_path_or_uri(), rulecount
+        if key not in parsed:
+            lines = {}
+            parsed[key] = parse(path, workflow, lines, overwrite_shellcmd, rulecount), lines
+        result, lines = parsed[key]
+        linemap.update(lines)
+        return result
+
+    return kept
+
+
 def main() -> None:
+    from snakemake import workflow  # which snakemake.api has to import first
+
+    workflow.parse = parsed_once(workflow.parse)
+    workflow.compile = functools.cache(compile)
     folder, targets = Path(sys.argv[1]).resolve(), set(sys.argv[2:])
     study_plan.config_hash = lambda _: "HASH"  # every change of a configuration changes its hash
     availability.available = lambda *_, **__: availability.Problems([], [])

@@ -158,6 +158,22 @@ def calls(monkeypatch):
 
 
 @pytest.fixture
+def asked(monkeypatch):
+    """The measurements that would be made; what was measured before stays."""
+    found = []
+    subprocess_run = subprocess.run
+
+    def counted(command, **options):
+        if "measure.run" not in command:
+            return subprocess_run(command, **options)
+        found.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    return found
+
+
+@pytest.fixture
 def disturbed(monkeypatch):
     """Shares of others that the next measurements will find; 0 after these."""
     shares = []
@@ -223,30 +239,34 @@ def test_what_changed_is_measured_again(study, calls):
     assert sum("--batch-sentences" in call for call in calls) == 1
 
 
-def test_a_run_ends_with_a_new_build_of_our_engine_and_with_what_tuning_found(study, calls, monkeypatch):
+def test_a_run_ends_with_a_new_build_of_our_engine_and_with_what_tuning_found(study, asked, monkeypatch):
     (study / "models/int8/tuned.json").write_text("{}")
     timed(study)
-    assert calls
-    calls.clear()
+    assert asked
+    (study / "models/int8/tuned.json").unlink()
+    asked.clear()
+    timed(study)
+    assert not asked
     monkeypatch.setattr(kept_runs, "built", lambda: ["another library"])
     timed(study)
-    assert calls
-    (study / "models/int8/tuned.json").unlink()
+    assert asked
 
 
-def test_a_run_ends_with_its_code_and_its_libraries(study, calls, monkeypatch):
-    timed(study)
-    calls.clear()
+def test_a_run_ends_with_its_code_and_its_libraries(study, asked, monkeypatch):
     path = study / "decoding/tiny/runs/tiny.int8.beam1.2.json"
     kept = json.loads(path.read_text())
     path.write_text(json.dumps(kept | {"code": dict.fromkeys(kept["code"], "another")}))
     timed(study)
-    assert len(calls) == 1 and kept["code"]
+    assert len(asked) == 1 and kept["code"]
+    path.write_text(json.dumps(kept))
     for name, change in (("versions", lambda: ["another"]), ("machine", OtherMachine)):
-        calls.clear()
-        monkeypatch.setattr(kept_runs, name, change)
+        asked.clear()
         timed(study)
-        assert calls
+        assert not asked
+        with monkeypatch.context() as other:
+            other.setattr(kept_runs, name, change)
+            timed(study)
+        assert asked
 
 
 def test_the_library_of_our_engine_is_known():

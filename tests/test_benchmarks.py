@@ -227,9 +227,11 @@ def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(marian):
 
 
 @pytest.mark.slow
-def test_the_stages_are_those_of_the_kept_benchmark(cleaning_load, tmp_path):
+def test_the_stages_are_those_of_the_kept_benchmark(cleaning_load, tmp_path, monkeypatch):
     """Which plans of large studies read."""
     stages = importlib.import_module("stages")
+    monkeypatch.setattr(stages, "SHARDS", 2)
+    monkeypatch.setattr(stages, "TIMES", 1)
     made = stages.measured(PAIRS, 3000, tmp_path)
     kept = read_json(FOLDER.parent / "results/reference/benchmarks/stages.json")
     rules = [[name.rstrip("0123456789") for name in result["stages"]] for result in (made, kept)]

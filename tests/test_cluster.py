@@ -125,7 +125,7 @@ class Fate(threading.Thread):
         elif rule == "benchmark" and (process := self._process("measure.benchmark")) and self._first("held"):
             os.kill(process, signal.SIGSTOP)  # Slurm wakes it to end it
             self.tell(job=number, rule=rule, done="its measurement stalled until the end of its job")
-        elif "stalled" in self._done and rule == "train_student" and self._trains("deep*") and self._first("restarted"):
+        elif rule == "train_teacher" and "stalled" in self._done and self._first("restarted"):
             self._cluster.stop("slurmctld")
             time.sleep(3)
             self._cluster.start("slurmctld")
@@ -232,7 +232,7 @@ def untimed(value):
 
 def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
     folder, _, _ = finished
-    succeeded(snakemake("--omit-from", "benchmark", "--configfile", STUDY, cwd=tmp_path))
+    succeeded(snakemake("--omit-from", "benchmark", "gap", "picture", "table", "--configfile", STUDY, cwd=tmp_path))
     alone, ours = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
     assert {name for name in ours if not name.startswith("decoding/translations/")} == alone.keys() and len(alone) > 100
     assert [name for name in alone if alone[name] != ours[name]] == []

@@ -87,7 +87,7 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
 def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_path):
     study = tmp_path / "results/test-tiny-given"
     names = ("packages/deep-int8.tar.gz", "submissions/deep-int8", "report/end_to_end.md", "report/end_to_end.svg")
-    names += ("report/scaling.marian-small-untrained.md",)
+    names += ("report/scaling.wngt2020-4-3-untrained.md",)
     made = [f"results/test-tiny-given/{name}" for name in names]
     succeeded(
         snakemake("all", "maps", *made, "--configfile", on_last_core(TINY_GIVEN, tmp_path), cwd=tmp_path, timeout=1200)
@@ -117,16 +117,16 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
 
     ends = json.loads((study / "report/end_to_end.json").read_text())
     found = {(r["system"], r["engine"], len(r["cores"])): (r["speed_only"], r["bleu"] is None) for r in ends}
-    systems = {"deep": (False, False), "marian-small-untrained": (True, True)}
+    systems = {"deep": (False, False), "wngt2020-4-3-untrained": (True, True)}
     ways = [(engine, cores) for engine in ("opennmt-tf", "ctranslate2") for cores in {1, len(os.sched_getaffinity(0))}]
     assert found == {(system, *way): kind for system, kind in systems.items() for way in ways}
-    scaling = json.loads((study / "report/scaling.marian-small-untrained.json").read_text())
+    scaling = json.loads((study / "report/scaling.wngt2020-4-3-untrained.json").read_text())
     assert (scaling[0]["workers"], scaling[0]["threads"]) == (1, 1)
     untrained = [r for r in ends if r["speed_only"]]
     for record in untrained:  # where 8-bit products are cut off, the scores that end sentences are
         allowed = 0.3 if record["int8_saturates"] else 0.05
         assert abs(record["target_tokens"] / record["reference_tokens"] - 1) < allowed
-    assert (study / "models/marian-small-untrained/int8/README.md").read_text().count("means nothing") == 1
+    assert (study / "models/wngt2020-4-3-untrained/int8/README.md").read_text().count("means nothing") == 1
 
 
 def test_a_cut_of_multi30k(tmp_path):
