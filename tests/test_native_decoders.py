@@ -14,7 +14,7 @@ from formats import native_model
 from formats.conversion import Converter
 from formats.shape import shape
 
-LONGEST = 20  # passes a page of keys, which has 16; what the reference in Python costs grows with the square
+LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(120)]
 
 

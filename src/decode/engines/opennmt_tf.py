@@ -52,18 +52,18 @@ class OpenNMTTF(Engine):
         model = opennmt_checkpoint.load(folder, lengths)
         if search.beam_size > 1:
             model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
-        self._model, self._infer, self._errors, self._tensor = model, inference(model), tf.errors, tf.constant
+        self._tf, self._model, self._infer = tf, model, inference(model)
 
     def translate(self, batch: Batch) -> Batch:
         lengths = [len(sentence) for sentence in batch]
         padded = [sentence + [""] * (max(lengths) - len(sentence)) for sentence in batch]
-        features = {"tokens": self._tensor(padded), "length": self._tensor(lengths)}
+        features = {"tokens": self._tf.constant(padded), "length": self._tf.constant(lengths)}
         try:
             predictions = self._infer(features)
-        except self._errors.OperatorNotAllowedInGraphError:  # a model of the user's has conditions on tensors
+        except self._tf.errors.OperatorNotAllowedInGraphError:  # a model of the user's has conditions on tensors
             self._infer = self._model.serve_function()
             return self.translate(batch)
-        except self._errors.OpError as error:
+        except self._tf.errors.OpError as error:
             raise RuntimeError(str(error).splitlines()[0]) from error
         best = predictions["tokens"][:, 0].numpy(), predictions["length"][:, 0].numpy()
         return [[piece.decode() for piece in pieces[:length]] for pieces, length in zip(*best, strict=True)]
