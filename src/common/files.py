@@ -88,7 +88,7 @@ def read_json(path: str | os.PathLike) -> Any:
 
 
 def read_yaml(path: str | os.PathLike) -> Any:
-    """Of one of the project's own YAML files; by libyaml, where PyYAML has it, in a tenth of the time."""
+    """Of one of the project's own YAML files; by libyaml, where PyYAML has it, in a seventh of the time."""
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
