@@ -150,7 +150,7 @@ class Passes:
 
     def __init__(self, pass_batches: Callable[[int], Any], journal: Journal, position: tuple[int, int]):
         self._pass_batches, self._journal, self._position = pass_batches, journal, position
-        self._first = pass_batches(position[0])  # TensorFlow takes seconds to make one
+        self._first = pass_batches(position[0])  # has the specification, and is read first
         self.element_spec = self._first.element_spec
 
     def __iter__(self) -> Iterator[Any]:
