@@ -52,6 +52,11 @@ docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo build/site/index.html
 
+# The picture of the README.
+docs/front.png: results/reference/multi30k/measurements.json
+	$(BIN)/python -m report front_overview --input $< --output $@ \
+	  --systems teacher,deep-long-seed1,conditional,deep-seed1,ssru,gru,deep-original-seed1
+
 # What is worth keeping of a finished study, small enough for git; not the page of the corpora, which has samples of
 # their text: make reference STUDY=demo. Of the logs it takes the newest one that is about this study.
 STUDY ?= demo

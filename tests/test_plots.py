@@ -16,7 +16,7 @@ from common.errors import UserError
 from common.files import write_json
 from formats import best_model, measurement, selection
 from formats.spread import Spread
-from report import figure, front, front_column, funnel, labels, published, training
+from report import figure, front, front_column, front_overview, funnel, labels, published, training
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 TIMED = "test_2016_flickr"
@@ -177,6 +177,19 @@ def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
     assert content.startswith(b"%PDF") and b"/FontFile2" in content and b"/Type3" not in content
 
 
+def test_the_overview_names_each_system_once_and_no_name_covers_another(timed):
+    same = replace(next(record for record in timed if record.system == "deep"), system="twin")  # names side by side
+    systems = ["teacher", "deep", "twin"]
+    picture = front_overview.draw([*timed, same], ",".join(systems))
+    *named, _ = sorted((text for text in names(picture.axes[0])), key=lambda text: "↓" in text.get_text())
+    assert sorted(text.get_text() for text in named) == sorted(systems)
+    picture.draw_without_rendering()
+    boxes = sorted(tuple(text_box(text)[1::2]) for text in named)
+    assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))
+    with pytest.raises(UserError, match=r"none was not measured; there are teacher, deep"):
+        front_overview.draw(timed, "teacher,none")
+
+
 def test_a_format_that_is_not_written(tmp_path):
     with pytest.raises(UserError, match=r"x.gif: pictures are written as .svg, .png, .pdf"):
         figure.save(training.draw([LEARNING]), tmp_path / "x.gif")
@@ -261,7 +274,7 @@ def test_a_narrow_range_has_few_ticks():
 
 
 @pytest.mark.parametrize("length", [8, 30, 45])
-@pytest.mark.parametrize("kind", [front, front_column, published])
+@pytest.mark.parametrize("kind", [front, front_column, front_overview, published])
 def test_a_legend_of_long_names_stays_inside(timed, length, kind):
     names = [f"{n}{'x' * length}" for n in range(5)]
     picture = kind.draw([replace(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])

@@ -79,11 +79,13 @@ def test_a_paper_without_rows_has_no_measurement(tmp_path):
 
 
 def test_the_command_writes_pages_and_summary(tmp_path, monkeypatch):
-    (tmp_path / "README.md").write_text("# x\n\n| paper | old |\n|--|--|\n\nafter\n")
+    summaries = tmp_path / reproduction.SUMMARIES
+    summaries.parent.mkdir()
+    summaries.write_text("# x\n\n| paper | old |\n|--|--|\n\nafter\n")
     monkeypatch.setattr(sys, "argv", ["reproduction", "--root", str(tmp_path)])
     reproduction.main()
-    readme = (tmp_path / "README.md").read_text()
-    assert "old" not in readme and readme.endswith("\n\nafter\n") and readme.count("docs/reproduction/") == 5
+    text = summaries.read_text()
+    assert "old" not in text and text.endswith("\n\nafter\n") and text.count("(reproduction/") == 5
     assert (tmp_path / "docs/reproduction/fastseq-2021.md").exists()
     with pytest.raises(UserError, match="0 tables begin"):
         reproduction.with_summary("# x\n", "")

@@ -5,9 +5,10 @@
 - ``measurements``: all measurements as tables, as CSV and as headline figures (command)
 - ``front``: quality against speed
 - ``front_column``: the same in one column of a paper
+- ``front_overview``: the same of a few systems, in large letters
 - ``published``: our systems among those of Junczys-Dowmunt et al. 2018
 - ``rows``: what the papers print beside what was measured (command); ``papers`` has the numbers, ``verdict`` tolerances
-- ``reproduction``: the pages of ``docs/reproduction`` and the README's summary, of the rows of all papers (command)
+- ``reproduction``: the pages of ``docs/reproduction`` and their summary in ``docs/papers.md``, of all rows (command)
 - ``training``: how every system was trained
 - ``funnel``, ``lengths``: lines dropped by the cleaning, lengths of sentences
 - ``teacher_student``: the gap between teacher and students

@@ -20,7 +20,11 @@ from common.files import read_json, write_text
 from report import figure, latex
 from report.registry import SUBJECTS
 
-OPTIONS = {"test_set": "(default: the first one)", "remark": "a last sentence below the picture"}
+OPTIONS = {
+    "systems": "names, separated by commas (front_overview)",
+    "test_set": "(default: the first one)",
+    "remark": "a last sentence below the picture",
+}
 TABLES = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table
 
 

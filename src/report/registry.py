@@ -27,6 +27,7 @@ SUBJECTS = {
     "table": Subject("report.measurements", (MEASUREMENTS,), "Tables"),
     "front_speed": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set", "remark")),
     "front_column": Subject("report.front_column", (MEASUREMENTS,), "Fronts", ("test_set",)),
+    "front_overview": Subject("report.front_overview", (MEASUREMENTS,), "Fronts", ("systems", "test_set")),
     "published": Subject("report.published", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "training": Subject("report.training", (LEARNING,), "Training"),
     "learning": Subject("report.training", (LEARNING,), "Training"),

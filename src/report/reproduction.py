@@ -1,4 +1,4 @@
-"""The report of the reproduction: a page of each paper beside ours, and the summary in the README, made of rows.json.
+"""The report of the reproduction: a page of each paper beside ours, and the table of docs/papers.md, made of rows.json.
 
     python -m report.reproduction
 
@@ -19,6 +19,7 @@ from report.papers import Paper, papers
 from report.rows import COMPUTED, Row, rows
 from report.verdict import REPRODUCED, VERDICTS
 
+SUMMARIES = Path("docs/papers.md")
 PAGES = Path("docs/reproduction")
 SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SIZES = "of these computed"
@@ -121,20 +122,20 @@ def number(value: float) -> str:
 
 
 def summary(made: dict[str, list[Row]]) -> str:
-    """The table of all papers, as it stands in the README, whose lines are short: without a column's spaces."""
+    """The table of all papers in SUMMARIES."""
     head = ["paper", REPRODUCED, SIZES, *VERDICTS[1:]]
     lines = [head, ["---", *["--:"] * len(head[1:])]]
     for name, of_paper in made.items():
         reproduced, *others = (f"{count}" if count else markdown.NONE for count in counted(of_paper).values())
-        lines.append([f"[{papers()[name].title}]({PAGES}/{name}.md)", reproduced, sizes(of_paper), *others])
+        lines.append([f"[{papers()[name].title}]({PAGES.name}/{name}.md)", reproduced, sizes(of_paper), *others])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def with_summary(readme: str, table: str) -> str:
-    """The README with the table in the place of the one that it has. Raises UserError where it has none."""
-    text, found = SUMMARY.subn(lambda _: table, readme)
+def with_summary(text: str, table: str) -> str:
+    """The text of SUMMARIES with the table instead of the one that it has. Raises UserError where it has none."""
+    text, found = SUMMARY.subn(lambda _: table, text)
     if found != 1:
-        raise UserError(f"README.md: {found} tables begin with `| paper`; the summary replaces exactly one")
+        raise UserError(f"{SUMMARIES}: {found} tables begin with `| paper`; the summary replaces exactly one")
     return text
 
 
@@ -148,11 +149,11 @@ def read(root: Path) -> dict[str, list[Row]]:
 
 
 def pages(root: Path) -> dict[Path, str]:
-    """What the command writes: the page of each paper, and the README with the summary, by their paths."""
+    """What the command writes: the page of each paper, and SUMMARIES with the table, by their paths."""
     made = read(root)
-    readme = root / "README.md"
+    summaries = root / SUMMARIES
     written = {root / PAGES / f"{name}.md": page(name, papers()[name], of_paper) for name, of_paper in made.items()}
-    return written | {readme: with_summary(readme.read_text(encoding="utf-8"), summary(made))}
+    return written | {summaries: with_summary(summaries.read_text(encoding="utf-8"), summary(made))}
 
 
 def main() -> None:
