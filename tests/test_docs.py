@@ -53,7 +53,7 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(site):
     """Else there is no site."""
-    assert (site / "index.html").exists() and (site / "results/reference/demo/front_speed.png").exists()
+    assert (site / "index.html").exists() and (site / "docs/front.png").exists()
 
 
 @pytest.mark.slow
@@ -163,6 +163,22 @@ def headline(record, teacher):
     numbers = [f"{record.bleu:.2f}", f"{speed:,.0f}", f"{speed / teacher.source_words_per_second:.1f}"]
     numbers += [f"{record.core_seconds_per_million_words:,.1f}", f"{record.model_bytes / 1e6:.1f}"]
     return f"| {' | '.join([system, ', '.join(ways), *numbers])} |"
+
+
+# Kept studies
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "results/reference").glob("*/README.md")), ids=lambda page: page.parent.name
+)
+def test_the_page_of_a_study_has_the_one_form(page):
+    text = page.read_text()
+    assert text.startswith(f"# {page.parent.name}: ")
+    parts = ["**Question.** ", "**Answer.**\n\n* **", "## Table", "## Conditions\n", "## Commands\n"]
+    assert [text.count(part) for part in parts[:2]] == [1, 1]
+    assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
+    answer = text.partition("**Answer.**")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^\* ", answer, re.MULTILINE)) == 3
 
 
 # The version
