@@ -30,7 +30,7 @@ def draw(measurements: list[Measurement], systems: str = "", test_set: str | Non
     if unknown := set(names) - {record.system for record in records}:
         raise UserError(f"{min(unknown)} was not measured; there are {', '.join(selection.systems(records))}")
     shown = front.scored([record for record in records if record.system in names])
-    plot = front.Plot(shown, attrgetter("source_words_per_second"), "source words per second on one core")
+    plot = front.Plot(shown, attrgetter("source_words_per_second"), "source words per second")
     with figure.matplotlib.rc_context(LARGE):
         picture = Figure(figsize=SIZE, layout="constrained")
         axes = picture.add_subplot()
@@ -42,9 +42,10 @@ def draw(measurements: list[Measurement], systems: str = "", test_set: str | Non
             text = f"↓ {baseline.system} in {wording.engine_label(baseline)}"
             axes.annotate(text, plot.place(baseline), (-5, 15), textcoords="offset points")
         name(axes, plot, {system: fastest(shown, system) for system in plot.styles})
+        cores = "One core" if len(shown[0].cores) == 1 else f"{len(shown[0].cores)} cores"
         axes.set_title("Filled: greedy search; hollow: beam search. The line is the front.", fontsize=11)
         axes.set_ylabel(f"BLEU, {shown[0].test_set}")
-        picture.supxlabel(wording.cpu(shown[0]), **figure.FOOTNOTE | {"fontsize": 9})
+        picture.supxlabel(f"{cores} of {wording.cpu(shown[0])}", **figure.FOOTNOTE | {"fontsize": 9})
     return picture
 
 
