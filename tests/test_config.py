@@ -164,10 +164,6 @@ def test_a_vocabulary_of_translations_needs_teachers_with_another_one(tmp_path):
     study["teachers"]["a"]["tokenization"] = {"bpe": "codes"}
     study["students"]["tiny"]["training"] = {}
     assert config.load(saved(tmp_path, study))["vocabulary"]["of"] == "distilled"
-    study["mixtures"]["distilled"] = {"drop_worst": 5, "drop_by": "reverse"}
-    study["reverse_teacher"] = {"ctranslate2": "y"}
-    with pytest.raises(UserError, match="distilled is made by reverse_teacher"):
-        config.load(saved(tmp_path, study))
 
 
 def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():

@@ -103,9 +103,6 @@ def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teacher
     assert chosen(distilling(tmp_path, {}))[0] == "native"
     assert chosen(distilling(tmp_path, {}, given=ELSEWHERE))[0] == "ctranslate2"
     assert chosen(distilling(tmp_path, {}, narrow=narrow))[0] == "ctranslate2"
-    reverse = edited("reverse_teacher", ELSEWHERE)
-    reverse["mixtures"]["distilled"] |= {"drop_worst": 5, "drop_by": "reverse"}
-    assert chosen(config.load(saved(tmp_path, reverse)))[0] == "ctranslate2"
     installed(False)
     assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "int8")
 
@@ -253,9 +250,8 @@ def test_teachers_from_elsewhere_are_looked_for(tmp_path):
     wmt19 = {"from": "fairseq", "options": {"model_path": "m.pt", "source_lang": "en", "vocab_paths": ["a", "b"]}}
     study = edited("teachers.a", {"ctranslate2": str(tmp_path / "there")})
     study["teachers"]["b"] = {"converted": wmt19, "tokenization": {"bpe": "codes"}}
-    study["mixtures"]["distilled"] |= {"drop_worst": 5, "drop_by": "reverse"}
-    study["reverse_teacher"] = {
-        "converted": {"from": "transformers", "options": {"model": "Helsinki-NLP/opus-mt-de-en"}}
+    study["teachers"]["c"] = {  # a name to download, no file
+        "converted": {"from": "transformers", "options": {"model": "Helsinki-NLP/opus-mt-en-de"}}
     }
     study["students"]["tiny"] |= {"start_from": "weights/tiny"}
     absent = absent_models(config.load(saved(tmp_path, study)))

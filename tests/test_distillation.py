@@ -310,17 +310,3 @@ def test_dropping_needs_scores(tmp_path):
     done = run("distill.drop", "--input", tmp_path / "x.tsv.zst", "--per-cent", "10", "--output",
                tmp_path / "y.tsv.zst", code=1)  # fmt: skip
     assert "has no score in its third column" in done.stderr
-
-
-def test_a_reverse_model_scores_the_source(teacher, tmp_path):
-    folder, options = teacher
-    pairs = [(source, target, "-9.0000") for source, target in zip(SOURCES, reversed(SOURCES), strict=True)]
-    records.write(tmp_path / "x.tsv.zst", pairs)
-    (tmp_path / "x.json").write_text('{"lines_in": 5, "lines_out": 5}')
-    options = ["--model", folder, *options, "--output", tmp_path / "y.tsv.zst"]
-    run("distill.reverse", "--input", tmp_path / "x.tsv.zst", *options)
-    scored = list(records.read(tmp_path / "y.tsv.zst"))
-    model = Teacher(folder, tokenizers(None, folder / "sentencepiece.model", ["de", "en"]))
-    expected = list(model.score((target, source) for source, target, _ in pairs))
-    assert [record[:2] for record in scored] == [pair[:2] for pair in pairs]
-    assert [float(record[2]) for record in scored] == pytest.approx(expected, abs=1e-4)

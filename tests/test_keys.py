@@ -26,13 +26,9 @@ STUDY = {
         for name, role in {"pairs": "train", "text": "monolingual", "watched": "dev", "seen": "test"}.items()
     },
     "teachers": {"trained": {"shape": "wngt2020-4-3", "training": TRAINING}, "given": {"ctranslate2": "/there"}},
-    "reverse_teacher": {"ctranslate2": "/back"},
     "distillation": {"n_best": 2},
     "decoding": {"cores": [0, 1]},
-    "mixtures": {
-        "distilled": {"drop_worst": 5, "drop_by": "reverse"}, "original": {"targets": "original"},
-        "trimmed": {"drop_worst": 1, "drop_by": "reverse"},  # so that the reverse teacher has work in any case
-    },
+    "mixtures": {"distilled": {"drop_worst": 5}, "original": {"targets": "original"}},
     "students": {"small": {"shape": "wngt2020-4-3"}},
     "student_training": TRAINING,
     "vocabulary_map": {"grid": {}},

@@ -19,22 +19,11 @@ def test_larger_studies_ask_for_more():
     assert offline.minutes("rescore_shard") == offline.minutes("clean") == 60
     assert large.minutes("rescore_shard") > 300 and large.minutes("benchmark") > DAY
     assert large.minutes("of no plan") == 60
-    assert offline.teacher_megabytes("teacher") < 20 < 1000 == large.teacher_megabytes("reverse")
-    reverse = next(iter(config.load(ROOT / "configs/wngt2020.yaml")["teachers"].values()))
-    reverse |= {"parameters": 1e9, "shape": None}
-    assert requests("wngt2020", reverse_teacher=reverse).teacher_megabytes("reverse") == 5000
-
-
-def test_a_reverse_teacher_asks_for_the_time_of_its_own_work():
-    """It counts as a large model; `all` gives it every hypothesis to score."""
-    study = config.load(ROOT / "configs/wngt2020.yaml")
-    distillation = study["distillation"] | {"device": "cpu", "compute_type": "int8"}
-
-    def minutes(targets):
-        mixtures = {"distilled": study["mixtures"]["distilled"] | {"targets": targets}}
-        return requests("wngt2020", distillation=distillation, mixtures=mixtures).minutes("reverse_shard")
-
-    assert 600 < minutes("best") < minutes("all") and requests("offline").minutes("reverse_shard") == 60
+    assert offline.teacher_megabytes("teacher") < 20 < 1349 == large.teacher_megabytes("wmt19-1")
+    teachers = config.load(ROOT / "configs/wngt2020.yaml")["teachers"]
+    for parameters, megabytes in ((1e9, 5000), (None, 1000)):
+        other = teachers | {"wmt19-1": teachers["wmt19-1"] | {"parameters": parameters}}
+        assert requests("wngt2020", teachers=other).teacher_megabytes("wmt19-1") == megabytes
 
 
 def test_fewer_shards_ask_for_more():

@@ -35,10 +35,6 @@ def plan(base=OFFLINE, change=lambda study: None):
     return Study(study)
 
 
-def with_reverse(study):
-    study["reverse_teacher"] = foreign_teacher(tokenization={"bpe": "codes", "sentencepiece": None})
-
-
 def foreign_teacher(**keys):
     entry = copy.deepcopy(OFFLINE["teachers"]["teacher"])
     return entry | {"shape": None, "training": None, "seed": None, "checkpoint": "run"} | keys
@@ -174,10 +170,10 @@ def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():
     assert study.pieces_for("b") == study.vocabulary_for("b") == []
 
 
-def test_the_reverse_teacher_is_imported_and_no_teacher():
-    study = plan(change=with_reverse)
-    assert list(study.imported) == ["reverse"] and "reverse" not in study.systems
-    assert study.teacher_model("reverse") == "results/offline/systems/reverse/imported/int8"
+def test_a_teacher_from_elsewhere_is_imported():
+    study = plan(change=lambda study: study["teachers"].update(a=foreign_teacher()))
+    assert list(study.imported) == ["a"]
+    assert study.teacher_model("a") == "results/offline/systems/a/imported/int8"
 
 
 # What a system is made of
@@ -195,16 +191,14 @@ def test_a_student_knows_its_teachers_corpora_and_parent():
 def test_a_mixture_draws_from_originals_translations_or_the_best_of_them():
     def change(study):
         mixtures = study["mixtures"]
-        mixtures["clean"] = mixtures["distilled"] | {"drop_worst": 5, "drop_by": "teacher"}
-        mixtures["backward"] = mixtures["distilled"] | {"drop_worst": 5, "drop_by": "reverse"}
+        mixtures["clean"] = mixtures["distilled"] | {"drop_worst": 5}
 
     study = plan(change=change)
     assert study.mixed_corpus("original", "x") == study.clean("x") == "results/offline/corpora/clean/x.tsv.zst"
-    best = "results/offline/distilled/teacher/best"
-    assert study.mixed_corpus("distilled", "x") == study.scored_corpus("distilled", "x") == f"{best}/x.tsv.zst"
-    for name, scored in {"clean": best, "backward": f"{best}-reverse"}.items():
-        assert study.mixed_corpus(name, "x") == f"results/offline/training/{name}/x.tsv.zst"
-        assert study.scored_corpus(name, "x") == f"{scored}/x.tsv.zst"
+    best = "results/offline/distilled/teacher/best/x.tsv.zst"
+    assert study.mixed_corpus("distilled", "x") == study.distilled_corpus("distilled", "x") == best
+    assert study.mixed_corpus("clean", "x") == "results/offline/training/clean/x.tsv.zst"
+    assert study.distilled_corpus("clean", "x") == best
     assert study.aligned_mixture == "distilled"
 
 

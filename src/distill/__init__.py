@@ -5,7 +5,6 @@ The commands, in the order in which a study runs them:
 - ``translate``: a teacher translates a shard into n-best lists
 - ``rescore``: an ensemble merges the lists of all teachers, and every teacher scores every hypothesis
 - ``select``: choose one hypothesis per sentence as the target that students learn
-- ``reverse``: score the chosen pairs with a teacher of the other direction
 - ``drop``: leave the worst pairs out of a mixture
 
 What they share:

@@ -80,5 +80,4 @@ def _with_named_shapes(config: Config) -> Config:
         kind: {name: spelled_out(entry) for name, entry in config.get(kind, {}).items()}
         for kind in ("teachers", "students")
     }
-    reverse = {key: spelled_out(config[key]) for key in ("reverse_teacher",) if key in config}
-    return config | sections | reverse
+    return config | sections

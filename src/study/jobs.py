@@ -1,7 +1,7 @@
 """The jobs of a study on a cluster, as the rules divide its work: what each takes, reserves and waits for.
 
 Not counted, as no benchmark has their rates: fetching, which the network bounds, the conversion of teachers from
-elsewhere, the scores of a reverse teacher, dropping the worst pairs, and making the map from the phrase table.
+elsewhere, dropping the worst pairs, and making the map from the phrase table.
 """
 
 from collections.abc import Iterator

@@ -29,8 +29,8 @@ def default_engine(config: Config) -> str:
 
     What a teacher from elsewhere is made of shows only when it is there; CTranslate2 is the safe choice for it.
     """
-    translators = [*config["teachers"].values(), *filter(None, [config["reverse_teacher"]])]
-    trained = translators and all(teacher["shape"] for teacher in translators)
+    teachers = config["teachers"].values()
+    trained = teachers and all(teacher["shape"] for teacher in teachers)
     sure = Native.name if trained else CTranslate2.name
     return CTranslate2.name if obstacle(config) else _begun(config).get("engine", sure)
 

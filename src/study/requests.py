@@ -23,13 +23,6 @@ class Requests:
         for group in jobs(self._work, kept.text):
             rule = group.name.split()[0]
             self._seconds[rule] = max(self._seconds[rule], group.seconds)
-        self._seconds["reverse_shard"] = self._reverse_seconds(config["distillation"])
-
-    def _reverse_seconds(self, distillation: dict[str, Any]) -> float:
-        """Of the longest job of a reverse teacher, which no plan has, as its size is not known."""
-        every = any(targets == "all" for _, targets in self._work.selections)
-        pairs = max(self._work.sizes.values(), default=0) * (distillation["n_best"] if every else 1)
-        return self._work.reverse_seconds(pairs) / distillation["shards"]
 
     def minutes(self, rule: str) -> int:
         """Run time of the longest job of a rule, with a margin for other CPUs; a day where a size is not known."""

@@ -7,7 +7,6 @@ from study.mixtures import ORIGINAL
 from study.schema import Config
 
 ENSEMBLE = "ensemble"  # all teachers together
-REVERSE = "reverse"  # the teacher of the other direction
 
 
 class System(NamedTuple):
@@ -35,7 +34,7 @@ def systems(config: Config) -> list[System]:
 
 
 def teachers(config: Config) -> list[System]:
-    """Every teacher, trained here or not. The reverse teacher is none of them."""
+    """Every teacher, trained here or not."""
     return [_teacher(name, entry, config["seed"]) for name, entry in config["teachers"].items()]
 
 

@@ -21,12 +21,9 @@ def is_folder(start: str) -> bool:
 
 def absent_models(config: Config) -> list[str]:
     """A line for each file or folder that a model from elsewhere needs and that is not there."""
-    teachers = dict(config["teachers"])
-    if config["reverse_teacher"]:
-        teachers["reverse_teacher"] = config["reverse_teacher"]
     absent = [
         f"{name}: no {path}{_remedy(teacher, path)}"
-        for name, teacher in teachers.items()
+        for name, teacher in config["teachers"].items()
         for path in paths(teacher)
         if not Path(path).exists()
     ]

@@ -15,7 +15,7 @@ from formats.selection import compared
 from formats.shape import shape
 from study.plan import Study
 from study.rates import WIDTH, Rates
-from study.resources import LARGE, TOKENS, operations, read_size, size, trained_tokens
+from study.resources import TOKENS, operations, read_size, size, trained_tokens
 from study.systems import ENSEMBLE, System
 from train.schedule import kept_checkpoints
 
@@ -99,7 +99,7 @@ class Work:
         system = self.study.systems.get(name)
         if system and system.shape:
             return self.parameters(system)
-        return float(self.study.translators.get(name, {}).get("parameters") or 0)
+        return float(self.config["teachers"].get(name, {}).get("parameters") or 0)
 
     # Distillation
 
@@ -161,15 +161,8 @@ class Work:
 
     def rescoring_seconds(self, sentences: float) -> float:
         """Likewise; products of whole sentences are as fast as those of a training."""
-        return self.scored(sentences) * self._scored_operation
-
-    def reverse_seconds(self, pairs: float) -> float:
-        """Likewise, of the reverse teacher, which scores a pair once; nobody says its size, so it is a large one."""
-        return 2 * pairs * TOKENS * LARGE * self._scored_operation
-
-    @property
-    def _scored_operation(self) -> float:
-        return 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
+        operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
+        return self.scored(sentences) * operation
 
     @property
     def _teachers_share(self) -> float:

@@ -96,7 +96,7 @@ wildcard_constraints:
     mixture=one_of(study.mixtures),
     scatteritem=r"\d+-of-\d+",
     type=one_of(study.converted_types),
-    targets=f"({one_of(TRANSLATED)})(-reverse)?",
+    targets=one_of(TRANSLATED),
     epoch=r"\d+",
 
 

@@ -113,40 +113,6 @@ rule select_shard:
         " --shard {params.shard} --output {output.shard} 2> {log}"
 
 
-rule reverse_shard:
-    """How probable the source is, given the translation."""
-    input:
-        shard=rules.select_shard.output.shard,
-        model=study.teacher_model("reverse") if config["reverse_teacher"] else [],
-        sentencepiece=study.pieces_for("reverse") if config["reverse_teacher"] else [],
-    output:
-        shard=f"{study.folder}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}-reverse/{{corpus}}/{{scatteritem}}.json",
-    log:
-        f"{study.folder}/logs/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
-    benchmark:
-        f"{study.folder}/benchmarks/reverse_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
-    wildcard_constraints:
-        targets=one_of(TRANSLATED),
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=grows(lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes("reverse")),
-        runtime=grows(requests.minutes("reverse_shard")),
-        gpu=TEACHERS["gpu"],
-    params:
-        tokenization=json.dumps((config["reverse_teacher"] or {}).get("tokenization")),
-        languages=study.pair,
-        device=config["distillation"]["device"],
-    shell:
-        "python -m distill.reverse --input {input.shard} --model {input.model} --sentencepiece {input.sentencepiece}"
-        " --tokenization {params.tokenization:q} --languages {params.languages} --threads {threads}"
-        " --device {params.device}"
-        f"{BATCHES}"
-        " --output {output.shard} 2> >(shown {log})"
-
-
 rule gather_distilled:
     input:
         shards=gather.shard(
@@ -174,7 +140,7 @@ rule gather_distilled:
 
 rule drop_worst:
     input:
-        corpus=lambda w: study.scored_corpus(w.mixture, w.corpus),
+        corpus=lambda w: study.distilled_corpus(w.mixture, w.corpus),
     output:
         corpus=f"{study.folder}/training/{{mixture}}/{{corpus}}.tsv.zst",
         counts=f"{study.folder}/training/{{mixture}}/{{corpus}}.json",

@@ -1,4 +1,4 @@
-# Teachers that are not trained here, and the reverse teacher, for the engine that distils.
+# Teachers that are not trained here, for the engine that distils.
 from study.teachers import paths
 
 

@@ -16,8 +16,6 @@ def problems(config: Config) -> Iterator[str]:
         if name == ORIGINAL and mixture["targets"] != "original":
             yield f"mixtures.{name}.targets: this name is that of the teachers' data"
         yield from _mixture_problems(f"mixtures.{name}", mixture, config)
-    if config["reverse_teacher"] and all(mixture["drop_by"] != "reverse" for mixture in config["mixtures"].values()):
-        yield "reverse_teacher: no mixture drops pairs by it (drop_by: reverse)"
 
 
 def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[str]:
@@ -34,10 +32,6 @@ def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[st
     if mixture["targets"] in ("interpolated", "mbr", "all") and n_best < 2:
         targets = mixture["targets"]
         yield f"{path}.targets: {targets} needs several hypotheses; distillation.n_best is 1 (papers have 8)"
-    if mixture["drop_by"] == "reverse" and not mixture["drop_worst"]:
-        yield f"{path}.drop_by: nothing is dropped without drop_worst"
-    if mixture["drop_by"] == "reverse" and config["reverse_teacher"] is None:
-        yield f"{path}.drop_by: reverse needs a reverse_teacher"
     if original and mixture["teacher"]:
         yield f"{path}.teacher: original targets are no teacher's"
     if original and mixture["drop_worst"]:
@@ -52,10 +46,7 @@ def vocabulary_problems(config: Config) -> Iterator[str]:
     if of not in config["mixtures"]:
         yield f"{path}: {of!r} is not one of the mixtures {', '.join(config['mixtures'])}"
         return
-    mixture = config["mixtures"][of]
     teachers = {name: config["teachers"][name] for name in learned_from(config, of) if name in config["teachers"]}
-    if mixture["drop_by"] == "reverse" and mixture["drop_worst"] and config["reverse_teacher"]:
-        teachers |= {"reverse_teacher": config["reverse_teacher"]}
     for name, teacher in teachers.items():
         if splits_as_study(teacher):
             remedy = "take a teacher from elsewhere" if teacher["shape"] else "give it a tokenization of its own"

@@ -6,7 +6,7 @@ from formats.shape import Transformer, registry, shape
 from study import schema
 from study.expansion import BATCHES, LENGTHS
 from study.schema import Config, suggestion
-from study.systems import ENSEMBLE, REVERSE, systems, untrained
+from study.systems import ENSEMBLE, systems, untrained
 from study.teachers import ORIGINS, is_folder
 
 
@@ -17,17 +17,13 @@ def problems(config: Config) -> Iterator[str]:
     for name, student in config["students"].items():
         yield from _student_problems(f"students.{name}", student, config)
         yield from _shape_problems(f"students.{name}", student)
-    if reverse := config["reverse_teacher"]:
-        yield from _teacher_problems("reverse_teacher", reverse)
-        if reverse["shape"]:
-            yield "reverse_teacher.shape: is not trained here; give checkpoint, ctranslate2 or converted"
     yield from _training_problems("student_training", config["student_training"])
     yield from _name_problems(config)
 
 
 def _name_problems(config: Config) -> Iterator[str]:
-    """Names are folders, of the reverse teacher and the ensemble too."""
-    reserved = [REVERSE] * bool(config["reverse_teacher"]) + [ENSEMBLE] * (len(config["teachers"]) > 1)
+    """Names are folders, that of the ensemble too."""
+    reserved = [ENSEMBLE] * (len(config["teachers"]) > 1)
     names = [system.name for system in (*systems(config), *untrained(config))] + reserved
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
 

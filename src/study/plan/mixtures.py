@@ -30,14 +30,12 @@ class Mixtures(Teachers):
             return self.clean(corpus)
         if self.config["mixtures"][name]["drop_worst"]:
             return f"{self.folder}/training/{name}/{corpus}.tsv.zst"
-        return self.scored_corpus(name, corpus)
+        return self.distilled_corpus(name, corpus)
 
-    def scored_corpus(self, name: str, corpus: str) -> str:
-        """The distilled corpus with the scores that a mixture drops the worst pairs by."""
-        entry = self.config["mixtures"][name]
+    def distilled_corpus(self, name: str, corpus: str) -> str:
+        """The translations of a mixture, with the scores that it drops the worst pairs by."""
         teacher, targets = self.translations(name)
-        reverse = "-reverse" if entry["drop_by"] == "reverse" and entry["drop_worst"] else ""
-        return f"{self.folder}/distilled/{teacher}/{targets}{reverse}/{corpus}.tsv.zst"
+        return f"{self.folder}/distilled/{teacher}/{targets}/{corpus}.tsv.zst"
 
     def epochs_of(self, system: str) -> dict[str, str | range]:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""

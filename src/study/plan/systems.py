@@ -21,7 +21,7 @@ class Systems(Corpora):
 
     @cached_property
     def teachers(self) -> list[str]:
-        """Teachers, trained here or not; the reverse teacher and the ensemble are not among them."""
+        """Teachers, trained here or not; the ensemble is not among them."""
         return self._of_roles("teacher")
 
     @cached_property

@@ -8,7 +8,7 @@ from study import precision
 from study.mixtures import mixture
 from study.plan.systems import Systems
 from study.schema import Config
-from study.systems import ENSEMBLE, REVERSE
+from study.systems import ENSEMBLE
 from study.teachers import splits_as_study
 
 
@@ -62,18 +62,12 @@ class Teachers(Systems):
         return self.config["distillation"]["compute_type"]
 
     @cached_property
-    def translators(self) -> dict[str, Config]:
-        """The entries of the models that distillation runs: the teachers and the reverse teacher."""
-        reverse = self.config["reverse_teacher"]
-        return self.config["teachers"] | ({REVERSE: reverse} if reverse else {})
-
-    @cached_property
     def imported(self) -> dict[str, Config]:
-        """The entries of teachers that are not trained here, the reverse one included.
+        """The entries of teachers that are not trained here.
 
         They are without what only informs, and without what only a training has: they say when to import anew.
         """
-        entries = {name: entry for name, entry in self.translators.items() if not entry["shape"]}
+        entries = {name: entry for name, entry in self.config["teachers"].items() if not entry["shape"]}
         return {
             name: {k: v for k, v in entry.items() if k not in ("parameters", "start_from")}
             for name, entry in entries.items()
@@ -93,9 +87,9 @@ class Teachers(Systems):
 
     def pieces_for(self, *teachers: str) -> list[str]:
         """The study's SentencePiece model if one of the teachers splits text with it."""
-        return [self.sentencepiece] if any(splits_as_study(self.translators[name]) for name in teachers) else []
+        return [self.sentencepiece] if any(splits_as_study(self.config["teachers"][name]) for name in teachers) else []
 
     def vocabulary_for(self, teacher: str) -> list[str]:
         """The study's vocabulary for an OpenNMT-tf run with the study's pieces, which may lack one of its own."""
-        entry = self.translators[teacher]
+        entry = self.config["teachers"][teacher]
         return [self.vocabulary] if entry["checkpoint"] and splits_as_study(entry) else []
