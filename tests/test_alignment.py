@@ -1,7 +1,6 @@
 """Word aligners, and corpora aligned with them."""
 
 import importlib.util
-import itertools
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import sentencepiece
 from phrase_tables import run
 
 from common.errors import UserError
-from export import agreement, aligners
+from export import aligners
 from export.aligners import ALIGNERS, FastAlign, _words, grow_diag_final_and
 from export.alignment import aligned, encoded, train
 from export.phrase_extraction import MAX_LENGTH
@@ -119,26 +118,6 @@ def test_shards_are_aligned_with_what_a_sample_taught(corpus, tmp_path):
             total += 1
             right += words[0][i] == words[1][j]
     assert right / total > 0.9
-
-
-def test_aligners_are_compared(corpus, tmp_path, monkeypatch):
-    """The second aligner is the first one again, but for every fifth pair, which it leaves without links."""
-
-    class Lazy(FastAlign):
-        def align(self, pairs):
-            for number, links in enumerate(super().align(pairs)):
-                yield links if number % 5 else []
-
-    monkeypatch.setattr(agreement, "ALIGNERS", {"fast_align": FastAlign, "lazy": Lazy})
-    pairs = list(itertools.islice(encoded(corpus / "c.tsv.zst", corpus / "sp.model"), 1000))
-    result = agreement.compare(pairs)
-    (row,) = result["agreement"]
-    assert row["of_the_second"] == 1 and 0.75 < row["of_the_first"] < 0.85 and row["the_same_pairs"] == 0.8
-    aligners = result["aligners"]
-    assert aligners["lazy"]["unlinked_target"] > aligners["fast_align"]["unlinked_target"] + 0.1
-    assert "| fast_align, lazy" in agreement.markdown(result)
-    with pytest.raises(UserError, match="no pairs"):
-        agreement.compare([])
 
 
 def test_a_pair_with_an_endless_side_is_left_out_and_counted(corpus, tmp_path, capsys):

@@ -4,7 +4,6 @@ From aligned pairs to a vocabulary map:
 
 - ``aligners``: fast_align and eflomal behind one interface
 - ``alignment``: align a corpus in subword units (command)
-- ``agreement``: how far the aligners agree (command)
 - ``phrases``: count the phrase pairs of one shard (command)
 - ``phrase_extraction``: its compiled loops
 - ``sorted_counts``: count more keys than fit in memory

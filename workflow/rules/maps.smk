@@ -59,26 +59,3 @@ rule maps:
             study.maps_problem,
             expand(f"{study.report}/maps.{{format}}", format=["md", "svg", "png"]),
         ),
-
-
-rule aligners:
-    """How far the aligners agree: `snakemake --cores all results/STUDY/report/aligners.md`; needs eflomal."""
-    input:
-        corpus=rules.alignment_corpus.output.corpus,
-        sentencepiece=rules.vocabulary.output.model,
-    output:
-        json=f"{study.report}/aligners.json",
-        markdown=f"{study.report}/aligners.md",
-    log:
-        f"{study.folder}/logs/aligners.log",
-    benchmark:
-        f"{study.folder}/benchmarks/aligners.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=grows(4000),
-        runtime=grows(120),
-    shell:
-        "python -m export.agreement --corpus {input.corpus} --sentencepiece {input.sentencepiece} --json {output.json}"
-        " --markdown {output.markdown} 2> {log}"
