@@ -1,17 +1,17 @@
 """How often the native engine translates as OpenNMT-tf and Marian do with the same weights, in float32.
 
-For every architecture of tests/test_native_decoders.py (OpenNMT-tf) and tests/test_native_marian.py (Marian), greedy
-and with beam 4. The models are those of the tests: small, OpenNMT-tf's with random weights, Marian's trained for
-seconds to repeat random pieces. They know 90 pieces and no words, so the words of a real text stand for pieces by their
-number: 1,000 captions from the mirror folder, else sentences of the built-in grammar. With Marian they are cut to
-between 1 and 10 pieces, as many as its models have learned.
+It covers every architecture of tests/test_native_decoders.py (OpenNMT-tf) and tests/test_native_marian.py (Marian),
+greedy and with beam 4. The models are those of the tests: small, OpenNMT-tf's with random weights, Marian's trained for
+seconds to repeat random pieces. They know 90 pieces and no words, so the words of a real text become pieces by number:
+1,000 captions from the mirror folder, else sentences of the built-in grammar. For Marian they are cut to 1 to 10
+pieces, as its models have learned no longer ones.
 
-Of OpenNMT-tf are the probabilities; the search over them has the rules of the native engine, which are CTranslate2's:
-it stops when as many translations have ended as the beam is wide. Marian goes on with what else is in the beam, and so
-finds longer translations, which a wider beam finds here, too.
-Of translations that differ, the native engine scores both. Two are a tie if their scores, log probabilities by length,
-are equal within 1e-4: any rounding decides between them. Else one search has found a better translation than the other.
-Nothing is timed, so it may run beside anything.
+OpenNMT-tf gives the probabilities; the search over them follows the native engine's rules, which are CTranslate2's: it
+stops when as many translations have ended as the beam is wide. Marian continues with the rest of the beam and so
+finds longer translations; a wider beam finds them here, too.
+The native engine scores both translations where they differ. They are a tie if their scores, log probabilities divided
+by length, agree within 1e-4: rounding decides between them. Else one search has found a better translation.
+Nothing is timed, so other programs may run meanwhile.
 """
 
 import argparse
@@ -54,34 +54,34 @@ are small, OpenNMT-tf's with random weights, Marian's trained for seconds; sourc
 place of words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest
 difference between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
 
-Said = tuple[list[int], float]  # pieces, and their log probability by their number, with the end
+Scored = tuple[list[int], float]  # pieces, and their log probability by their number, with the end
 
 
 @dataclass(frozen=True)
 class Twins:
     """The same weights in both engines. sources: sentences as numbers of the native engine's vocabulary.
 
-    theirs: the peer's translations of all sources with a beam, as those numbers. longest: pieces of a translation.
+    theirs: translates all sources with the peer, for a beam size. longest: pieces of a translation.
     """
 
     worker: engine.Worker
     sources: list[list[int]]
-    theirs: Callable[[int], list[Said]]
+    theirs: Callable[[int], list[Scored]]
     longest: int
 
-    def ours(self, beam: int) -> list[Said]:
+    def ours(self, beam: int) -> list[Scored]:
         found = outputs(self.worker, self.sources, beam_size=beam, longest=self.longest, n_best=1)
         return [best[0] for best in found]
 
     def scores(self, sources: list[list[int]], targets: list[list[int]]) -> list[float]:
-        """What the native engine says of these translations; one that was cut off has no end."""
-        found = self.worker.score(sources, targets)
-        said = [len(target) + (len(target) < self.longest) for target in targets]
-        return [float(np.mean(scores[:count])) for scores, count in zip(found, said, strict=True)]
+        """The native engine's scores of these translations; one that was cut off has no end."""
+        counts = [len(target) + (len(target) < self.longest) for target in targets]
+        found = zip(self.worker.score(sources, targets), counts, strict=True)
+        return [float(np.mean(scores[:count])) for scores, count in found]
 
 
 def numbered(lines: list[str]) -> list[list[int]]:
-    """Words as numbers below that of the models' pieces, by their first appearance."""
+    """Words as numbers of the models' pieces, in the order in which they first appear."""
     first: dict[str, int] = {}
     return [[first.setdefault(word, len(first)) % decoders.PIECES for word in line.split()] for line in lines]
 
@@ -99,7 +99,7 @@ def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Tw
     cut = [sentence[: 1 + place % marian_models.LONGEST] for place, sentence in enumerate(text)]
     named = [[marian_models.PIECES[number] for number in sentence] for sentence in cut]
 
-    def theirs(beam: int) -> list[Said]:
+    def theirs(beam: int) -> list[Scored]:
         numbers = vocabulary.target_numbers
         found = marian_models.translations(model, named, beam, TIMES)
         return [([numbers[piece] for piece in pieces], score) for pieces, score in found]
@@ -116,14 +116,13 @@ def worker(folder: Path) -> engine.Worker:
 
 
 def compared(twins: Twins, beam: int) -> dict[str, Any]:
-    """How many translations are equal, and what the others are."""
+    """How many translations are equal, and how the others differ."""
     ours, theirs = twins.ours(beam), twins.theirs(beam)
     scores = twins.scores(twins.sources, [pieces for pieces, _ in theirs])
     rows = [*zip(ours, theirs, scores, strict=True)]
     gaps = [score - of_theirs for (pieces, score), (others, _), of_theirs in rows if pieces != others]
-    wider = twins.ours(2 * beam) if beam > 1 else ours
-    said = zip(ours, theirs, wider, strict=True)
-    found = sum(pieces != others == wide for (pieces, _), (others, _), (wide, _) in said)
+    all_three = zip(ours, theirs, twins.ours(2 * beam) if beam > 1 else ours, strict=True)
+    found = sum(pieces != others == wide for (pieces, _), (others, _), (wide, _) in all_three)
     return {
         "sentences": len(rows), "equal": len(rows) - len(gaps), "ties": sum(abs(gap) <= TIE for gap in gaps),
         "ours_better": sum(gap > TIE for gap in gaps), "theirs_better": sum(gap < -TIE for gap in gaps),
@@ -135,7 +134,7 @@ def compared(twins: Twins, beam: int) -> dict[str, Any]:
 
 
 def sentences(mirror: Path | None, count: int) -> tuple[str, list[str]]:
-    """What they are, and English sentences."""
+    """A name for the text, and its English sentences."""
     if mirror and (path := mirror / CAPTIONS).exists():
         with gzip.open(path, "rt", encoding="utf-8") as file:
             return "captions of test_2016_flickr", file.read().splitlines()[:count]

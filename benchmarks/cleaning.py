@@ -1,99 +1,93 @@
-"""How fast corpora are cleaned, in how much memory, against langid.py, a plain Python loop and OpusFilter.
+"""How fast corpora are cleaned, and in how much memory, for one to ten million pairs.
 
-The load repeats the real pairs of the mirror folder, each time with another short pair appended, so that every pair is
-new; a few are spoiled (BAD). Cleaning runs as in the pipeline: one process a part, two at a time on two cores, then one
-that gathers. Rivals get the same pairs, and the rules that all of them have.
+Cleaning runs as in the pipeline: one process a part, two at a time on two cores, then one process that gathers.
 """
 
-import argparse
 import json
-import os
-import shutil
 import sys
-import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from cleaning_chain import CORES, chain
-from cleaning_load import BAD, BLOCK, load, real_pairs, test_sets
-from cleaning_rivals import COMMON, ratios, rivals
+from processes import CORES, run_all
+from real_text import BAD, BLOCK, LANGUAGES, load, options, real_pairs, scratch, test_sets
 
-from common.errors import UserError, command
-from common.files import write_json
-from common.machine import describe
+from common.errors import command
+from common.files import read_json, write_json
+from common.machine import describe, load_average
 from formats import records
 
 PARTS = 8
-ALL = COMMON | {
-    "control_characters": True,
-    "identical": True,
-    "min_script_share": 0.5,
-    "max_digit_mismatch": 0.5,
-    "max_repeats": 3,
-    "near_duplicates": True,
-}
+RULES = {
+    "max_tokens": 100, "max_length_ratio": 3.0, "langid": ["source", "target"], "duplicates": True,
+    "control_characters": True, "identical": True, "min_script_share": 0.5, "max_digit_mismatch": 0.5,
+    "max_repeats": 3, "near_duplicates": True,
+}  # fmt: skip
 PAPER = {"pairs": 38_770_929, "English lines": 808_281_759}  # WNGT 2020, table 2
 
 
+def chain(
+    raw: Path, folder: Path, settings: dict[str, Any], parts: int, held_out: list[Path] | None = None
+) -> dict[str, Any]:
+    """Clean and gather a corpus with one process a core: seconds, peak memory, counts."""
+    outputs = [str(folder / "parts" / f"{k}-of-{parts}.tsv.zst") for k in range(1, parts + 1)]
+    shared = ["corpora.clean", "--input", str(raw), "--languages", *LANGUAGES, "--rules", json.dumps(settings)]
+    shared += ["--held-out", *map(str, held_out)] if held_out else []
+    shards = [["--shard", f"{k}/{parts}", "--output", output] for k, output in enumerate(outputs, 1)]
+    kinds = [f"--{kind.replace('_', '-')}" for kind in ("duplicates", "near_duplicates") if settings.get(kind)]
+    final = folder / "clean.tsv.zst"
+    start = time.monotonic()
+    peak = run_all([shared + shard for shard in shards])
+    cleaned = time.monotonic()
+    gather_peak = run_all([["corpora.gather", "--inputs", *outputs, *kinds, "--output", str(final)]])
+    end = time.monotonic()
+    counts = read_json(records.info(final))
+    return {
+        "pairs": counts["lines_in"],
+        "pairs_per_second": round(counts["lines_in"] / (end - start)),
+        "clean_seconds": round(cleaned - start, 2),
+        "gather_seconds": round(end - cleaned, 2),
+        "clean_peak_rss_bytes": peak,
+        "gather_peak_rss_bytes": gather_peak,
+        "text_bytes_per_second": round(sum(map(len, records.frames(raw))) / (end - start)),
+        "load_average": load_average(),
+        "kept": counts["lines_out"],
+        "dropped": {reason: count for reason, count in counts["dropped"].items() if count},
+    }
+
+
 def projection(full: dict[str, Any]) -> dict[str, Any]:
-    """Hours for the paper's data: cleaning is divided by the cores, gathering a corpus is not.
+    """Hours for the paper's data: the cores share the cleaning; gathering a corpus uses one core.
 
     A monolingual line counts as half a pair. Corpora are gathered one after the other, which is the worst case.
     """
     clean = full["clean_seconds"] * len(CORES) / full["pairs"]
     gather = full["gather_seconds"] / full["pairs"]
     lines = PAPER["pairs"] + PAPER["English lines"] / 2
-    return {
-        "of": PAPER,
-        "hours_on_2_cores": round(lines * (clean / 2 + gather) / 3600, 2),
-        "hours_on_64_cores": round(lines * (clean / 64 + gather) / 3600, 2),
-    }
+    hours = {f"hours_on_{cores}_cores": round(lines * (clean / cores + gather) / 3600, 2) for cores in (2, 64)}
+    return {"of": PAPER, **hours}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
+    parser = options(__doc__, "10 GB for 10 million pairs")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000], help="pairs")
-    parser.add_argument("--rival-pairs", type=int, default=20_000, help="(default: %(default)s)")
-    parser.add_argument("--runs", type=int, default=9, help="repeats of what is fast (default: %(default)s)")
-    parser.add_argument("--opusfilter", type=Path, help="its command, in an environment of its own")
-    parser.add_argument("--folder", type=Path, help="scratch space, 10 GB for 10 million pairs")
-    parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
-    if not args.mirror:
-        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
-    folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="corpora-"))
-    try:
+    with scratch(args) as folder:
         pairs = real_pairs(args.mirror)
         held_out = test_sets(args.mirror, folder)
-        records.write_blocks(folder / "first.tsv.zst", load(pairs, BLOCK))
-        chain(folder / "first.tsv.zst", folder / "first", ALL, 1)  # compiles the loops, once on a machine
-        scaling = []
+        raw, scaling = folder / "raw.tsv.zst", []
+        records.write_blocks(raw, load(pairs, BLOCK))
+        chain(raw, folder / "first", RULES, 1)  # numba compiles the loops, once on a machine
         for size in args.sizes:
-            raw = folder / "raw.tsv.zst"
             records.write_blocks(raw, load(pairs, size))
-            scaling.append(chain(raw, folder / "full", ALL, PARTS, held_out))
+            scaling.append(chain(raw, folder / "full", RULES, PARTS, held_out))
             print(f"{size:,} pairs: {scaling[-1]}", file=sys.stderr, flush=True)
-        del pairs
-        rates = rivals(raw, folder, args.opusfilter, args.rival_pairs, args.runs)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     result = {
-        "command": f"python benchmarks/cleaning.py --sizes {' '.join(map(str, args.sizes))} --rival-pairs"
-        f" {args.rival_pairs} --runs {args.runs} --opusfilter {args.opusfilter and 'OPUSFILTER'}",
-        "machine": describe(),
-        "cores": len(CORES),
-        "parts": PARTS,
-        "rules": ALL,
-        "spoiled": BAD,
-        "scaling": scaling,
-        "rules_of_rivals": COMMON,
-        "rivals": rates,
-        "ratios": ratios(rates, scaling[-1]),
-        "projection": projection(scaling[-1]),
-    }
+        "command": f"python benchmarks/cleaning.py --sizes {' '.join(map(str, args.sizes))}",
+        "machine": describe(), "cores": len(CORES), "parts": PARTS, "rules": RULES, "spoiled": BAD,
+        "scaling": scaling, "projection": projection(scaling[-1]),
+    }  # fmt: skip
     write_json(args.output, result)
-    print(json.dumps(result["ratios"]))
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
-"""The native engine against CTranslate2: how many times faster, and how much of the CPU's limit it reaches.
+"""The native engine against CTranslate2: how many times faster, and how close to the CPU's limit.
 
 Both decode the same weights with the same vocabulary map, batches and longest translation, in turn, in this process, on
-one core; so do OpenNMT-tf, in float32 and without a map, and Marian, where --peers names them and the system has their
-folders. A ratio is that of tokens per CPU second, run by run. The engines' translations differ a little in integers, so
-tokens are counted for each. CTranslate2 runs as its environment variables say: try them, and give the best.
+one core. --peers adds OpenNMT-tf (float32, without a map) and Marian, if the system has their folders. A ratio divides
+tokens per CPU second, run by run. Integer types change a few translations, so each engine's tokens are counted.
+CTranslate2 obeys its environment variables: try them, and publish the best.
 
-The limit of a model is the time in which its products could be done if all ran at the kernel's peak on this core, which
-is measured with weights and inputs in the first-level cache. What it leaves out, from attention to the search, is part
-of what separates the engine from it.
+The limit of a model is the time of its products alone, at the kernel's peak on this core, measured with weights and
+inputs in the first-level cache. Attention and search are not in the limit.
 """
 
 import argparse
+import itertools
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def cut(sentences: Batch, size: str) -> list[Batch]:
 
 
 def peak(kind: str) -> float:
-    """Operations a second of the product kernel where nothing comes from far away; the best of several tries."""
+    """Operations a second of the product kernel with all data in the first-level cache; the best of several tries."""
     random = np.random.default_rng(1)
     weights = native_model.linear(
         "w", random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32), np.zeros(PEAK_OUTPUTS), kind
@@ -71,7 +71,7 @@ def peak(kind: str) -> float:
 
 
 def operations(model: Path, cuts: list[Batch], outputs: list[Batch], candidates: Callable[[Batch], int]) -> float:
-    """Operations of all products of a decoding: two for each weight and row that meet."""
+    """Operations of all products of a decoding: two for each pair of a weight and a row."""
     shape = metadata(model / native_model.NAME)
     units, inner = int(shape["units"]), int(shape["feed_forward_units"])
     source, target = (
@@ -100,7 +100,7 @@ def record(
     """One ratio with both its sides."""
     tokens = {name: sum(len(sentence) for batch in found for sentence in batch) for name, found in outputs.items()}
     rates = {name: [tokens[name] / usage.cpu_seconds for usage in used] for name, used in usages.items()}
-    ratio = Spread.of(ours / theirs for ours, theirs in zip(rates["native"], rates[peer], strict=True))
+    ratio = Spread.of(native / other for native, other in zip(rates["native"], rates[peer], strict=True))
     pairs = [*zip(*([s for batch in outputs[name] for s in batch] for name in ("native", peer)), strict=True)]
     return {
         "model": model.name, "compute_type": kind, "beam_size": beam, "batch": size, "peer": peer,
@@ -113,19 +113,29 @@ def record(
 
 
 def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
-    """The folders of this type of the engines that were asked for, where the system has them."""
+    """Folders of this type for the engines asked for; engines without one are left out."""
     folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked}
-    return {
-        name: folder
-        for name, folder in folders.items()
-        if folder.exists() and engines.describe(folder)["quantization"] == kind
-    }
+    there = {name: folder for name, folder in folders.items() if folder.exists()}
+    return {name: folder for name, folder in there.items() if engines.describe(folder)["quantization"] == kind}
+
+
+def kept(outputs: dict[str, Any], name: str, function: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
+    """A call to time, which leaves its result in ``outputs``."""
+
+    def call() -> None:
+        outputs[name] = function(*arguments)
+
+    return call
+
+
+def decoded(engine: engines.Engine, cuts: list[Batch]) -> list[Batch]:
+    return [engine.translate(batch) for batch in cuts]
 
 
 def compared(
     model: Path, kind: str, beam: int, sentences: Batch, asked: Iterable[str], conditions: Conditions
 ) -> list[dict[str, Any]]:
-    """The records of one model in one type: one for every peer and size of batch."""
+    """The records of one model in one type: one for each peer and batch size."""
     folders = {"native": model / Native.folder(kind), **peers(model, kind, asked)}
     has_map = {name: engines.describe(folder)["vocabulary_map"] for name, folder in folders.items()}
     mapped = has_map["native"] and has_map[PEER]
@@ -140,14 +150,8 @@ def compared(
     for size in SIZES:
         cuts = cut(sentences, size)
         outputs: dict[str, list[Batch]] = {}
-
-        def way(name: str, cuts: list[Batch] = cuts, outputs: dict[str, list[Batch]] = outputs) -> Callable[[], None]:
-            def call() -> None:
-                outputs[name] = [loaded[name].translate(batch) for batch in cuts]
-
-            return call
-
-        usages = in_process.timed({name: way(name) for name in loaded}, conditions, [conditions.core], f"{kind} {size}")
+        calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
+        usages = in_process.timed(calls, conditions, [conditions.core], f"{kind} {size}")
         rows = [record(model, kind, beam, size, usages, outputs, peer) for peer in folders if peer != "native"]
 
         def candidates(batch: Batch) -> int:
@@ -167,25 +171,37 @@ def check(model: Path, kind: str) -> None:
         raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(description: str, types: Sequence[str]) -> argparse.ArgumentParser:
+    """The options of a comparison with CTranslate2. types: the default."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
-    parser.add_argument("--types", nargs="+", default=["float32", "int16", "int8"])
+    parser.add_argument("--types", nargs="+", default=[*types])
+    in_process.options(parser)
+    return parser
+
+
+def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any]]]) -> None:
+    """Write the records of all models and types. of_model: takes model, type, sentences and conditions."""
+    conditions, rows = pick(Conditions, args), []
+    os.sched_setaffinity(0, [conditions.core])
+    for model, kind in itertools.product(args.models, args.types):
+        check(model, kind)
+        rows += of_model(model, kind, in_process.pieces(model / kind, conditions), conditions)
+    shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
+    write_json(args.output, [row | shared for row in rows])
+
+
+def main() -> None:
+    parser = options(__doc__, ("float32", "int16", "int8"))
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
     parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS, help="besides CTranslate2")
-    in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
-    os.sched_setaffinity(0, [conditions.core])
-    records = []
-    for model in args.models:
-        for kind in args.types:
-            check(model, kind)
-            sentences = in_process.pieces(model / kind, conditions)
-            for beam in args.beam_sizes:
-                records += compared(model, kind, beam, sentences, [PEER, *args.peers], conditions)
-    shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
-    write_json(args.output, [row | shared for row in records])
+
+    def of_model(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+        asked = [PEER, *args.peers]
+        return [row for beam in args.beam_sizes for row in compared(model, kind, beam, sentences, asked, conditions)]
+
+    measure(args, of_model)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What rounding costs: BLEU of the native engine in every type and on every instruction set, beside CTranslate2.
+"""What rounding costs: BLEU of the native engine in every type and on every instruction set, and of CTranslate2.
 
-Nothing is timed, so it may run beside anything. Every row has the share of translations that are those of the same
-engine in float32.
+A row counts the translations that equal those of the same engine in float32. Nothing is timed, so other programs may
+run meanwhile.
 """
 
 import argparse
@@ -27,7 +27,7 @@ TYPES = ("float32", "int16", "int8")  # the first is what the others are compare
 
 
 def translate(model: Path, beam: int, lines: list[str], isa: str | None) -> list[str]:
-    """The translations of the command, greedy or with this beam and without a map, in a process of its own."""
+    """The translations by decode.translate, without a map."""
     with tempfile.TemporaryDirectory() as scratch:
         source, output = Path(scratch, "source"), Path(scratch, "output")
         source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

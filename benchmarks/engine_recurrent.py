@@ -1,20 +1,19 @@
-"""The native engine against onnxruntime and Marian, for decoders that CTranslate2 does not have.
+"""The native engine against Marian, for decoders that CTranslate2 does not have.
 
 Untrained models of the papers' sizes decode random sentences in int8, greedily, on one core, in turn in this process.
-All say as many pieces to every sentence, and choose each of the same 1,000 pieces. A ratio is that of tokens per CPU
-second, run by run.
+All generate the same number of pieces for every sentence, from the same 1,000 candidates. A ratio divides tokens per
+CPU second, run by run.
 
-A recurrent model is OpenNMT-tf's; onnxruntime decodes the same weights (onnx_recurrent.py), Marian an LSTM of its own
-that comes as near as its options allow: each direction of its encoder has all 1,024 units, its decoder is conditional.
-In int8 its LSTM says what it says in float32, on 61 of 64 sentences of a small one; its GRU does not.
-The other models are Marian's if it is among the peers, and both decode the same weights; else OpenNMT-tf's. Marian's
-layer behind a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
+The recurrent model is OpenNMT-tf's. Marian has no such model: its nearest LSTM has all 1,024 units in each direction of
+the encoder, and a conditional decoder. In int8 that LSTM translates as in float32 (61 of 64 sentences of a small one);
+Marian's GRU does not. The other models are Marian's, and both engines decode the same weights; without Marian they are
+OpenNMT-tf's. Marian's layer behind a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
 """
 
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from export import read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
 from export.marian import marian_files
 from export.marian_parameters import Parameters, read_pieces
-from formats import marian, model_folder, opennmt_checkpoint, opennmt_vocabulary
+from formats import marian, model_folder, opennmt_vocabulary
 from formats.shape import Recurrent, Shape, registry, shape
 from formats.spread import Spread
 from measure import in_process, protocol
@@ -40,13 +39,10 @@ from measure.interleave import Repeats
 from measure.usage import Usage
 from train.marian import structure
 
-# What the native engine is to reach: times faster than each peer in batches of 32 sentences.
+# The goal of the native engine: times faster than Marian in batches of 32 sentences.
 GOALS = {
-    "wnmt2018-rnn-small": {"onnxruntime": 1.5, "marian": 10},
-    "marian-base-aan": {"marian": 2.5},
-    "bergamot-ssru-tiny": {"marian": 2.5},
-    "bergamot-ssru-base-memory": {"marian": 2.5},
-}
+    "wnmt2018-rnn-small": 10, "marian-base-aan": 2.5, "bergamot-ssru-tiny": 2.5, "bergamot-ssru-base-memory": 2.5,
+}  # fmt: skip
 GOAL_BATCH = 32
 KIND = "int8"
 ENTRIES = 32_000  # of the vocabulary, <unk> counted
@@ -63,19 +59,17 @@ Way = Callable[[Batch], Any]
 
 def entries() -> list[str]:
     """The lines of vocabulary.txt, to which OpenNMT-tf adds <unk>."""
-    return [
-        *opennmt_vocabulary.CONTROL,
-        *(f"w{number}" for number in range(ENTRIES - 1 - len(opennmt_vocabulary.CONTROL))),
-    ]
+    control = opennmt_vocabulary.CONTROL
+    return [*control, *(f"w{number}" for number in range(ENTRIES - 1 - len(control)))]
 
 
 def words() -> list[str]:
-    """All pieces that are said: Marian's first candidates are these and its two control tokens."""
+    """All pieces that may be generated; Marian's first candidates are these and its two control tokens."""
     return entries()[len(opennmt_vocabulary.CONTROL) :][: CANDIDATES - 2]
 
 
 def text(sentences: int, pieces: int, seed: int = 1) -> Batch:
-    """Random sentences of these words, which bring no candidates but themselves."""
+    """Random sentences of ``words``, so that sources add no candidates."""
     return np.random.default_rng(seed).choice(words(), (sentences, pieces)).tolist()
 
 
@@ -87,22 +81,6 @@ def native(model: FloatModel, pieces: int, folder: Path) -> Way:
     write_text(candidates := folder / "vmap.txt", "\t" + " ".join(words()) + "\n")
     forced = ForcedLength(folder, converted(candidates, folder, folder / Native.map_file))
     return lambda batch: forced.decode(batch, pieces, beam_size=1)
-
-
-def onnxruntime(checkpoint: Path, pieces: int, folder: Path) -> Way:
-    """Decodes an OpenNMT-tf model of LSTM cells with onnxruntime. Raises UserError where it is not installed."""
-    try:
-        import onnx_recurrent
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"{error}: pip install -r requirements-onnx.lock, or leave onnxruntime out of --peers"
-        ) from None
-    numbers = {piece: number for number, piece in enumerate(entries())}
-    onnx_recurrent.write(
-        opennmt_checkpoint.load(checkpoint), [numbers[word] for word in words()], folder, integers=True
-    )
-    translator = onnx_recurrent.Translator(folder)
-    return lambda batch: translator.translate([[numbers[piece] for piece in sentence] for sentence in batch], pieces)
 
 
 def marian_model(asked: Shape, folder: Path) -> Path:
@@ -143,46 +121,43 @@ def marian_way(model: Path, pieces: int, folder: Path) -> Way:
     return way
 
 
-def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
+def ways(name: str, with_marian: bool, pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
     """Every way to decode a shape, and whose weights the native engine decodes."""
     asked, found = shape(registry()[name]), {}
-    wanted = [peer for peer in GOALS[name] if peer in peers]
-    if "marian" in wanted:
-        theirs = marian_model(asked, folder / "marian")
-        found["marian"] = marian_way(theirs, pieces, folder / "marian-int8")
-    if "marian" in wanted and not isinstance(asked, Recurrent):
-        known = read_pieces(theirs.with_name(marian.VOCABULARY), 0, parameters := Parameters(theirs))
-        read = read_marian.read(parameters, known, known)
-        return {"native": native(read, pieces, folder / "native-int8"), **found}, "marian"
-    checkpoint = folder / "checkpoint"
-    write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
-    untrained.make(registry()[name], folder / "vocabulary.txt", 1, checkpoint)
-    if "onnxruntime" in wanted:
-        found["onnxruntime"] = onnxruntime(checkpoint, pieces, folder / "onnx")
-    read = read_opennmt_tf.read(checkpoint)
-    return {"native": native(read, pieces, folder / "native-int8"), **found}, "opennmt-tf"
+    if with_marian:
+        model = marian_model(asked, folder / "marian")
+        found["marian"] = marian_way(model, pieces, folder / "marian-int8")
+    if with_marian and not isinstance(asked, Recurrent):
+        known = read_pieces(model.with_name(marian.VOCABULARY), 0, parameters := Parameters(model))
+        read, weights = read_marian.read(parameters, known, known), "marian"
+    else:
+        write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
+        untrained.make(registry()[name], folder / "vocabulary.txt", 1, folder / "checkpoint")
+        read, weights = read_opennmt_tf.read(folder / "checkpoint"), "opennmt-tf"
+    return {"native": native(read, pieces, folder / "native-int8"), **found}, weights
 
 
 def records(name: str, size: int, tokens: int, usages: dict[str, list[Usage]]) -> list[dict[str, Any]]:
-    """A record for each engine; those of peers say how many times faster the native engine is, and is to be."""
+    """A record for each engine; Marian's has the ratio to the native engine, and the goal."""
     rates = {way: [tokens / usage.cpu_seconds for usage in used] for way, used in usages.items()}
     rows = []
     for way, found in rates.items():
         row = {"shape": name, "engine": way, "compute_type": KIND, "batch": size, "candidates": CANDIDATES}
         row |= Spread.of(found).fields("tokens_per_cpu_second") | {"others": in_process.others(usages[way])}
         if way != "native":
-            faster = Spread.of(ours / theirs for ours, theirs in zip(rates["native"], found, strict=True))
-            row |= faster.fields("native_times_faster")
-            row |= {"goal": GOALS[name][way] if size == GOAL_BATCH else None}
+            faster = Spread.of(one / other for one, other in zip(rates["native"], found, strict=True))
+            row |= faster.fields("native_times_faster") | {"goal": GOALS[name] if size == GOAL_BATCH else None}
         rows.append(row)
     return rows
 
 
-def measured(name: str, peers: Iterable[str], pieces: int, sizes: dict[int, int], repeats: Repeats, core: int) -> Any:
+def measured(
+    name: str, with_marian: bool, pieces: int, sizes: dict[int, int], repeats: Repeats, core: int
+) -> list[dict[str, Any]]:
     """The records of one shape."""
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        calls, weights = ways(name, peers, pieces, Path(scratch))
+        calls, weights = ways(name, with_marian, pieces, Path(scratch))
         for size, count in sizes.items():
             sentences = text(count, pieces)
             cut = [sentences[start : start + size] for start in range(0, count, size)]
@@ -195,9 +170,9 @@ def measured(name: str, peers: Iterable[str], pieces: int, sizes: dict[int, int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", nargs="+", default=[*GOALS], choices=GOALS)
-    parser.add_argument("--peers", nargs="*", default=["onnxruntime", "marian"], choices=["onnxruntime", "marian"])
+    parser.add_argument("--without-marian", action="store_true", help="time the native engine alone")
     parser.add_argument("--pieces", type=positive, default=24, help="of every sentence and translation")
-    parser.add_argument("--sentences", type=positive, help="of a run, in place of the usual ones")
+    parser.add_argument("--sentences", type=positive, help="of a run, instead of the usual ones")
     parser.add_argument("--runs", type=positive, default=5)
     parser.add_argument("--core", type=int, default=0, help="the only one to use")
     parser.add_argument("--noise", type=float, default=0.1, help="share of the core that others may use meanwhile")
@@ -210,7 +185,7 @@ def main() -> None:
     sizes = {size: args.sentences or count for size, count in SIZES.items()}
     repeats, rows = pick(Repeats, args), []
     for name in args.shapes:
-        rows += measured(name, args.peers, args.pieces, sizes, repeats, args.core)
+        rows += measured(name, not args.without_marian, args.pieces, sizes, repeats, args.core)
     shared = {"runs": args.runs, "noise": args.noise, "isa": isa(), "commit": protocol.commit()}
     write_json(args.output, [row | shared | machine.describe() for row in rows])
 

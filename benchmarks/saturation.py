@@ -1,12 +1,11 @@
 """Whether one layer's products in 8 bits are exact: what CTranslate2's libraries compute, against exact arithmetic.
 
-The function that all of CTranslate2's layers multiply with is called as they call it: activations shifted to 0..255,
-weights in -127..127, and the shift taken off again. A row is a process of its own, told by variables of the environment
-which library to take and to which instructions to hold it, as an older CPU would. Three products: of values as large as
-they get; of normally distributed ones, rounded as CTranslate2 rounds; and, where models are given, of the widest
-weights of the first one with such activations. With a test set SCORED of the rows have the BLEU of these models,
-greedy, without a map; that of the same weights in float32 is beside the rows. This is about correctness, not speed: it
-may run beside anything.
+It calls the function with which all of CTranslate2's layers multiply, as they call it: activations shifted to 0..255,
+weights in -127..127, and the shift subtracted again. Each row is a process of its own, whose environment selects the
+library and limits its instructions, like an older CPU. Three products: of the largest values; of normally distributed
+ones, rounded as CTranslate2 rounds; and, if there are models, of the first one's widest weights with such activations.
+With a test set, the rows in SCORED also have the BLEU of the models, greedy, without a map, and the file has that of
+the same weights in float32. Nothing is timed, so other programs may run meanwhile.
 """
 
 import argparse
@@ -91,7 +90,7 @@ def matrices(model: Path | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def errors(model: Path | None) -> dict[str, dict[str, float]]:
-    """Of each product: the share of wrong numbers, and the error in per cent of the norm."""
+    """The share of wrong numbers of each product, and its error in per cent of the norm."""
     found = {}
     for name, (activations, matrix) in matrices(model).items():
         exact = activations.astype(np.int64) @ matrix.astype(np.int64).T

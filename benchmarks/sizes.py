@@ -19,9 +19,7 @@ SHAPE = "wngt2020-base"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--entries", type=int, default=32_000, help="in the vocabulary, with <unk> (default: %(default)s)"
-    )
+    parser.add_argument("--entries", type=int, default=32_000, help="of the vocabulary, <unk> included")
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
 
@@ -37,15 +35,8 @@ def main() -> None:
     rows = {type: {"bytes": size, "of_float32": round(size / sizes["float32"], 4)} for type, size in sizes.items()}
     for type, megabytes in PAPER.items():
         rows[type] |= {"paper_MB": megabytes, "ratio_to_paper": round(sizes[type] / 1e6 / megabytes, 4)}
-    result = {
-        "command": f"python benchmarks/sizes.py --entries {args.entries}",
-        "machine": describe(),
-        "shape": SHAPE,
-        "entries": args.entries,
-        "parameters": parameters,
-        "types": rows,
-    }
-    write_json(args.output, result)
+    result = {"command": f"python benchmarks/sizes.py --entries {args.entries}", "machine": describe(), "shape": SHAPE}
+    write_json(args.output, result | {"entries": args.entries, "parameters": parameters, "types": rows})
 
 
 if __name__ == "__main__":

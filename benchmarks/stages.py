@@ -1,24 +1,20 @@
-"""CPU time, memory and bytes of the stages of text that no other benchmark times, for plans of large studies.
+"""CPU time, memory and bytes of the text stages that no other benchmark times, for plans of large studies.
 
-The load is that of cleaning.py, and the commands are those of the pipeline. CPU time counts, which neighbours on the
-machine disturb less than the clock; of several threads it is the sum.
+The text is that of cleaning.py, and the commands are those of the pipeline. CPU time is summed over threads; neighbours
+on the machine disturb it less than the clock.
 """
 
-import argparse
 import json
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cleaning_load import LANGUAGES, load, real_pairs
+from processes import Process
+from real_text import LANGUAGES, load, options, real_pairs, scratch
 
-from common.errors import UserError, command
+from common.errors import command
 from common.files import write_json
 from common.machine import describe, load_average
 from distill import n_best_lists
@@ -28,29 +24,21 @@ from formats import records
 SHARDS = 8
 PIECES = 32_000
 N_BEST = 4
-FEW = 100  # an epoch that is small against its corpora has a pair of each so many
+FEW = 100  # a small epoch has one pair in so many of its corpora
 TIMES = 5  # measurements of the rates of this machine
 
 
 def timed(module: str, *arguments: object) -> dict[str, float]:
     """Run a command of the pipeline: its CPU seconds, seconds and largest resident set in bytes."""
-    start, peak, done = time.monotonic(), 0, 0
-    process = subprocess.Popen([sys.executable, "-m", module, *map(str, arguments)], stderr=subprocess.DEVNULL)
-    while not done:  # the peak from /proc: that of wait4() is inherited from this process
-        status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-        peak = max([peak, *(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))])
-        time.sleep(0.01)
-        done, code, usage = os.wait4(process.pid, os.WNOHANG)
-    if code:
-        sys.exit(f"{module}: failed")
-    seconds = {"cpu_seconds": usage.ru_utime + usage.ru_stime, "seconds": time.monotonic() - start}
-    return {name: round(value, 2) for name, value in seconds.items()} | {"peak_rss_bytes": peak}
+    process = Process(module, *arguments).wait()
+    seconds = {"cpu_seconds": round(process.cpu_seconds, 2), "seconds": round(process.seconds, 2)}
+    return seconds | {"peak_rss_bytes": process.peak}
 
 
 def undisturbed() -> dict[str, float]:
-    """The rates of one core of this machine (study.rates): of several measurements the shortest, as neighbours add.
+    """The rates of one core of this machine (study.rates): the shortest of several, as neighbours only add time.
 
-    That of logits is a difference of two, so its shortest is too short: plans leave out trainings on CPUs.
+    The rate of logits is a difference of two, so its shortest is too short: plans leave out trainings on CPUs.
     """
     command = [sys.executable, "-m", "study.rates", "float32"]
     several = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(TIMES)]
@@ -114,20 +102,12 @@ def measured(pairs: list[tuple[bytes, bytes]], size: int, folder: Path) -> dict[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
+    parser = options(__doc__, "5 GB for 3 million pairs")
     parser.add_argument("--pairs", type=int, default=3_000_000, help="(default: %(default)s)")
-    parser.add_argument("--folder", type=Path, help="scratch space, 5 GB for 3 million pairs")
-    parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
-    if not args.mirror:
-        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
-    before = {"load_average_before": load_average(), "rates": undisturbed()}
-    folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="stages-"))
-    try:
+    with scratch(args) as folder:
+        before = {"load_average_before": load_average(), "rates": undisturbed()}
         result = measured(real_pairs(args.mirror), args.pairs, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     calls = f"python benchmarks/stages.py --pairs {args.pairs}"
     write_json(args.output, {"command": calls, "machine": describe(), **before, **result})
     print(json.dumps(result["per_pair"]))

@@ -1,8 +1,8 @@
 """A million lines through decode.translate: how fast, in how much memory, and killed in the middle.
 
 The load repeats the source side of a test set, shuffled anew each time. It is translated in one run, while the resident
-memory of all processes is sampled every second; then in a second run that is killed with SIGKILL half-way and continued
-with ``--resume``: the bytes must be the same.
+memory of all processes is sampled every second. A second run is killed with SIGKILL half-way and continued with
+``--resume``: the bytes must be the same.
 """
 
 import argparse
@@ -17,13 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from common import machine
 from common.errors import UserError, command
 from common.files import sha256, write_json
 from formats.test_sets import sources
-from report import figure
 
 SECOND = 1.0
 
@@ -96,24 +93,12 @@ def measure(model: Path, lines: list[str], count: int, folder: Path) -> dict[str
     }
 
 
-@figure.styled
-def draw(result: dict[str, Any]) -> Figure:
-    picture = Figure(figsize=(7, 3), layout="constrained")
-    axes = picture.subplots()
-    axes.plot([bytes / 1e6 for bytes in result["memory_bytes"]], color=figure.STUDENTS[0].color)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("seconds")
-    axes.set_ylabel("resident memory, MB")
-    axes.set_title(f"{result['lines']:,} lines in {result['seconds']:,.0f} s on {result['workers']} cores")
-    return picture
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder")
     parser.add_argument("--test-set", type=Path, required=True, help="records whose source side is the load")
     parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--output", type=Path, required=True, help="JSON; a picture .svg is written beside it")
+    parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
 
     call = f"python benchmarks/stream.py --model {args.model} --test-set {args.test_set} --lines {args.lines}"
@@ -121,7 +106,6 @@ def main() -> None:
         result = measure(args.model, sources(args.test_set), args.lines, Path(folder))
     result = {"command": call, **machine.describe(), "workers": len(machine.cores()), **result}
     write_json(args.output, result)
-    figure.save(draw(result), args.output.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Train a Transformer on one GPU with PyTorch alone, where OpenNMT-tf cannot be installed; write a CTranslate2 model.
 
-It is the Transformer of OpenNMT-tf (pre-norm, one matrix of embeddings), which `benchmarks/to_opennmt_tf.py` makes a
-checkpoint of. It needs PyTorch, sentencepiece, zstandard and NumPy, and src/ on PYTHONPATH. The learning rate follows
-the clock: it has fallen to nothing when the minutes are over. So the weights differ from run to run.
+The model is the Transformer of OpenNMT-tf (pre-norm, one matrix of embeddings); `benchmarks/to_opennmt_tf.py` makes a
+checkpoint from it. It needs PyTorch, sentencepiece, zstandard and NumPy, and src/ on PYTHONPATH. The learning rate
+follows the clock and is zero when the minutes are over, so weights differ from run to run.
 """
 
 import argparse
@@ -32,9 +32,8 @@ Side = tuple[np.ndarray, np.ndarray]  # pieces of all sentences, [pieces] uint16
 
 
 class Pairs(NamedTuple):
-    """Of one corpus or several. Pieces of all sentences after one another, and where each sentence begins and the
-    last one ends. lengths: of the longer side, with the end. corpora: where each corpus begins and the last one ends.
-    """
+    """The pairs of all corpora. lengths: pieces of the longer side, with the end. corpora: where each corpus begins,
+    and where the last one ends."""
 
     source: Side
     target: Side
@@ -89,14 +88,14 @@ def padded(side: Side, numbers: np.ndarray) -> np.ndarray:
 
 
 def tensors(pairs: Pairs, numbers: np.ndarray) -> tuple[Tensor, ...]:
-    """Source and what the decoder reads, [pairs, pieces]; the places of what it says among those, and what, [said]."""
+    """Source and the decoder's input, [pairs, pieces]; the places of its outputs there, and the outputs, [places]."""
     source, target = padded(pairs.source, numbers), padded(pairs.target, numbers)
     lengths = np.diff(pairs.target[1])[numbers]
-    said = target.copy()
-    said[np.arange(len(numbers)), lengths] = END
+    outputs = target.copy()
+    outputs[np.arange(len(numbers)), lengths] = END
     before = np.concatenate([np.full((len(numbers), 1), START), target[:, :-1]], axis=1)
-    places = np.flatnonzero(said.reshape(-1) != BLANK)
-    return tuple(map(torch.from_numpy, (source, before, places, said.reshape(-1)[places])))
+    places = np.flatnonzero(outputs.reshape(-1) != BLANK)
+    return tuple(map(torch.from_numpy, (source, before, places, outputs.reshape(-1)[places])))
 
 
 def stream(pairs: Pairs, power: float, tokens: int, seed: int, cuda: bool) -> Iterator[tuple[Tensor, ...]]:
@@ -175,7 +174,7 @@ def train(model: Transformer, batches: Iterator, dev: dict[str, list], args: arg
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", type=Path, nargs="+", required=True, help="corpora of a study, clean or distilled")
-    parser.add_argument("--dev", type=Path, nargs="+", required=True, help="whose loss is told on the way")
+    parser.add_argument("--dev", type=Path, nargs="+", required=True, help="whose loss is printed during training")
     parser.add_argument("--sentencepiece", type=Path, required=True)
     parser.add_argument("--vocabulary", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True, help="folder for the CTranslate2 model in float16")

@@ -1,9 +1,9 @@
 """What makes a step of a training faster on a CPU: the loss, oneDNN, wider buckets of lengths, bfloat16.
 
 Every way runs in a process of its own on one core, in turn with the others (measure.interleave), on the same sentences
-of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding. With
---across, architectures are compared with a Transformer in place of ways: what each kind of decoder costs to train, with
-embeddings of one width, about equal parameters, and the settings of the study's first student.
+of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding.
+--across compares kinds of decoders instead of ways, with embeddings of one width, about equal parameters, and the
+settings of the study's first student.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def measured(
 
 
 class Given:
-    """Batches made beforehand, in place of the ``tf.data.Dataset`` that OpenNMT-tf's Trainer reads."""
+    """Batches made beforehand, instead of the ``tf.data.Dataset`` that OpenNMT-tf's Trainer reads."""
 
     def __init__(self, batches: list[Any], element_spec: Any):
         self._batches, self.element_spec = batches, element_spec

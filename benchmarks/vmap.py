@@ -1,16 +1,14 @@
-"""The speed and memory of counting phrases, against a plain Python extractor and fast_align itself.
+"""The speed and memory of counting phrases, against a plain Python extractor and fast_align.
 
-The load repeats the real pairs of the mirror folder, in 32,000 pieces and aligned by fast_align; each time some pieces
-are replaced by others, so that n-grams and phrases keep growing as in real text. Counting runs as in the pipeline: one
-process per shard, two at a time on two cores, then one that merges.
+The load repeats the real pairs of the mirror folder, in 32,000 pieces and aligned by fast_align. Each repetition
+replaces some pieces, so that the number of n-grams and phrases keeps growing as in real text. Counting runs as in the
+pipeline: one process per shard, two at a time on two cores, then one that merges.
 """
 
-import argparse
 import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,12 +17,11 @@ from typing import Any
 
 import numpy as np
 import sentencepiece
-from cleaning_chain import CORES, run_all
-from cleaning_load import real_pairs
-from cleaning_rivals import NOISE, Rival, raced
+from processes import CORES, run_all
+from real_text import options, real_pairs, scratch
 
 from common import machine
-from common.errors import UserError, command
+from common.errors import command
 from common.files import write_json
 from common.machine import describe, load_average
 from export.aligners import FastAlign
@@ -32,11 +29,15 @@ from export.alignment import aligned
 from export.phrase_extraction import MAX_NGRAM
 from export.phrase_table import PhraseTable
 from formats import records
+from formats.spread import Spread
+from measure import in_process
+from measure.interleave import Repeats
 
 PIECES = 32_000
 SHARDS = 8
 BLOCK = 20_000
 REPLACED = 2  # pieces of each side of a pair
+REPEATS = Repeats(runs=3, noise=0.1)  # of the plain extractor
 
 Aligned = tuple[list[str], list[str], str]
 
@@ -62,14 +63,13 @@ def load(pairs: list[Aligned], pieces: list[str], count: int) -> Iterator[bytes]
     for start in range(0, count, BLOCK):
         size = min(BLOCK, count - start)
         places = generator.integers(0, 1 << 30, (size, 2, REPLACED)).tolist()
-        # Zipf's law: low numbers are the frequent pieces.
+        # Zipf's law: low numbers are frequent pieces
         others = np.minimum(generator.zipf(1.2, (size, 2, REPLACED)) - 1, len(pieces) - 1).tolist()
         lines = []
         for row in range(size):
             source, target, links = pairs[(start + row) % len(pairs)]
-            for side, where, what in zip(
-                (source := [*source], target := [*target]), places[row], others[row], strict=True
-            ):
+            sides = source, target = [*source], [*target]
+            for side, where, what in zip(sides, places[row], others[row], strict=True):
                 for place, number in zip(where, what, strict=True):
                     side[place % len(side)] = pieces[number]
             lines.append(f"{' '.join(source)}\t{' '.join(target)}\t{links}\n")
@@ -121,24 +121,13 @@ def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
     return counts
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000], help="pairs")
-    parser.add_argument("--real-pairs", type=int, default=200_000, help="that are aligned (default: %(default)s)")
-    parser.add_argument("--plain-pairs", type=int, default=20_000, help="(default: %(default)s)")
-    parser.add_argument("--folder", type=Path, help="scratch space, 10 GB for 10 million pairs")
-    parser.add_argument("--output", type=Path, required=True, help="JSON")
-    args = parser.parse_args()
-    if not args.mirror:
-        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
-    folder = Path(tempfile.mkdtemp(dir=args.folder, prefix="vmap-"))
-    try:
-        result = measured(args.mirror, args.sizes, args.real_pairs, args.plain_pairs, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    write_json(args.output, result)
-    print(json.dumps(result["ratios"]))
+def plain_rate(pairs: list[Aligned]) -> dict[str, Any]:
+    """Pairs a second of ``plain`` on one core, median and extremes."""
+    machine.pin([CORES[1]])
+    (usages,) = in_process.timed({"plain": lambda: plain(pairs)}, REPEATS, [CORES[1]], "plain extractor").values()
+    rate = Spread.of(len(pairs) / usage.seconds for usage in usages)
+    rounded = {"pairs_per_second": round(rate.middle, 1), "min": round(rate.low, 1), "max": round(rate.high, 1)}
+    return rounded | {"runs": len(usages), "others": in_process.others(usages)}
 
 
 def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder: Path) -> dict[str, Any]:
@@ -163,9 +152,7 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
         records.write_blocks(raw, load(triples, pieces, size))
         scaling.append(counted(raw, vocabulary, folder / "full"))
         print(f"{size:,} pairs: {scaling[-1]}", file=sys.stderr, flush=True)
-    few, name = triples[:plain_pairs], "plain Python extractor, one core"
-    machine.pin([CORES[1]])
-    rival = raced({name: Rival(lambda: len(plain(few)), len(few), 3)}, [CORES[1]], NOISE)[name]
+    rival = plain_rate(triples[:plain_pairs])
     full = scaling[-1]["pairs_per_second"]
     return {
         "command": f"python benchmarks/vmap.py --sizes {' '.join(map(str, sizes))} --real-pairs {real}"
@@ -182,7 +169,7 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
             "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as export.aligners sets it
             "apply_pairs_per_second": round(apply_rate),
         },
-        name: rival,
+        "plain Python extractor, one core": rival,
         "ratios": {
             "plain Python extractor, a core each": round(full / len(CORES) / rival["pairs_per_second"], 1),
             "applying fast_align, a core each": round(full / len(CORES) / apply_rate, 1),
@@ -191,6 +178,18 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
             ),
         },
     }
+
+
+def main() -> None:
+    parser = options(__doc__, "10 GB for 10 million pairs")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000], help="pairs")
+    parser.add_argument("--real-pairs", type=int, default=200_000, help="that are aligned (default: %(default)s)")
+    parser.add_argument("--plain-pairs", type=int, default=20_000, help="(default: %(default)s)")
+    args = parser.parse_args()
+    with scratch(args) as folder:
+        result = measured(args.mirror, args.sizes, args.real_pairs, args.plain_pairs, folder)
+    write_json(args.output, result)
+    print(json.dumps(result["ratios"]))
 
 
 if __name__ == "__main__":

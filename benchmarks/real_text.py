@@ -1,11 +1,16 @@
-"""The load of benchmarks/cleaning.py: real pairs, repeated and partly spoiled."""
+"""The text that cleaning.py, stages.py and vmap.py work on: the real pairs of the mirror folder, repeated as needed."""
 
+import argparse
 import gzip
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from common.errors import UserError
 from formats import records
 
 CORPORA = ("anki-deu-eng", "msdocs-ht", "ddtp-de", "lo-help", "phpdoc", "europarl-slice")
@@ -13,6 +18,24 @@ HELD_OUT = ("newstest2013", "newstest2014", "newstest2015", "newstest2016", "new
 LANGUAGES = ["en", "de"]
 BLOCK = 20_000
 BAD = {"duplicate": 0.05, "swapped": 0.01, "long": 0.01, "short": 0.01, "empty": 0.01, "control": 0.01}  # shares
+
+
+def options(description: str, space: str) -> argparse.ArgumentParser:
+    """A parser with the options of all benchmarks on this text. space: what the scratch folder must hold."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mirror", type=Path, default=os.environ.get("NMT_FRONTIER_MIRROR"), help="folder of corpora")
+    parser.add_argument("--folder", type=Path, help=f"scratch space, {space}")
+    parser.add_argument("--output", type=Path, required=True, help="JSON")
+    return parser
+
+
+@contextmanager
+def scratch(args: argparse.Namespace) -> Iterator[Path]:
+    """A folder for the run. Raises UserError where there is no mirror."""
+    if not args.mirror:
+        raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
+    with tempfile.TemporaryDirectory(dir=args.folder, prefix="benchmark-") as folder:
+        yield Path(folder)
 
 
 def aligned(mirror: Path, name: str) -> list[tuple[str, str]]:
@@ -30,7 +53,7 @@ def real_pairs(mirror: Path) -> list[tuple[bytes, bytes]]:
 
 
 def test_sets(mirror: Path, folder: Path) -> list[Path]:
-    """WMT's test sets as records, whose sentences must not be in the training data."""
+    """WMT's test sets as records; cleaning drops their sentences from the training data."""
     paths = [folder / f"{name}.tsv.zst" for name in HELD_OUT]
     for path in paths:
         records.write(path, aligned(mirror, f"newstest/{records.name(path)}"))
@@ -38,7 +61,10 @@ def test_sets(mirror: Path, folder: Path) -> list[Path]:
 
 
 def load(pairs: list[tuple[bytes, bytes]], count: int) -> Iterator[bytes]:
-    """``count`` pairs as blocks of TSV, the same every time."""
+    """``count`` pairs as blocks of TSV, the same every time.
+
+    A repeated pair gets another short pair behind it, so that it is new; a few are spoiled (BAD).
+    """
     generator = np.random.default_rng(2)
     short = [pair for pair in pairs if len(pair[0]) < 40]
     earlier: list[bytes] = []  # every fiftieth line so far, for duplicates

@@ -1,0 +1,208 @@
+"""Show the JSON of a benchmark as a picture (.svg, .png) or, of engine.py and engine_recurrent.py, as a table (.md)."""
+
+import argparse
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from marian import BEAMS, RATE
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from common.errors import UserError, command
+from common.files import read_json, write_text
+from decode.engines import ENGINES
+from formats.measurement import Measurement
+from formats.spread import Spread
+from formats.wording import marks
+from report import figure, markdown
+
+Row = dict[str, Any]
+
+# engine.py
+
+SIZES = {"1": "1 sentence", "8": "8", "32": "32", "512t": "512 tokens"}
+TYPES = {"float32": "#999999", "int16": "#e69f00", "int8": "#0072b2"}
+ENGINE_TITLE = "The native engine against CTranslate2 on one core"
+ENGINE_NOTE = """Target tokens per second of CPU time on one core of {cpu}, native engine with {isa}, sentences of
+{test_set}; medians of {runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and
+batches"""
+LINES = {"ctranslate2": "--", "marian": ":", "opennmt-tf": "-."}
+OTHERS = {"marian": "; dotted: Marian, likewise", "opennmt-tf": "; dash-dotted: OpenNMT-tf, likewise, without a map"}
+COLUMNS = 3
+
+
+def name(row: Row) -> str:
+    return row["model"] if row["beam_size"] == 1 else f"{row['model']}, beam {row['beam_size']}"
+
+
+def engine_table(rows: list[Row]) -> str:
+    """Ratios with their spreads and, in brackets, the share of the limit; then the shares of components."""
+    lines: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in rows:
+        line = lines.setdefault((name(row), row["compute_type"], row["peer"]), {})
+        line |= {"model": name(row), "type": row["compute_type"], "against": ENGINES[row["peer"]].label}
+        share = f" [{row['share_of_limit']:.0%}]" if "share_of_limit" in row else ""
+        line[SIZES[row["batch"]]] = f"{Spread.read(row, 'ratio'):.2f}{share}"
+    components = [
+        {"model": name(row), "type": row["compute_type"]}
+        | {k: f"{share:.0%}" for k, share in row["components"].items()}
+        for row in rows
+        if row["batch"] == "32" and "components" in row
+    ]
+    return markdown.document(ENGINE_TITLE, markdown.table([*lines.values()]), markdown.table(components))
+
+
+def speeds(axes: Axes, rows: list[Row]) -> None:
+    """Speed over the size of batches, a line for each type and engine."""
+    for kind, color in TYPES.items():
+        for peer, line in LINES.items():
+            shown = [row for row in rows if row["compute_type"] == kind and row["peer"] == peer]
+            places = [[*SIZES].index(row["batch"]) for row in shown]
+            looks = {"marker": "o", "markersize": 3, "color": color}
+            if shown and peer == "ctranslate2":
+                axes.plot(places, [row["tokens_per_cpu_second"] for row in shown], "-", label=kind, **looks)
+            axes.plot(places, [row["peer_tokens_per_cpu_second"] for row in shown], line, **looks)
+    axes.set_xticks(range(len(SIZES)), SIZES.values())
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title(name(rows[0]))
+
+
+@figure.styled
+def engine_picture(rows: list[Row]) -> Figure:
+    names = [*dict.fromkeys(map(name, rows))]
+    columns, lines = min(len(names), COLUMNS), math.ceil(len(names) / COLUMNS)
+    picture = Figure(figsize=(3.4 * columns, 0.6 + 3 * lines), layout="constrained")
+    grid = picture.subplots(lines, columns, squeeze=False)
+    for axes, shown in zip(grid.flat, names, strict=False):
+        speeds(axes, [row for row in rows if name(row) == shown])
+    for axes in [*grid.flat][len(names) :]:
+        axes.set_visible(False)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("target tokens per CPU second")
+    max(picture.axes, key=lambda axes: len(axes.get_legend_handles_labels()[0])).legend()  # one with all types
+    picture.suptitle(ENGINE_TITLE, x=0.01, ha="left", fontsize=10)
+    others = "".join(text for peer, text in OTHERS.items() if any(row["peer"] == peer for row in rows))
+    figure.footnote(picture, f"{ENGINE_NOTE.format(**rows[0])}{others}.")
+    return picture
+
+
+# engine_recurrent.py
+
+LABELS = {"native": "native", "onnxruntime": "onnxruntime", "marian": "Marian"}  # onnxruntime: only in a kept result
+RECURRENT_NOTE = """Target tokens per second of CPU time on one core of {cpu}, native engine with {isa}; {compute_type},
+{pieces} pieces in and out, {candidates:,} candidates, untrained weights; medians of {runs} runs in turn, with the
+lowest and the highest."""
+
+
+def recurrent_table(rows: list[Row]) -> str:
+    """Speeds, ratios with their spreads, and whether the median reaches the goal."""
+    lines = []
+    for row in rows:
+        line = {"shape": row["shape"], "sentences": f"{row['batch']}", "engine": LABELS[row["engine"]]}
+        line["tokens/s"] = f"{Spread.read(row, 'tokens_per_cpu_second'):,.0f}"
+        times, goal = row.get("native_times_faster"), row.get("goal")
+        line["native × faster"] = f"{Spread.read(row, 'native_times_faster'):.2f}" if times else ""
+        line |= {"goal": f"{goal or ''}", "verdict": ("reached" if times >= goal else "missed") if goal else ""}
+        lines.append(line)
+    shown = markdown.table(lines, left=("shape", "engine", "verdict"))
+    title = "Recurrent, averaging and simple recurrent decoders on one core"
+    return markdown.document(title, shown, " ".join(RECURRENT_NOTE.format(**rows[0]).split()))
+
+
+# marian.py
+
+COLORS = {"opennmt-tf": "#999999", "marian": "#d55e00", "ctranslate2": "#0072b2"}
+BAR, AROUND = 0.26, 1.5  # inches: a bar, what is above and below
+MARIAN_NOTE = """{first.sentences:,} sentences of {first.test_set}, {first.runs} runs in turn, {first.cpu}
+({first.isa}). Bars are medians, whiskers the slowest and the fastest run; ×: times faster than {beams}, run by run, the
+median. CTranslate2 and Marian decode the same weights; OpenNMT-tf's are others, of the same shape ({first.shape}):
+compare its speed alone. {marks}"""
+
+
+def bars(axes: Axes, rows: list[Row]) -> None:
+    """A bar for each way to decode."""
+    for place, row in enumerate(rows):
+        spread, ratio = Spread.read(row, RATE), row["times_faster"][BEAMS]
+        looks = {"color": COLORS[row["engine"]], "xerr": figure.whiskers(spread), "error_kw": {"elinewidth": 0.9}}
+        axes.barh(place, spread.middle, 0.66, **looks)
+        text = f"{spread.middle:,.0f}{row['mark']}   ×{ratio['middle']:.1f}{ratio['mark']}"
+        axes.annotate(text, (spread.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_yticks(range(len(rows)), [row["way"] for row in rows])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.margins(x=0.25)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("source words per second")
+    axes.set_title(f"{rows[0]['cores']} core{'s' if rows[0]['cores'] > 1 else ''}")
+
+
+@figure.styled
+def marian_picture(result: dict[str, Any]) -> Figure:
+    """A panel for each number of cores."""
+    known = {field.name for field in fields(Measurement)}  # the kept file has fields of before
+    records = [Measurement(**{key: old[key] for key in known & old.keys()}) for old in result["records"]]
+    rows = result["ratios"]
+    cores = sorted({row["cores"] for row in rows})
+    panels = [[row for row in rows if row["cores"] == count] for count in cores]
+    picture = Figure(figsize=(6.2 * len(cores), AROUND + BAR * max(map(len, panels))), layout="constrained")
+    for axes, shown in zip(picture.subplots(1, len(cores), squeeze=False)[0], panels, strict=True):
+        bars(axes, shown)
+    picture.suptitle("CTranslate2 and Marian with the same weights, and OpenNMT-tf", x=0.01, ha="left", fontsize=10)
+    figure.footnote(picture, MARIAN_NOTE.format(first=records[0], beams=BEAMS, marks=marks(records)))
+    return picture
+
+
+# stream.py
+
+
+@figure.styled
+def stream_picture(result: dict[str, Any]) -> Figure:
+    picture = Figure(figsize=(7, 3), layout="constrained")
+    axes = picture.subplots()
+    axes.plot([bytes / 1e6 for bytes in result["memory_bytes"]], color=figure.STUDENTS[0].color)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("resident memory, MB")
+    axes.set_title(f"{result['lines']:,} lines in {result['seconds']:,.0f} s on {result['workers']} cores")
+    return picture
+
+
+class Subject(NamedTuple):
+    """How the result of a script is shown."""
+
+    picture: Callable[[Any], Figure] | None = None
+    table: Callable[[Any], str] | None = None
+
+
+SUBJECTS = {
+    "engine": Subject(engine_picture, engine_table),
+    "engine_recurrent": Subject(table=recurrent_table),
+    "marian": Subject(marian_picture),
+    "stream": Subject(stream_picture),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("script", choices=SUBJECTS, help="that made the result")
+    parser.add_argument("--result", type=Path, required=True, help="its JSON")
+    parser.add_argument("--output", type=Path, required=True, help=".md, .svg or .png")
+    args = parser.parse_args()
+    subject, result = SUBJECTS[args.script], read_json(args.result)
+    if args.output.suffix == ".md" and subject.table:
+        write_text(args.output, subject.table(result))
+    elif args.output.suffix != ".md" and subject.picture:
+        figure.save(subject.picture(result), args.output)
+    else:
+        raise UserError(f"{args.output}: {args.script}.py has no {'table' if subject.picture else 'picture'}")
+
+
+if __name__ == "__main__":
+    command(main)
