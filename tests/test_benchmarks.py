@@ -209,10 +209,11 @@ def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(script):
 @pytest.mark.parametrize(
     ("name", "result", "kind", "shown"),
     [
-        ("engine", "engine/ratios.json", "md", "| ctranslate2 |"),
+        ("engine", "engine/ratios.json", "md", "| CTranslate2 |"),
         ("engine_recurrent", "engine/recurrent.json", "md", "reached"),
         ("engine", "engine/ratios.json", "svg", "target tokens per CPU second"),
         ("stream", "benchmarks/stream.json", "svg", "1,000,000 lines in 343 s on 2 cores"),
+        ("marian", "benchmarks/marian.json", "svg", "CTranslate2, int8, map, AVX512"),
         ("stream", "benchmarks/stream.json", "md", None),
         ("engine_recurrent", "engine/recurrent.json", "svg", None),
     ],

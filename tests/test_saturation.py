@@ -20,20 +20,7 @@ INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 WITHOUT, WITH = "avx2 avx512f avx512bw", "avx2 avx512f avx512bw avx512_vnni"
 
 
-@pytest.fixture
-def machine(tmp_path, monkeypatch):
-    """A function that makes this one another machine."""
-
-    def become(vendor, flags, environment, architecture="x86_64"):
-        (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags}\n\nvendor_id\t: none\n")
-        monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
-        monkeypatch.setattr(cpu.platform, "machine", lambda: architecture)
-        for name in cpu.settings():
-            monkeypatch.delenv(name, raising=False)
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-
-    return become
+wheel = pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
 
 
 @pytest.mark.parametrize(
@@ -54,20 +41,22 @@ def machine(tmp_path, monkeypatch):
         (AMD, "avx2 avx_vnni", {}, "oneDNN", False),
         (AMD, "avx2", {"CT2_USE_MKL": "1"}, "oneMKL", False),
         (AMD, "avx2", {"CT2_FORCE_CPU_ISA": "AVX512"}, "oneDNN", True),
+        ("", "asimd", {}, "other", False),  # ARM
     ],
 )
-def test_what_the_cpu_and_the_environment_say(machine, vendor, flags, environment, described, saturates):
-    machine(vendor, flags, environment)
+def test_what_the_cpu_and_the_environment_say(tmp_path, monkeypatch, vendor, flags, environment, described, saturates):
+    (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags}\n\nvendor_id\t: none\n")
+    monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64" if vendor else "aarch64")
+    for name in cpu.settings():
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     assert (cpu.described(), cpu.int8_saturates()) == (described, saturates)
     assert (cpu.warning("m") is not None) == saturates
 
 
-def test_arm_has_other_libraries(machine):
-    machine("", "asimd", {}, "aarch64")
-    assert (cpu.described(), cpu.int8_saturates()) == ("other", False)
-
-
-@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+@wheel
 def test_what_is_said_is_what_is_computed(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     saturation = importlib.import_module("saturation")
@@ -84,7 +73,7 @@ def translate(*options, environment):
     return subprocess.run(call, input=given, env=os.environ | environment, capture_output=True, text=True, check=True)
 
 
-@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+@wheel
 def test_who_decodes_where_products_saturate_is_told():
     told = translate("--model", folders()["int8"], environment=LIMITED).stderr.splitlines()
     assert len(told) == 1 and told[0].startswith(f"warning: {folders()['int8']}: oneDNN (AVX2) does not add 8-bit")
@@ -93,7 +82,7 @@ def test_who_decodes_where_products_saturate_is_told():
     assert not translate("--model", folders()["int8"], environment=exact).stderr
 
 
-@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+@wheel
 def test_a_measurement_says_whether_it_saturated(tmp_path):
     records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(3)))
     core = str(min(os.sched_getaffinity(0)))
@@ -104,7 +93,7 @@ def test_a_measurement_says_whether_it_saturated(tmp_path):
     assert run["library"] == "oneDNN (AVX2)" and run["int8_saturates"] is True
 
 
-@pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+@wheel
 @pytest.mark.parametrize("here", [True, False])
 @pytest.mark.slow
 def test_the_other_way_of_computing_is_tried(tmp_path, monkeypatch, here):
