@@ -61,15 +61,15 @@ Scored = tuple[list[int], float]  # pieces, and their log probability by their n
 class Twins:
     """The same weights in both engines. sources: sentences as numbers of the native engine's vocabulary.
 
-    theirs: translates all sources with the peer, for a beam size. longest: pieces of a translation.
+    peer: translates all sources with the peer, for a beam size. longest: pieces of a translation.
     """
 
     worker: engine.Worker
     sources: list[list[int]]
-    theirs: Callable[[int], list[Scored]]
+    peer: Callable[[int], list[Scored]]
     longest: int
 
-    def ours(self, beam: int) -> list[Scored]:
+    def native(self, beam: int) -> list[Scored]:
         found = outputs(self.worker, self.sources, beam_size=beam, longest=self.longest, n_best=1)
         return [best[0] for best in found]
 
@@ -99,13 +99,13 @@ def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Tw
     cut = [sentence[: 1 + place % marian_models.LONGEST] for place, sentence in enumerate(text)]
     named = [[marian_models.PIECES[number] for number in sentence] for sentence in cut]
 
-    def theirs(beam: int) -> list[Scored]:
+    def peer(beam: int) -> list[Scored]:
         numbers = vocabulary.target_numbers
         found = marian_models.translations(model, named, beam, TIMES)
         return [([numbers[piece] for piece in pieces], score) for pieces, score in found]
 
     longest = TIMES * (max(map(len, named)) + 1)
-    return Twins(worker(folder), [*map(vocabulary.numbers, named)], theirs, longest)
+    return Twins(worker(folder), [*map(vocabulary.numbers, named)], peer, longest)
 
 
 PEERS = {"opennmt-tf": (decoders.SHAPES, opennmt_tf), "marian": (marian_models.SHAPES, of_marian)}
@@ -117,19 +117,19 @@ def worker(folder: Path) -> engine.Worker:
 
 def compared(twins: Twins, beam: int) -> dict[str, Any]:
     """How many translations are equal, and how the others differ."""
-    ours, theirs = twins.ours(beam), twins.theirs(beam)
-    scores = twins.scores(twins.sources, [pieces for pieces, _ in theirs])
-    rows = [*zip(ours, theirs, scores, strict=True)]
-    gaps = [score - of_theirs for (pieces, score), (others, _), of_theirs in rows if pieces != others]
-    all_three = zip(ours, theirs, twins.ours(2 * beam) if beam > 1 else ours, strict=True)
+    native, peer = twins.native(beam), twins.peer(beam)
+    scores = twins.scores(twins.sources, [pieces for pieces, _ in peer])
+    rows = [*zip(native, peer, scores, strict=True)]
+    gaps = [score - peer_score for (pieces, score), (others, _), peer_score in rows if pieces != others]
+    all_three = zip(native, peer, twins.native(2 * beam) if beam > 1 else native, strict=True)
     found = sum(pieces != others == wide for (pieces, _), (others, _), (wide, _) in all_three)
     return {
         "sentences": len(rows), "equal": len(rows) - len(gaps), "ties": sum(abs(gap) <= TIE for gap in gaps),
         "ours_better": sum(gap > TIE for gap in gaps), "theirs_better": sum(gap < -TIE for gap in gaps),
         "wider": found if beam > 1 else None,
-        "score_difference": max(abs(score - of_theirs) for _, (_, score), of_theirs in rows),
-        "distinct": len({str(pieces) for pieces, _ in ours}),
-        "mean_pieces": float(np.mean([len(pieces) for pieces, _ in ours])),
+        "score_difference": max(abs(score - peer_score) for _, (_, score), peer_score in rows),
+        "distinct": len({str(pieces) for pieces, _ in native}),
+        "mean_pieces": float(np.mean([len(pieces) for pieces, _ in native])),
     }  # fmt: skip
 
 

@@ -81,18 +81,18 @@ def packed(lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.frombuffer(b"".join(encoded), np.uint8), ends - lengths, ends
 
 
-def compare(ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str]) -> dict[str, Any]:
+def compare(own: Identifier, reference: langid.LanguageIdentifier, lines: list[str]) -> dict[str, Any]:
     """Compare the labels of both sides; each difference is reported with both sides' scores of the two languages."""
     batch = packed(lines)
-    labels = [ours.classes[label] for label in ours.classify(*batch)]
-    exact = ours.exact
-    expected = [theirs.classify(line)[0] for line in lines]
+    labels = [own.classes[label] for label in own.classify(*batch)]
+    exact = own.exact
+    expected = [reference.classify(line)[0] for line in lines]
     differences = []
     for number, (mine, its) in enumerate(zip(labels, expected, strict=True)):
         if mine != its:
-            two = [ours.classes.index(mine), ours.classes.index(its)]
-            scores = theirs.nb_classprobs(theirs.instance2fv(lines[number]))[two].tolist()
-            values = ours.log_probabilities(batch[0], batch[1][[number]], batch[2][[number]])[0, two].tolist()
+            two = [own.classes.index(mine), own.classes.index(its)]
+            scores = reference.nb_classprobs(reference.instance2fv(lines[number]))[two].tolist()
+            values = own.log_probabilities(batch[0], batch[1][[number]], batch[2][[number]])[0, two].tolist()
             differences.append({"labels": [mine, its], "langid.py": scores, "corpora.language": values})
     return {
         "lines": len(lines), "distinct_lines": len(set(lines)),
@@ -108,17 +108,17 @@ def speed(lines: int, seconds: list[float]) -> dict[str, Any]:
 
 
 def race(
-    ours: Identifier, theirs: langid.LanguageIdentifier, lines: list[str], everything: list[str], core: int
+    own: Identifier, reference: langid.LanguageIdentifier, lines: list[str], everything: list[str], core: int
 ) -> dict[str, Any]:
-    """Both sides in turn on the same lines; ours also on all lines once, to exclude an effect of repeated lines.
+    """Both sides in turn on the same lines; the own one also on all lines once, to exclude an effect of repeated lines.
 
     core: the one that this process is pinned to.
     """
     few, copies, whole = packed(lines), packed(lines * COPIES), packed(everything)
     calls = {
-        "langid.py": lambda: [theirs.classify(line) for line in lines],
-        "same": lambda: ours.classify(*copies),
-        "all": lambda: ours.classify(*whole),
+        "langid.py": lambda: [reference.classify(line) for line in lines],
+        "same": lambda: own.classify(*copies),
+        "all": lambda: own.classify(*whole),
     }
     usages = in_process.timed(calls, REPEATS, [core], "lines")
     seconds = {name: [usage.seconds for usage in runs] for name, runs in usages.items()}
@@ -161,20 +161,20 @@ def main() -> None:
     machine.pin([arguments.core])
 
     begin = time.perf_counter()
-    ours = Identifier()
+    own = Identifier()
     load = time.perf_counter() - begin
-    theirs = langid.LanguageIdentifier.from_modelstring(langid.model)
+    reference = langid.LanguageIdentifier.from_modelstring(langid.model)
     chosen = shares(sources, arguments.lines)
     lines = list(chain.from_iterable(chosen.values()))
     load_average = machine.load_average()
-    rates = race(ours, theirs, evenly(lines, arguments.speed_lines), lines, arguments.core)
+    rates = race(own, reference, evenly(lines, arguments.speed_lines), lines, arguments.core)
     by_source = {name: len(part) for name, part in sorted(chosen.items())}
     told = f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
     result = {
         "command": told + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
         "machine": machine.describe() | {"load_average_before_timing": load_average},
         "speed": rates, "load_seconds": load, "first_call_seconds": first_calls(),
-        "labels": compare(ours, theirs, lines) | {"lines_by_source": by_source},
+        "labels": compare(own, reference, lines) | {"lines_by_source": by_source},
     }  # fmt: skip
     write_json(arguments.output, result)
     print(f"{rates['ratio']:.0f} times langid.py's speed; {arguments.output}")

@@ -45,8 +45,8 @@ def configurations(models: Path, baseline: Path, cores: tuple[int, ...]) -> list
     batch_tokens = ONE_CORE if len(cores) == 1 else MANY_CORES
     for kind, mapped in itertools.product(marian.TYPES, (False, True)):
         if (models / kind).exists():
-            ours = Configuration(models / kind, 1, mapped, workers=len(cores), cores=cores, batch_tokens=batch_tokens)
-            todo += [replace(ours, model=models / f"marian-{kind}"), ours]
+            made = Configuration(models / kind, 1, mapped, workers=len(cores), cores=cores, batch_tokens=batch_tokens)
+            todo += [replace(made, model=models / f"marian-{kind}"), made]
     return todo
 
 
@@ -54,11 +54,11 @@ def check(models: Path, baseline: Path) -> None:
     """Raises UserError where there is nothing to compare, or the shapes differ."""
     if not (kind := next((kind for kind in marian.TYPES if (models / kind).exists()), None)):
         raise UserError(f"{models}: no model folders in it; make them with export.marian")
-    ours, theirs = engines.describe(models / kind), engines.describe(baseline)
-    if theirs["engine"] != BASELINE:
-        raise UserError(f"{baseline}: is for {theirs['engine']}; --baseline is a model folder of {BASELINE}")
-    if ours["shape"] != theirs["shape"]:
-        raise UserError(f"{baseline}: its shape is {theirs['shape']}, that of {models / kind} {ours['shape']}")
+    made, toolkit = engines.describe(models / kind), engines.describe(baseline)
+    if toolkit["engine"] != BASELINE:
+        raise UserError(f"{baseline}: is for {toolkit['engine']}; --baseline is a model folder of {BASELINE}")
+    if made["shape"] != toolkit["shape"]:
+        raise UserError(f"{baseline}: its shape is {toolkit['shape']}, that of {models / kind} {made['shape']}")
 
 
 def scored(record: Measurement, conditions: Conditions) -> Measurement:

@@ -113,7 +113,7 @@ class Transformer(nn.Module):
         return scaled + self.positions[: pieces.shape[1]]
 
     def forward(self, source: Tensor, before: Tensor, places: Tensor) -> Tensor:
-        """Logits of what is no padding, [said, vocabulary]."""
+        """Logits of the pieces that are no padding, [places, vocabulary]."""
         mask = (source != BLANK)[:, None, None, :]
         memory = self.encoder(self.embed(source), mask, None, None)
         hidden = self.decoder(self.embed(before), None, memory, mask)
@@ -121,7 +121,7 @@ class Transformer(nn.Module):
 
 
 def positions(length: int, units: int) -> Tensor:
-    """Sinusoidal positions of OpenNMT-tf, [length, units], the first of which is 1."""
+    """Sinusoidal positions of OpenNMT-tf, [length, units]; they begin at 1."""
     half = units // 2
     rates = torch.exp(torch.arange(half) * -(math.log(10000) / (half - 1)))
     angles = torch.arange(1, length + 1)[:, None] * rates

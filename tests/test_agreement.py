@@ -25,22 +25,22 @@ class Scoring:
 
 
 def test_what_differs_is_a_tie_or_one_of_the_searches_found_more(monkeypatch):
-    ours = [([3, 4], -1.0), ([3], -1.0), ([4], -1.0), ([5], -1.0)]
-    theirs = [([3, 4], -1.0002), ([6], -1.00009), ([6], -1.5), ([6], -0.5)]
-    monkeypatch.setattr(agreement, "outputs", lambda *_, **options: [[best] for best in ours])
-    twins = agreement.Twins(Scoring(-1.0, -1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: theirs, 9)
+    native = [([3, 4], -1.0), ([3], -1.0), ([4], -1.0), ([5], -1.0)]
+    peer = [([3, 4], -1.0002), ([6], -1.00009), ([6], -1.5), ([6], -0.5)]
+    monkeypatch.setattr(agreement, "outputs", lambda *_, **options: [[best] for best in native])
+    twins = agreement.Twins(Scoring(-1.0, -1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: peer, 9)
     found = agreement.compared(twins, 1)
     assert [found[name] for name in ("equal", "ties", "ours_better", "theirs_better")] == [1, 1, 1, 1]
     assert found["score_difference"] == pytest.approx(0.0002) and found["distinct"] == 4
-    alike = agreement.compared(replace(twins, theirs=lambda beam: ours), 1)
+    alike = agreement.compared(replace(twins, peer=lambda beam: native), 1)
     assert (alike["equal"], alike["ties"], alike["score_difference"]) == (4, 0, 0.5)
 
 
 def test_what_a_wider_beam_finds_is_counted(monkeypatch):
-    ours = {4: [([3], -1.0), ([4], -1.0), ([5], -1.0)], 8: [([6], -0.5), ([4], -1.0), ([5], -1.0)]}
-    theirs = [([6], -0.5), ([4], -1.0), ([7], -0.5)]
-    monkeypatch.setattr(agreement, "outputs", lambda *_, beam_size, **options: [[best] for best in ours[beam_size]])
-    twins = agreement.Twins(Scoring(-0.5, -1.0, -0.5), [[3]] * 3, lambda beam: theirs, 9)
+    native = {4: [([3], -1.0), ([4], -1.0), ([5], -1.0)], 8: [([6], -0.5), ([4], -1.0), ([5], -1.0)]}
+    peer = [([6], -0.5), ([4], -1.0), ([7], -0.5)]
+    monkeypatch.setattr(agreement, "outputs", lambda *_, beam_size, **options: [[best] for best in native[beam_size]])
+    twins = agreement.Twins(Scoring(-0.5, -1.0, -0.5), [[3]] * 3, lambda beam: peer, 9)
     found = agreement.compared(twins, 4)
     assert (found["equal"], found["theirs_better"], found["wider"]) == (1, 2, 1)
 
@@ -68,5 +68,5 @@ def test_both_engines_are_asked_for_the_same(tmp_path):
     twins = made(shapes["averaging, plain"], agreement.numbered(lines), tmp_path)
     found = agreement.compared(twins, 4)
     assert found["equal"] >= 59 and found["distinct"] > 30 and found["score_difference"] < 1e-4
-    said, scores = zip(*twins.ours(4), strict=True)
-    np.testing.assert_allclose(twins.scores(twins.sources, said), scores, rtol=0, atol=1e-4)
+    pieces, scores = zip(*twins.native(4), strict=True)
+    np.testing.assert_allclose(twins.scores(twins.sources, pieces), scores, rtol=0, atol=1e-4)
