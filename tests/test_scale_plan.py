@@ -7,14 +7,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cpus import CPUS, pretend
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common import machine
 from common.errors import UserError
 from common.files import read_json
+from decode.engines.native import Native
 from formats.prices import prices
 from report import scale_plan as report
-from study import benchmarked, config, scale_plan, work
+from study import benchmarked, config, identity, precision, scale_plan, work
 from study.benchmarked import Benchmarks, solved
 from study.cluster import Jobs, Node, wall
 from study.jobs import jobs
@@ -36,7 +39,7 @@ def plan(study, sizes=(1, 8, 64), node="p4d.24xlarge"):
 
 
 def load(name):
-    return config.load(ROOT / f"configs/{name}.yaml")
+    return config.load(ROOT / f"configs/{name}.yaml", here=False)
 
 
 # The cluster
@@ -234,6 +237,29 @@ def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):
     kept = read_json(KEPT / "scale_plan.json")
     assert json.loads(json.dumps(again)) == kept
     assert (KEPT / "scale_plan.md").read_text() == report.table(kept)
+
+
+def test_a_plan_is_the_same_wherever_it_is_made(tmp_path, monkeypatch):
+    """Whatever this CPU has, what is installed, and what was run here: with teachers on GPUs and on the nodes' CPUs."""
+    monkeypatch.setattr(identity, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("NMT_FRONTIER_RATES", "none")
+    on_cpu = {"device": "cpu", "compute_type": None}
+    sections = {"gpu": {}, "cpu": on_cpu, "native": on_cpu | {"engine": "native"}}
+    studies = {name: tmp_path / f"{name}.yaml" for name in sections}
+    for name, path in studies.items():
+        base = str(ROOT / "configs/wngt2020.yaml")
+        path.write_text(json.dumps({"extends": base, "study": name, "distillation": sections[name]}))
+    found = []
+    for name, installed, cores in zip(CPUS, (True, False, True), (1, 2, 96), strict=True):
+        pretend(name, tmp_path, monkeypatch)
+        monkeypatch.setattr(machine, "cores", lambda cores=cores: tuple(range(cores)))
+        monkeypatch.setattr(Native, "supported", classmethod(lambda cls, there=installed: [*cls.types] * there))
+        found.append({study: plan(config.load(path, here=False)) for study, path in studies.items()})
+        for path in studies.values():  # what an own run here would go on with
+            precision.note_teachers(config.load(path))
+    assert found[0] == found[1] == found[2]
+    hours = {study: of(Stage.TRANSLATION, made)["core_hours"] for study, made in found[0].items()}
+    assert hours["native"] == pytest.approx(work.NATIVE_TEACHER["int8"] * hours["cpu"], rel=1e-3)
 
 
 def test_the_page_has_the_table_of_the_kept_plan():

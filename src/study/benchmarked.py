@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from common.errors import UserError
 from common.files import read_json
+from formats.decoding import HALF_TYPES
 from study.rates import Rates
 
 FOLDER = Path("results/reference/benchmarks")
@@ -48,6 +49,10 @@ class Benchmarks:
     def cpu(self) -> str:
         """Where ``rates`` were measured."""
         return self._files["stages"]["machine"]["cpu"]
+
+    def fast(self, quantization: str) -> bool:
+        """Whether CTranslate2 is fast in a type there, as formats.decoding says of this machine."""
+        return quantization not in HALF_TYPES and (quantization != "int16" or "Intel" in self.cpu)
 
     def path(self, name: str) -> str:
         return (self._folder / f"{name}.json").as_posix()

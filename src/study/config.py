@@ -19,19 +19,20 @@ from study.precision import chosen
 from study.schema import Config
 
 
-def load(path: str | Path) -> Config:
+def load(path: str | Path, here: bool = True) -> Config:
     """The effective configuration of a study: every key of the schema is there.
 
+    here: whether it is to run on this machine; a plan for other machines does not ask what this one has.
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
     """
     given = written(Path(path))
     problems = list(schema.problems(without_nulls(given), schema.schema()))
     if not problems:
         config = expanded(given)
-        problems = list(checks.problems(config))
+        problems = list(checks.problems(config, here))
     if not problems:
-        config["distillation"] |= chosen(config)
-        problems = list(checks.teacher_problems(config))
+        config["distillation"] |= chosen(config, here)
+        problems = list(checks.teacher_problems(config, here))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config

@@ -1,4 +1,8 @@
-"""What teachers compute with, engine and type: as the study says, as it began, or the best on this machine."""
+"""What teachers compute with, engine and type: as the study says, as it began, or the best on this machine.
+
+``here`` is False for a plan, which is of other machines: every engine is installed there, int8 is exact, and nothing
+has begun.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,20 +15,21 @@ from study.identity import results
 from study.schema import Config
 
 
-def chosen(config: Config) -> Config:
+def chosen(config: Config, here: bool = True) -> Config:
     """The engine and the type of ``distillation``, with defaults in place of null.
 
     On a CPU a study goes on with those that it was last run with, so that the nodes of a cluster and a machine that
     continues the run compute alike, whatever their CPUs.
     """
     distillation = config["distillation"]
-    named = config | {"distillation": distillation | {"engine": distillation["engine"] or default_engine(config)}}
-    begun = _begun(config)
-    kept = begun["compute_type"] if begun.get("engine") == engine(named) else default_type(named)
-    return {"engine": named["distillation"]["engine"], "compute_type": distillation["compute_type"] or kept}
+    wish = distillation["engine"] or default_engine(config, here)
+    named = config | {"distillation": distillation | {"engine": wish}}
+    begun = _begun(config, here)
+    kept = begun["compute_type"] if begun.get("engine") == engine(named, here) else default_type(named, here)
+    return {"engine": wish, "compute_type": distillation["compute_type"] or kept}
 
 
-def default_engine(config: Config) -> str:
+def default_engine(config: Config, here: bool = True) -> str:
     """The engine of a study that names none: the native one where it is sure to decode every teacher.
 
     What a teacher from elsewhere is made of shows only when it is there; CTranslate2 is the safe choice for it.
@@ -32,10 +37,10 @@ def default_engine(config: Config) -> str:
     teachers = config["teachers"].values()
     trained = teachers and all(teacher["shape"] for teacher in teachers)
     sure = Native.name if trained else CTranslate2.name
-    return CTranslate2.name if obstacle(config) else _begun(config).get("engine", sure)
+    return CTranslate2.name if obstacle(config, here) else _begun(config, here).get("engine", sure)
 
 
-def default_type(config: Config) -> str:
+def default_type(config: Config, here: bool = True) -> str:
     """int8 where its products are exact, float32 where they are not; float16 on a GPU.
 
     On CPUs int8 is the fastest type. Exact, it costs 0.11 BLEU at most (results/reference/engine), and the native
@@ -45,21 +50,21 @@ def default_type(config: Config) -> str:
     """
     if config["distillation"]["device"] == "cuda":
         return "float16"
-    return "float32" if engine(config) == CTranslate2.name and int8_saturates() else "int8"
+    return "float32" if here and engine(config) == CTranslate2.name and int8_saturates() else "int8"
 
 
-def engine(config: Config) -> str:
+def engine(config: Config, here: bool = True) -> str:
     """The engine that the teachers run in: the one that the study names, or CTranslate2 where that cannot be had."""
     wish = config["distillation"]["engine"]
-    return CTranslate2.name if wish == Native.name and obstacle(config) else wish
+    return CTranslate2.name if wish == Native.name and obstacle(config, here) else wish
 
 
-def obstacle(config: Config) -> str | None:
+def obstacle(config: Config, here: bool = True) -> str | None:
     """Why the native engine cannot translate for this study, if so."""
     distillation = config["distillation"]
     if distillation["device"] not in Native.devices:
         return f"does not run on {distillation['device']}"
-    if not Native.supported():
+    if here and not Native.supported():
         return "is not installed"
     if (type := distillation["compute_type"]) and type not in Native.types:
         return f"does not compute in {type}, only in {', '.join(Native.types)}"
@@ -87,9 +92,9 @@ def warnings(config: Config) -> Iterator[str]:
         yield from filter(None, [warning("distillation.compute_type")])
 
 
-def _begun(config: Config) -> Config:
+def _begun(config: Config, here: bool) -> Config:
     """What the study was last run with on a CPU, if it was."""
-    if config["distillation"]["device"] != "cpu" or not _note(config).exists():
+    if not here or config["distillation"]["device"] != "cpu" or not _note(config).exists():
         return {}
     return {"engine": CTranslate2.name} | read_json(_note(config))  # older notes name no engine: there was one only
 

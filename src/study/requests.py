@@ -18,7 +18,7 @@ class Requests:
 
     def __init__(self, config: dict[str, Any], benchmarks: Path):
         kept = Benchmarks(benchmarks)
-        self._work = Work(config, kept.rates)
+        self._work = Work(config, kept.rates, kept.fast)
         self._seconds: dict[str, float] = defaultdict(float)
         for group in jobs(self._work, kept.text):
             rule = group.name.split()[0]

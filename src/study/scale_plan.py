@@ -1,8 +1,9 @@
 """Plan a study for clusters of several sizes: hours, core-hours, GPU-hours, disk and USD by stage, as JSON.
 
-The rates are those of kept benchmarks, not of the machine that plans, so that equal files give equal plans. GPUs are
-not among them: their speed is assumed, and what follows from it is marked. A stage counts alone, on all nodes; the
-whole study with all jobs that may run side by side. ``python -m report scale_plan`` makes the table and the picture.
+The rates are those of kept benchmarks, and so are the types that a CPU is fast in; nothing is asked of the machine that
+plans, so that equal files give equal plans. GPUs are not among the benchmarks: their speed is assumed, and what follows
+from it is marked. A stage counts alone, on all nodes; the whole study with all jobs that may run side by side.
+``python -m report scale_plan`` makes the table and the picture.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def plan(study: config.Config, machine: prices.Price, sizes: list[int], benchmar
     Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs, as
     no kept benchmark has their rates.
     """
-    work = Work(study, benchmarks.rates)
+    work = Work(study, benchmarks.rates, benchmarks.fast, here=False)
     if work.unknown:
         raise UserError(
             f"{study['study']}: a plan needs the size of {', '.join(work.unknown)}; set lines or parameters"
@@ -107,7 +108,8 @@ def main() -> None:
     parser.add_argument("--benchmarks", type=Path, default=benchmarked.FOLDER, help=help)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
-    write_json(args.output, plan(config.load(args.config), args.node, args.nodes, Benchmarks(args.benchmarks)))
+    benchmarks = Benchmarks(args.benchmarks)
+    write_json(args.output, plan(config.load(args.config, here=False), args.node, args.nodes, benchmarks))
 
 
 if __name__ == "__main__":

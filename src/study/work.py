@@ -5,6 +5,7 @@ study.estimate, those of kept benchmarks (study.benchmarked) for study.scale_pla
 were fitted to two runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from decode.engines.native import Native
 from formats.decoding import fast
 from formats.selection import compared
 from formats.shape import shape
+from study import precision
 from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
@@ -66,11 +68,13 @@ class Stage(StrEnum):
 class Work:
     """What a study has to do. Seconds are of one core, at the given rates.
 
+    fast: says whether speed in a type is worth measuring. here: whether teachers run in the engines of this machine.
     unknown: names of corpora and models that do not count, as their size is not known before they are there.
     """
 
-    def __init__(self, config: dict[str, Any], rates: Rates):
+    def __init__(self, config: dict[str, Any], rates: Rates, fast: Callable[[str], bool] = fast, here: bool = True):
         self.config, self.rates, self.study = config, rates, Study(config)
+        self._fast, self._teacher_engine = fast, precision.engine(config, here)
         self._entries = config["vocabulary"]["pieces"]
         self.trained = [self.study.systems[name] for name in self.study.trained]
         self.measured = [self.study.systems[name] for name in self.study.measured]
@@ -166,7 +170,7 @@ class Work:
 
     @property
     def _teachers_share(self) -> float:
-        of_native = self.study.teacher_engine == Native.name
+        of_native = self._teacher_engine == Native.name
         return NATIVE_TEACHER[self.study.teacher_type] if of_native else 1.0
 
     # Training
@@ -208,7 +212,7 @@ class Work:
         others = [size(corpus) or TEST_SENTENCES for corpus in decoded]
         repeated = system.role == compared(other.role for other in self.study.systems.values())
         times = decoding["runs"] if repeated else 1
-        runs = sum(times if fast(type) else 1 for type in decoding["compute_types"])
+        runs = sum(times if self._fast(type) else 1 for type in decoding["compute_types"])
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
         seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))

@@ -12,7 +12,7 @@ from study.schema import Config
 __all__ = ["problems", "teacher_problems", "warnings"]
 
 
-def problems(config: Config) -> Iterator[str]:
+def problems(config: Config, here: bool = True) -> Iterator[str]:
     """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
     if config["study"] == RESERVED:
         yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
@@ -27,7 +27,8 @@ def problems(config: Config) -> Iterator[str]:
     yield from mixtures.problems(config)
     yield from corpora.problems(config)
     yield from mixtures.vocabulary_problems(config)
-    yield from hardware.compute_type_problems(config)
+    if here:
+        yield from hardware.compute_type_problems(config)
     yield from timing.problems(config)
 
 

@@ -33,12 +33,12 @@ def compute_type_problems(config: Config) -> Iterator[str]:
         yield from _type_problems(f"decoding.compute_types.{number}", name, supported)
 
 
-def teacher_problems(config: Config) -> Iterator[str]:
+def teacher_problems(config: Config, here: bool = True) -> Iterator[str]:
     """Of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
-    distillation, used = config["distillation"], engines.ENGINES[engine(config)]
-    if distillation["device"] == "cpu":  # only the machine with the GPU knows what it computes in
+    distillation, used = config["distillation"], engines.ENGINES[engine(config, here)]
+    if here and distillation["device"] == "cpu":  # only the machine with the GPU knows what it computes in
         yield from _type_problems("distillation.compute_type", distillation["compute_type"], used.supported())
-    why = obstacle(config)
+    why = obstacle(config, here)
     remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
     for name, teacher in config["teachers"].items():
         if teacher["shape"] and (refused := engines.refusal(used, teacher["shape"], (CTranslate2.name, Native.name))):

@@ -1,0 +1,34 @@
+"""CPUs that a test may pretend: what /proc/cpuinfo says of them, and the types that CTranslate2 computes in there.
+
+Only this process is deceived: processes that it starts, and the libraries, look at the real CPU.
+"""
+
+import ctranslate2
+
+from common import cpu
+
+AVX2 = "sse4_1 avx fma avx2"
+AVX512_VNNI = f"{AVX2} avx512f avx512cd avx512dq avx512bw avx512vl avx512_vnni"
+TYPES = {"float32", "int8", "int8_float32"}
+CPUS = {  # vendor, model, flags, types
+    "avx2": ("AuthenticAMD", "AMD EPYC 7763", AVX2, TYPES),
+    "avx512-vnni": ("AuthenticAMD", "AMD EPYC 9R14", AVX512_VNNI, TYPES),
+    "amx": (
+        "GenuineIntel",
+        "Intel(R) Xeon(R) Platinum 8488C",
+        f"{AVX512_VNNI} avx_vnni amx_bf16 amx_tile amx_int8",
+        {*TYPES, "int16", "bfloat16", "int8_bfloat16"},
+    ),
+}
+
+
+def pretend(name, folder, monkeypatch):
+    """Make this one of CPUS until the end of the test, without what the environment says. folder: for a file."""
+    vendor, model, flags, types = CPUS[name]
+    path = folder / f"cpuinfo-{name}"
+    path.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nmodel name\t: {model}\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(cpu, "CPUINFO", path)
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda *_: types)
+    for variable in (*cpu.settings(), cpu.ISA):
+        monkeypatch.delenv(variable, raising=False)
