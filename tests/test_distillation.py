@@ -150,6 +150,20 @@ def test_no_translation_of_a_source_that_is_not_read_to_its_end(teacher):
     assert [*map(len, lists)] == [1, 0, 1] and lists[0] == lists[2]
 
 
+@pytest.mark.parametrize("method", ["translate_iterable", "score_batch"])
+def test_what_ctranslate2_raises_is_one_line(teacher, monkeypatch, method):
+    def raised(*_, **__):
+        raise ValueError("bad\nallocation")
+        yield  # a generator, as translate_iterable
+
+    engine = Teacher(teacher[0], tokenizers(None, teacher[0] / "sentencepiece.model", ["en", "de"]))._engine
+    call = raised if method == "translate_iterable" else lambda *_, **__: next(raised())
+    monkeypatch.setattr(engine, "_translator", SimpleNamespace(**{method: call}))
+    pairs = [(["a"], ["b"])]
+    with pytest.raises(UserError, match=r"float32: CTranslate2 failed: bad allocation; .*distillation\.batch_tokens$"):
+        [*(engine.score(pairs) if method == "score_batch" else engine.n_best([["a"]], 1, 1))]
+
+
 def test_smaller_batches_give_the_same_translations(teacher):
     folder, _ = teacher
     sides = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])

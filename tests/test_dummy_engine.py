@@ -56,7 +56,7 @@ class Backwards(Engine):
         self.effective_compute_type = (folder / self.weights).read_text().strip()
         self._allowed = {*(folder / self.map_file).read_text().split()} if search.vocabulary_map else None
 
-    def translate(self, batch):
+    def decode(self, batch):
         return [[piece for piece in sentence[::-1] if self._may(piece)] for sentence in batch]
 
     def _may(self, piece):

@@ -481,9 +481,9 @@ def test_an_unknown_piece_is_the_unknown_word():
     assert one.translate([["foreign"]]) == one.translate([["<unk>"]])
 
 
-def test_a_sentence_that_is_too_long_is_an_error_of_the_interface():
+def test_a_sentence_that_is_too_long_is_an_error_of_one_line():
     one = engines.load(folders() / "float32", Search())
-    with pytest.raises(RuntimeError, match="has 5000 pieces"):
+    with pytest.raises(UserError, match=r"native failed at a batch of 1 sentences, .*: .*has 5000 pieces"):
         one.translate([vocabulary().pieces([5] * 5000)])
     assert len(one.translate([vocabulary().pieces([5])])) == 1  # the worker is free again
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from decode.batching import batches
+from decode.engines import Engine
 from decode.pipeline import (
     MAXIMUM_CHARACTERS,
     MAXIMUM_INPUT,
@@ -156,11 +157,17 @@ def test_what_is_cut_is_what_comes_after_the_limit():
 
 @pytest.mark.parametrize("error", [RuntimeError("bad alloc"), MemoryError()])
 def test_an_error_in_a_worker_is_one_clear_line(error):
-    def translate(batch):
-        raise error
+    class Failing(Engine):
+        label = "Failing"
+
+        def __init__(self):
+            pass
+
+        def decode(self, batch):
+            raise error
 
     with pytest.raises(UserError, match=r"failed at a batch of 1 sentences, the longest of 2 pieces: (bad|no).*; with"):
-        list(Pipeline(Words, translate).windows(["a b"]))
+        list(Pipeline(Words, Failing().translate).windows(["a b"]))
 
 
 def test_a_closed_pipeline_does_not_decode_what_waits():

@@ -3,8 +3,10 @@
 import itertools
 from collections import Counter
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import pytest
+from cpus import pretend
 from descriptions import redescribe
 from measured import measured
 from models import folders, sentences
@@ -28,6 +30,7 @@ OTHER = {
 }
 HERE = folders()
 LINES = sentences(30, seed=6)
+CT2_SETS = {"avx2": ["GENERIC", "AVX", "AVX2"], "amx": ["GENERIC", "AVX", "AVX2", "AVX512"]}
 
 
 def trigrams(pieces):
@@ -183,6 +186,41 @@ def test_the_command_holds_the_native_engine_to_a_set(native):
     assert done.returncode == 1 and b"error: NMT_ISA=AVX9000: this CPU has portable" in done.stderr
 
 
-def test_a_wrong_set_for_ctranslate2_is_no_damaged_file():
+@pytest.mark.parametrize("mkl", ["0", "1"])
+def test_a_wrong_set_for_ctranslate2_is_no_damaged_file(monkeypatch, mkl):
+    """With oneMKL CTranslate2 looks at the set when it decodes, not when it loads."""
+    monkeypatch.setenv(cpu.USE_MKL, mkl)
     done = run("--model", HERE["int8"], "--isa", "AVX9000")
-    assert done.returncode == 1 and b"error: CT2_FORCE_CPU_ISA=AVX9000: Invalid CPU ISA" in done.stderr
+    assert done.returncode == 1 and done.stdout == b""
+    assert done.stderr.startswith(b"error: CT2_FORCE_CPU_ISA=AVX9000: this CPU has GENERIC") and one_line(done)
+
+
+def one_line(done):
+    return done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(("name", "expected"), CT2_SETS.items())
+def test_the_sets_of_ctranslate2_are_those_of_the_cpu(tmp_path, monkeypatch, name, expected):
+    pretend(name, tmp_path, monkeypatch)
+    assert cpu.sets() == expected
+    monkeypatch.setenv(cpu.ISA, "AVX512")
+    if "AVX512" not in expected:
+        with pytest.raises(UserError, match=r"CT2_FORCE_CPU_ISA=AVX512: this CPU has GENERIC, AVX, AVX2$"):
+            engines.load(HERE["float32"], Search())
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "aarch64")
+    assert cpu.sets() == ["GENERIC", "NEON"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, IndexError, MemoryError])
+def test_what_an_engine_raises_while_it_decodes_is_one_line(monkeypatch, error):
+    """As CTranslate2 does with oneMKL, where it has loaded a model for a set that the CPU lacks."""
+
+    def raised(*_, **__):
+        raise error("Invalid CPU ISA:\n AVX9000")
+
+    engine = engines.load(HERE["float32"], Search())
+    monkeypatch.setattr(engine, "_translator", SimpleNamespace(translate_batch=raised))
+    with pytest.raises(UserError) as told:
+        engine.translate([["a", "b"], ["a"]])
+    size = "a batch of 2 sentences, the longest of 2 pieces"
+    assert str(told.value) == f"CTranslate2 failed at {size}: Invalid CPU ISA: AVX9000"

@@ -15,6 +15,7 @@ VNNI = {"avx512_vnni", "avx_vnni"}  # one of these flags suffices
 USE_MKL = "CT2_USE_MKL"
 ISA = "CT2_FORCE_CPU_ISA"
 AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}  # CTranslate2 requires all of them
+SETS = {"GENERIC": set(), "AVX": {"avx"}, "AVX2": {"avx2"}, "AVX512": AVX512}  # that ISA may name
 ONEMKL, ONEDNN, OTHER = "oneMKL", "oneDNN", "other"
 # What restricts a library to older instructions: variables, of which the first set one counts, and values without VNNI.
 LIMITS = {
@@ -45,6 +46,14 @@ def widest() -> str | None:
     """The value of CT2_FORCE_CPU_ISA that makes CTranslate2 use the widest instructions of this CPU; None where it does
     so by itself."""
     return "AVX512" if flags() >= AVX512 else None
+
+
+def sets() -> list[str]:
+    """The values of CT2_FORCE_CPU_ISA for this CPU: of every x86-64 where the system does not tell what it has."""
+    if not has_onemkl():
+        return ["GENERIC", "NEON"]
+    here = flags()
+    return [name for name, needed in SETS.items() if needed <= here or not here]
 
 
 def has_onemkl() -> bool:

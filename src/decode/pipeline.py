@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal, NamedTuple, Protocol
 
-from common.errors import UserError
 from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
 from formats.decoding import MAXIMUM_INPUT
@@ -168,16 +167,9 @@ class Pipeline:
         return line
 
     def _decode(self, batch: Batch) -> Batch:
-        """Decode a batch, in the thread of a worker. Raises UserError with the batch's size if the engine fails."""
+        """Decode a batch, in the thread of a worker."""
         start = time.perf_counter()
-        try:
-            outputs = self._translate(batch)
-        except (RuntimeError, MemoryError) as error:
-            size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch))} pieces"
-            reason = str(error) or "no memory left"
-            short = any(word in reason.lower() for word in ("memory", "alloc"))
-            advice = "; with less memory than it needs, lower --workers or --batch-tokens" if short else ""
-            raise UserError(f"the engine failed at {size}: {reason}{advice}") from error
+        outputs = self._translate(batch)
         with self._busy:
             self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs

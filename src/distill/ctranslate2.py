@@ -1,5 +1,6 @@
 """CTranslate2 as the engine of a teacher, on the CPU or on a GPU."""
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from common import cpu, gpu_lease
 from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.interface import in_one_line
 from decode.pipeline import GPU
 from distill.engine import Pair, Pieces, Scored
 from formats import loading
@@ -31,6 +33,7 @@ class CTranslate2Teacher:
         self._batches = {"max_batch_size": size, "batch_type": "tokens", "max_input_length": MAXIMUM_OUTPUT}
         workers = {"inter_threads": threads, "intra_threads": 1}
         requested_type = compute_type(model.name, device)
+        self._model = model
         self._translator = loading.translator(model, device=device, compute_type=requested_type, **workers)
         saturates = device == "cpu" and self._translator.compute_type.startswith("int8") and cpu.int8_saturates()
         if saturates:
@@ -52,12 +55,18 @@ class CTranslate2Teacher:
             max_decoding_length=MAXIMUM_OUTPUT,
             **self._batches,
         )
-        for result in results:
-            yield [*zip(result.hypotheses, result.scores, strict=True)]
+        with self._in_one_line():
+            for result in results:
+                yield [*zip(result.hypotheses, result.scores, strict=True)]
 
     def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
         pairs = iter(pairs)
         while window := list(islice(pairs, SCORING_WINDOW)):
             sources, targets = zip(*window, strict=True)
-            for result in self._translator.score_batch([*sources], [*targets], **self._batches):
+            with self._in_one_line():
+                results = self._translator.score_batch([*sources], [*targets], **self._batches)
+            for result in results:
                 yield sum(result.log_probs) / max(len(result.log_probs), 1)
+
+    def _in_one_line(self) -> contextlib.AbstractContextManager[None]:
+        return in_one_line(f"{self._model}: CTranslate2 failed", "lower distillation.batch_tokens")

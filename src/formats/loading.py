@@ -12,8 +12,6 @@ from common.errors import UserError
 if TYPE_CHECKING:
     import ctranslate2
 
-WRONG_ISA = ("Invalid CPU ISA", "The CPU does not support")  # in CTranslate2's errors
-
 
 def translator(folder: Path, **options) -> "ctranslate2.Translator":
     """Load a translation model. ``options`` are CTranslate2's; default is the CPU and the type of the weights.
@@ -44,12 +42,13 @@ def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
 
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL reads it at its first product
     if isa := cpu.widest():
-        os.environ.setdefault(cpu.ISA, isa)  # CTranslate2 reads it when it loads its first model
+        os.environ.setdefault(cpu.ISA, isa)
+    # CTranslate2 looks at it when it loads its first model, or, with oneMKL, only when it decodes.
+    if (isa := os.environ.get(cpu.ISA)) and isa not in cpu.sets():
+        raise UserError(f"{cpu.ISA}={isa}: this CPU has {', '.join(cpu.sets())}")
     try:
         return getattr(ctranslate2, kind)(str(folder), **options)
     except (RuntimeError, ValueError, MemoryError) as error:
-        if any(text in str(error) for text in WRONG_ISA):
-            raise UserError(f"{cpu.ISA}={os.environ.get(cpu.ISA)}: {error}") from None
         raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error
 
 

@@ -109,5 +109,5 @@ class CTranslate2(Engine):
             "max_decoding_length": decoding.longest_output(description),
         }
 
-    def translate(self, batch: Batch) -> Batch:
+    def decode(self, batch: Batch) -> Batch:
         return [result.hypotheses[0] for result in self._translator.translate_batch(batch, **self._options)]

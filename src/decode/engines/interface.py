@@ -5,7 +5,7 @@ import functools
 import shutil
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +18,8 @@ from formats.vocabulary_map import VocabularyMap
 
 Batch = list[list[str]]  # sentences in pieces, without control tokens
 Device = Literal["cpu", "cuda"]
+# What the libraries of engines raise; pybind11 makes such errors of C++'s exceptions.
+FAILURES = (RuntimeError, ValueError, IndexError, OverflowError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,33 @@ class Engine(ABC):
         """Of the engine's own package."""
         return version(self.packages[0])
 
-    @abstractmethod
     def translate(self, batch: Batch) -> Batch:
-        """Translate sentences of at least one piece each. Up to ``search.workers`` threads call it at a time."""
+        """Translate sentences of at least one piece each. Up to ``search.workers`` threads call it at a time.
+
+        Raises UserError with the batch's size if the engine fails.
+        """
+        size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch), default=0)} pieces"
+        with in_one_line(f"{self.label} failed at {size}", "lower --workers or --batch-tokens"):
+            return self.decode(batch)
+
+    @abstractmethod
+    def decode(self, batch: Batch) -> Batch:
+        """What ``translate`` does, which makes a line of FAILURES."""
 
     def stop(self) -> None:  # noqa: B027 (most engines cannot)
         """End the batches that are being translated, where the engine can; for a process that ends."""
+
+
+@contextlib.contextmanager
+def in_one_line(what: str, less_memory: str) -> Iterator[None]:
+    """Make one line of what a library raises: what failed, and why. less_memory: what to do where memory ran out."""
+    try:
+        yield
+    except FAILURES as error:
+        reason = " ".join(str(error).split()) or "no memory left"
+        short = any(word in reason.lower() for word in ("memory", "alloc"))
+        advice = f"; with less memory than it needs, {less_memory}" if short else ""
+        raise UserError(f"{what}: {reason}{advice}") from error
 
 
 def version(package: str) -> str | None:

@@ -73,7 +73,7 @@ class Marian(Engine):
                 raise UserError(f"{folder}: Marian cannot load this model, a file is damaged: {error}") from None
             self._idle.put(worker)
 
-    def translate(self, batch: Batch) -> Batch:
+    def decode(self, batch: Batch) -> Batch:
         # Marian's limit is a multiple of the longest source sentence with its end token; half a piece less avoids
         # rounding up.
         factor = (self._longest - 0.5) / (max(map(len, batch)) + 1)

@@ -118,7 +118,7 @@ class Native(Engine):
         except engine.EngineError as error:
             raise UserError(f"{folder}: {error}") from None
 
-    def translate(self, batch: Batch) -> Batch:
+    def decode(self, batch: Batch) -> Batch:
         sources = [self._vocabulary.numbers(sentence) for sentence in batch]
         with self._worker() as worker:
             found = worker.translate(sources, self._options)
@@ -155,7 +155,7 @@ class Native(Engine):
 
     @contextlib.contextmanager
     def _worker(self) -> Iterator[Any]:
-        """A worker that is free. Raises RuntimeError, as the interface asks, for what the engine cannot do."""
+        """A worker that is free."""
         worker = self._free.get()
         try:
             yield worker

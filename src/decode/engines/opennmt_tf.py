@@ -54,7 +54,7 @@ class OpenNMTTF(Engine):
             model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
         self._tf, self._model, self._infer = tf, model, inference(model)
 
-    def translate(self, batch: Batch) -> Batch:
+    def decode(self, batch: Batch) -> Batch:
         lengths = [len(sentence) for sentence in batch]
         padded = [sentence + [""] * (max(lengths) - len(sentence)) for sentence in batch]
         features = {"tokens": self._tf.constant(padded), "length": self._tf.constant(lengths)}
@@ -62,7 +62,7 @@ class OpenNMTTF(Engine):
             predictions = self._infer(features)
         except self._tf.errors.OperatorNotAllowedInGraphError:  # a model of the user's has conditions on tensors
             self._infer = self._model.serve_function()
-            return self.translate(batch)
+            return self.decode(batch)
         except self._tf.errors.OpError as error:
             raise RuntimeError(str(error).splitlines()[0]) from error
         best = predictions["tokens"][:, 0].numpy(), predictions["length"][:, 0].numpy()
