@@ -1,8 +1,10 @@
 """What holds for all tests."""
 
 import os
+import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from web import server  # noqa: F401 (a fixture)
 
@@ -19,6 +21,21 @@ LONGEST = (
     *("test_studies", "test_native_build", "test_finished_study", "test_training", "test_replicas", "test_benchmark"),
     *("test_benchmarks", "test_native_decoders", "test_keys"),
 )
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--cpu", help="one of tests/cpus.py: pretend that this is the machine's, to see that no test cares"
+    )
+
+
+def pytest_configure(config):
+    if name := config.getoption("--cpu"):
+        import cpus  # inside: it loads CTranslate2
+
+        folder = tempfile.TemporaryDirectory()
+        config.add_cleanup(folder.cleanup)
+        cpus.pretend(name, Path(folder.name), pytest.MonkeyPatch())
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,7 @@
 """CPUs that a test may pretend: what /proc/cpuinfo says of them, and the types that CTranslate2 computes in there.
 
-Only this process is deceived: processes that it starts, and the libraries, look at the real CPU.
+Only this process is deceived: processes that it starts, and the libraries, look at the real CPU. ``pytest --cpu amx``
+deceives a whole run.
 """
 
 import ctranslate2
@@ -17,13 +18,13 @@ CPUS = {  # vendor, model, flags, types
         "GenuineIntel",
         "Intel(R) Xeon(R) Platinum 8488C",
         f"{AVX512_VNNI} avx_vnni amx_bf16 amx_tile amx_int8",
-        {*TYPES, "int16", "bfloat16", "int8_bfloat16"},
+        {*TYPES, "int16"},
     ),
 }
 
 
 def pretend(name, folder, monkeypatch):
-    """Make this one of CPUS until the end of the test, without what the environment says. folder: for a file."""
+    """Make this CPU one of CPUS, whatever the environment says, until ``monkeypatch`` ends. folder: for a file."""
     vendor, model, flags, types = CPUS[name]
     path = folder / f"cpuinfo-{name}"
     path.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nmodel name\t: {model}\nflags\t\t: {flags}\n")
