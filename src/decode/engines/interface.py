@@ -172,7 +172,7 @@ class Engine(ABC):
 
     @abstractmethod
     def decode(self, batch: Batch) -> Batch:
-        """What ``translate`` does, which makes a line of FAILURES."""
+        """Translate a batch for ``translate``, which makes one line of any of FAILURES."""
 
     def stop(self) -> None:  # noqa: B027 (most engines cannot)
         """End the batches that are being translated, where the engine can; for a process that ends."""
