@@ -35,7 +35,7 @@ def pytest_configure(config):
 
         folder = tempfile.TemporaryDirectory()
         config.add_cleanup(folder.cleanup)
-        cpus.pretend(name, Path(folder.name), pytest.MonkeyPatch())
+        cpus.pretend_everywhere(name, Path(folder.name), pytest.MonkeyPatch())
 
 
 def pytest_collection_modifyitems(items):

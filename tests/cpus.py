@@ -1,8 +1,11 @@
 """CPUs that a test may pretend: what /proc/cpuinfo says of them, and the types that CTranslate2 computes in there.
 
-Only this process is deceived: processes that it starts, and the libraries, look at the real CPU. ``pytest --cpu amx``
-deceives a whole run.
+Libraries look at the real CPU, and so do processes that a test starts. ``pytest --cpu amx`` deceives a whole run, with
+these processes.
 """
+
+import os
+from pathlib import Path
 
 import ctranslate2
 
@@ -33,3 +36,10 @@ def pretend(name, folder, monkeypatch):
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda *_: types)
     for variable in (*cpu.settings(), cpu.ISA):
         monkeypatch.delenv(variable, raising=False)
+
+
+def pretend_everywhere(name, folder, monkeypatch):
+    """As ``pretend``, in processes of Python that are started, too."""
+    pretend(name, folder, monkeypatch)
+    monkeypatch.setenv("PRETENDED_CPUINFO", str(cpu.CPUINFO))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("pretended")), prepend=os.pathsep)
