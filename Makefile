@@ -8,7 +8,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-cluster docs install reference lock
+.PHONY: demo test test-cluster docs pages install reference lock
 
 install: $(INSTALLED)
 
@@ -47,8 +47,14 @@ test-cluster: install
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-slurm.lock
 	CLUSTER_RECORD=$(CLUSTER_RECORD) $(BIN)/python -m pytest -rs tests/test_cluster.py
 
-# The site: README, docs/ and the API, in build/site/index.html. Its links are checked by tests/test_docs.py, too.
-docs: install
+# Tables, pictures and pages of the studies in results/reference, in build/pages, from their JSON. Checksums of the texts
+# are in git: git diff shows which of them a change of code or JSON changes.
+pages: install
+	$(BIN)/python benchmarks/pages.py --output build/pages
+	$(BIN)/python -m report.pages --checksums results/reference/pages.sha256 --output build/pages
+
+# The site: README, docs/, the API and the pages above, in build/site/index.html. Its links are checked by tests/test_docs.py, too.
+docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo build/site/index.html
 
@@ -57,15 +63,13 @@ docs/front.png: results/reference/multi30k/measurements.json
 	$(BIN)/python -m report front_overview --input $< --output $@ \
 	  --systems teacher,deep-long-seed1,conditional,deep-seed1,ssru,gru,deep-original-seed1
 
-# What is worth keeping of a finished study, small enough for git; not the page of the corpora, which has samples of
-# their text: make reference STUDY=demo. Of the logs it takes the newest one that is about this study.
+# What is worth keeping of a finished study, small enough for git: its JSON, from which make pages makes all else. Of the
+# logs it takes the newest one that is about this study: make reference STUDY=demo.
 STUDY ?= demo
 LOG = $(shell ls -t .snakemake/log/*.snakemake.log 2> /dev/null | xargs -r grep -lF "results/$(STUDY)/" | head -n 1)
 reference:
 	@test -n "$(LOG)" || { echo "no log of $(STUDY) in .snakemake/log: run the study here, then make reference" >&2; exit 1; }
-	mkdir -p results/reference/$(STUDY)
-	cp $(wildcard results/$(STUDY)/measurements.json) $(filter-out %/corpora.html,$(wildcard results/$(STUDY)/report/*)) results/reference/$(STUDY)/
-	sed 's#$(CURDIR)/##g' $(LOG) > results/reference/$(STUDY)/run.log
+	$(BIN)/python -m report.keep --study results/$(STUDY) --log $(LOG) --output results/reference/$(STUDY)
 
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
 UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from agreement_table import table
 from nmt_frontier_engine import isa
 
 from common import machine
@@ -35,7 +36,6 @@ from corpora import grammar
 from export import read_opennmt_tf
 from formats import marian, native_model, opennmt_vocabulary
 from measure import protocol
-from report import markdown
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import decoders
@@ -46,14 +46,6 @@ CAPTIONS = "multi30k/test_2016_flickr.en.gz"  # in the mirror folder
 TIE = 1e-4
 LONGEST = 30  # pieces of a translation with OpenNMT-tf
 TIMES = 3  # with Marian, a translation has at most so many times the pieces of its source, and of its end
-LABELS = {"opennmt-tf": "OpenNMT-tf", "marian": "Marian"}
-NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how many are
-ties (scores within 1e-4), and how many have a better score with the native engine's search or with the peer's; wider:
-how many the native engine translates as the peer if its beam is twice as wide. Models
-are small, OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in
-place of words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest
-difference between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
-
 Scored = tuple[list[int], float]  # pieces, and their log probability by their number, with the end
 
 
@@ -141,24 +133,6 @@ def sentences(mirror: Path | None, count: int) -> tuple[str, list[str]]:
     return "sentences of the built-in grammar", [english for english, _ in grammar.generate("de", "test", count, 1)]
 
 
-def table(result: dict[str, Any]) -> str:
-    def cells(row: dict[str, Any]) -> dict[str, str]:
-        return {
-            "peer": LABELS[row["peer"]], "architecture": row["architecture"],
-            "search": f"beam {row['beam_size']}" if row["beam_size"] > 1 else "greedy",
-            "equal": f"{row['equal']:,}", "%": f"{100 * row['equal'] / row['sentences']:.1f}", "ties": f"{row['ties']}",
-            "native better": f"{row['ours_better']}", "peer better": f"{row['theirs_better']}",
-            "wider": "" if row["wider"] is None else f"{row['wider']}", "score": f"{row['score_difference']:.1e}",
-        }  # fmt: skip
-
-    rows = result["rows"]
-    shown = markdown.table([cells(row) for row in rows], left=("peer", "architecture", "search"))
-    told = {key: result[key] for key in ("text", "isa", "cpu")}
-    told |= {"pieces": decoders.PIECES, "longest": marian_models.LONGEST}
-    note = " ".join(NOTE.format(sentences=rows[0]["sentences"], **told).split())
-    return markdown.document("Equal translations of two engines", shown, note)
-
-
 def main() -> None:
     names = dict.fromkeys(name for shapes, _ in PEERS.values() for name in shapes)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -173,7 +147,8 @@ def main() -> None:
         marian.require()
     text, lines = sentences(args.mirror, args.sentences)
     about = {"command": " ".join(["python", "benchmarks/agreement.py", *sys.argv[1:]]), "commit": protocol.commit()}
-    result = {**about, **machine.describe(), "isa": isa(), "text": text, "rows": []}
+    told = {"text": text, "pieces": decoders.PIECES, "longest": marian_models.LONGEST}
+    result = {**about, **machine.describe(), "isa": isa(), **told, "rows": []}
     for peer in args.peers:
         shapes, made = PEERS[peer]
         for name in (name for name in args.architectures if name in shapes):

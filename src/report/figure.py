@@ -1,5 +1,6 @@
 """The style that all pictures share, and how they are saved."""
 
+import io
 import textwrap
 from collections import Counter
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import NamedTuple
 import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from PIL import Image
 
 from common.errors import UserError
 from common.files import atomic_path
@@ -31,7 +33,7 @@ STYLE = {
 }
 FORMATS = {  # what matplotlib is told about each: no date, as equal input gives equal bytes, and small files
     ".svg": {"metadata": {"Date": None}},
-    ".png": {"pil_kwargs": {"optimize": True}},
+    ".png": {},
     ".pdf": {"metadata": {"CreationDate": None}},
 }
 COLUMN = 3.3  # inches; a column of two is 3.0 to 3.5 wide
@@ -42,7 +44,9 @@ SMALL = {
     "legend.handletextpad": 0.3,
     "legend.borderpad": 0,
 }
-DPI = 160
+PNG_BYTES = 150_000  # of a picture in git, unless it is large even with the fewest pixels
+PNG_DPI = (160, 130, 110, 90)
+PNG_COLORS = 64
 FOOTNOTE = {"fontsize": 7, "color": "#555555", "x": 0.01, "ha": "left"}
 CHARACTERS = 17  # of a footnote, an inch
 
@@ -140,4 +144,19 @@ def save(figure: Figure, path: Path) -> None:
     if path.suffix not in FORMATS:
         raise UserError(f"{path}: pictures are written as {', '.join(FORMATS)}")
     with atomic_path(path) as part:
-        figure.savefig(part, format=path.suffix[1:], dpi=DPI, **FORMATS[path.suffix])
+        if path.suffix == ".png":
+            part.write_bytes(png(figure))
+        else:
+            figure.savefig(part, format=path.suffix[1:], **FORMATS[path.suffix])
+
+
+def png(figure: Figure) -> bytes:
+    """In few colours, and in fewer pixels where there would be more than PNG_BYTES to load."""
+    for dpi in PNG_DPI:
+        drawn, made = io.BytesIO(), io.BytesIO()
+        figure.savefig(drawn, format="png", dpi=dpi)
+        image = Image.open(drawn).convert("RGB").quantize(PNG_COLORS, dither=Image.Dither.NONE)
+        image.save(made, "PNG", optimize=True)
+        if made.tell() <= PNG_BYTES:
+            break
+    return made.getvalue()

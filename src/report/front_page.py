@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from snakemake.assets import Assets
 
 from common.errors import UserError, command
-from common.files import write_text
+from common.files import read_json, write_text
 from formats import measurement, selection, test_sets, wording
 from formats.measurement import Measurement
 from formats.shape import decoder_kind
@@ -35,6 +35,7 @@ from report.samples import read as read_samples
 
 FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
 SENTENCES = 5
+TRANSLATIONS = "translations.json"  # beside the measurements of a study that report.keep has kept
 LIMIT = 3_000_000  # bytes of the page, so that it can be sent by mail and opened on a phone
 
 
@@ -106,12 +107,16 @@ SHAPES = {  # of matplotlib's markers in Vega, as names or as paths in a square 
 
 @dataclass
 class Study:
-    """The records of one file. folder: where the paths of their translations start. samples: of ``report.samples``."""
+    """The records of one file. folder: where the paths of their translations start. samples: of ``report.samples``.
+
+    kept: of a study whose translations are not there, those of ``sentences`` by the path of their file.
+    """
 
     name: str
     folder: Path
     records: list[Measurement]
     samples: dict[str, Any]
+    kept: dict[str, list[str]]
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
@@ -122,6 +127,8 @@ class Study:
 
     def translations(self, record: Measurement) -> list[str] | None:
         """How the record's configuration translates ``sentences``; None where its output is not there."""
+        if record.output in self.kept:
+            return self.kept[record.output]
         path = self.folder / record.output if record.output else None
         if record.test_set != self.samples["test_set"] or not record.sentences or not (path and path.is_file()):
             return None
@@ -144,6 +151,7 @@ def read(paths: list[Path], samples: list[Path]) -> list[Study]:
             path.parent,
             own,
             read_samples(sampled),
+            read_json(said) if (said := path.with_name(TRANSLATIONS)).exists() else {},
         )
         for path, own, sampled in itertools.zip_longest(paths, records, samples)
     ]

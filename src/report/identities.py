@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+from common.files import read_json
 from formats import measurement
 from formats.comparison import times_faster
 from formats.measurement import Measurement
@@ -29,11 +30,18 @@ class Rung(NamedTuple):
 
 
 def read(path: Path) -> list[Rung]:
-    """Records and, beside them, the translations that they name."""
+    """Records and, beside them, the translations that they name, or of a study that is kept the shares."""
     found = measurement.read(path)
+    if shares(path).exists():
+        return [*map(Rung, found, read_json(shares(path)))]
     said = [(path.parent / record.output).read_text(encoding="utf-8").splitlines() for record in found]
     same = [sum(map(str.__eq__, lines, said[0])) / len(said[0]) for lines in said]
     return [*map(Rung, found, same)]
+
+
+def shares(path: Path) -> Path:
+    """Where ``report.keep`` puts the shares of a file of records."""
+    return path.with_suffix(".same.json")
 
 
 # The table

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import command
-from common.files import read_json, write_text
+from common.files import read_json, write_json, write_text
 from formats import best_model, comparison, measurement, selection, wording
 from formats.measurement import Measurement
 from report import choices, ideas, samples, teacher_student, training
@@ -140,7 +140,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         samples=found["samples"],
         sampled=found["test_set"],
         systems=systems(records, learning),
-        times=times(args.benchmarks) if args.benchmarks else [],
+        times=args.jobs,
         least=f"{LEAST_SECONDS:g}",
         conditions=conditions(records, gap),
         pictures={name: data_uri(path) for name in pictures if (path := getattr(args, name))},
@@ -164,8 +164,28 @@ def main() -> None:
     parser.add_argument("--note", help="what the data are")
     parser.add_argument("--configuration", help="file of the study, if it is not the default one")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
+    parser.add_argument("--corpora", nargs="*", default=[], help="names of the training corpora, for --record")
+    parser.add_argument("--dev", help="name of the dev set, for --record")
+    parser.add_argument("--timed", help="name of the test set that is timed, for --record")
+    parser.add_argument("--record", type=Path, help="JSON to write: what only this page knows, for report.pages")
     args = parser.parse_args()
+    args.jobs = times(args.benchmarks) if args.benchmarks else []
     write_text(args.output, page(measurement.read(args.measurements), args))
+    if args.record:
+        write_json(args.record, record(args))
+
+
+def record(args: argparse.Namespace) -> dict[str, Any]:
+    """What the page shows that is in no other JSON, and the names of the JSON of systems and corpora, in order."""
+    return {
+        "note": args.note,
+        "configuration": args.configuration,
+        "trained": [learning["system"] for learning in training.read(*args.trained)],
+        "corpora": args.corpora,
+        "dev": [args.dev] * (args.dev is not None),
+        "timed": [args.timed] * (args.timed is not None),
+        "jobs": args.jobs,
+    }
 
 
 if __name__ == "__main__":

@@ -267,6 +267,7 @@ rule page:
             caption="../report/page.rst",
             category="Summary",
         ),
+        record=f"{study.report}/page.json",
     log:
         f"{study.folder}/logs/page.log",
     benchmark:
@@ -282,6 +283,9 @@ rule page:
         gap=lambda w, input: (f"--gap {input.gap} --gap-picture {input.gap_picture}" if input.gap else ""),
         quantization=lambda w, input: (f"--quantization {input.quantization}" if input.quantization else ""),
         trained=lambda w, input: f"--trained {input.trained}" if input.trained else "",
+        corpora=study.training_corpora,
+        dev=study.dev,
+        timed=study.timed_corpus,
         benchmarks=f"{study.folder}/benchmarks",
         # A function of the output is not watched: a file by another name is no other study.
         configuration=lambda w, output: "".join(
@@ -291,4 +295,5 @@ rule page:
         "python -m report.study_page --measurements {input.measurements} --front {input.front}"
         " --front-page {input.front_page} {params.gap} {params.quantization} {params.trained}"
         " --learning {input.learning} --funnel {input.funnel} --lengths {input.lengths} --samples {input.samples}"
-        " --benchmarks {params.benchmarks} --note {params.note:q} {params.configuration}--output {output.page} 2> {log}"
+        " --benchmarks {params.benchmarks} --note {params.note:q} {params.configuration}--corpora {params.corpora}"
+        " --dev {params.dev} --timed {params.timed} --record {output.record} --output {output.page} 2> {log}"

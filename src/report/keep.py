@@ -1,0 +1,81 @@
+"""Keep a finished study in git: its JSON, from which ``report.pages`` makes all that people look at, and its log.
+
+JSON is written with a record on a line, without what is in no page: of the counts of a corpus the samples of its text.
+Translations are not kept, but for the sentences that the front shows, and the shares that ``report.identities`` counts.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError, command
+from common.files import read_json, write_text
+from report import front_page, identities
+from report.registry import MEASUREMENTS
+
+KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
+LEARNING, COUNTS = "systems/{}/learning.json", "corpora/clean/{}.json"
+WIDTH = 2500  # characters of a line of JSON; a measurement has fewer
+JOB = re.compile(r"^    .*\n", re.MULTILINE)  # of a log: the files of a job, which are in the rules
+
+
+def compact(value: Any) -> str:
+    """JSON with as much on a line as fits; equal values give equal text."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if len(text) <= WIDTH or not isinstance(value, dict | list):
+        return text
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(map(compact, value)) + "\n]"
+    return (
+        "{\n"
+        + ",\n".join(f"{json.dumps(key, ensure_ascii=False)}:{compact(one)}" for key, one in value.items())
+        + "\n}"
+    )
+
+
+def found(study: Path) -> Iterator[tuple[str, Any]]:
+    """Path and content of each JSON file to keep; those of report/ are kept beside the others."""
+    for pattern in KEPT:
+        for path in sorted(study.glob(pattern)):
+            yield str(path.relative_to(study)).removeprefix("report/"), read_json(path)
+    page = study / "report/page.json"
+    if not page.exists():
+        raise UserError(f"{page}: not there; run the study to its report, then keep it")
+    about = read_json(page)
+    for name in (LEARNING.format(system) for system in about["trained"]):
+        yield name, read_json(study / name)
+    for name in (COUNTS.format(corpus) for corpus in about["corpora"]):
+        yield name, {key: value for key, value in read_json(study / name).items() if key != "samples"}
+
+
+def translations(study: Path) -> dict[str, list[str]]:
+    """What each configuration says to the sentences that the front shows, by the path of its translations."""
+    (read,) = front_page.read([study / MEASUREMENTS], [study / "report/samples.json"])
+    said = {record.output: read.translations(record) for record in read.records}
+    return {path: lines for path, lines in said.items() if lines is not None}
+
+
+def keep(study: Path, log: Path, output: Path) -> None:
+    kept = dict(found(study)) | {front_page.TRANSLATIONS: translations(study)}
+    for path in sorted(study.glob("report/identities.*.json")):
+        kept[identities.shares(path).name] = [rung.same for rung in identities.read(path)]
+    for name, value in kept.items():
+        write_text(output / name, compact(value) + "\n")
+    text = log.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")
+    write_text(output / "run.log", JOB.sub("", text))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--study", type=Path, required=True, help="folder of a finished study")
+    parser.add_argument("--log", type=Path, required=True, help="Snakemake's log of it")
+    parser.add_argument("--output", type=Path, required=True, help="folder in results/reference")
+    args = parser.parse_args()
+    keep(args.study, args.log, args.output)
+
+
+if __name__ == "__main__":
+    command(main)
