@@ -4,7 +4,7 @@ MkDocs looks for pages below one folder. This hook replaces what it found by the
 under their own paths: a link from docs/ to results/ is the same in the repository and on the site, and MkDocs reports
 it where the file is missing.
 
-What `make pages` made lies on the site beside the JSON that it is made from. In the repository it is not there, so pages
+What `make pages` made lies on the site beside the JSON that it is made from. It is not in the repository, so pages
 name it without a link, as `build/pages/demo/table.md` or, in the README of the study, as `table.md`; on the site the
 name becomes a link.
 """

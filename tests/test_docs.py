@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -55,6 +56,7 @@ def site(tmp_path_factory):
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(site):
     """Else there is no site."""
     assert (site / "index.html").exists() and (site / "docs/front.png").exists()
+    assert (site / "results/reference/demo/published.png").exists()
 
 
 @pytest.mark.slow
@@ -69,6 +71,24 @@ def test_broken_links_are_errors(tmp_path):
     done = build(tmp_path, tmp_path / "site", api=False)
     assert done.returncode != 0
     assert [link for link in links if f"'{link}'" not in done.stderr] == []
+
+
+def test_names_of_generated_files_are_links_where_they_are_there(tmp_path, monkeypatch):
+    """On the site; in the repository they are not there."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import site_tree
+
+    monkeypatch.setattr(site_tree, "ROOT", tmp_path)
+    (tmp_path / "build/pages/x").mkdir(parents=True)
+    (tmp_path / "build/pages/x/table.md").touch()
+
+    def linked(page, text):
+        return site_tree.on_page_markdown(text, SimpleNamespace(file=SimpleNamespace(src_uri=page)), None, None)
+
+    assert linked("results/reference/x/README.md", "`table.md`") == "[`table.md`](table.md)"
+    assert linked("docs/y.md", "`build/pages/x/table.md`") == "[`table.md`](../results/reference/x/table.md)"
+    for text in ("`gone.md`", "[`table.md`](other.md)", "``table.md``", "`x/table.md`"):
+        assert linked("results/reference/x/README.md", text) == text
 
 
 @pytest.mark.slow

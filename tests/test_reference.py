@@ -1,13 +1,18 @@
-"""`make reference` keeps what belongs to the study."""
+"""`make reference` keeps what belongs to the study, and its pages come back from that."""
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from common.files import read_json, write_json
+
 ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "results/reference/mixed-gpu"
 
 
 @pytest.fixture
@@ -17,27 +22,47 @@ def finished(tmp_path):
     logs = tmp_path / ".snakemake/log"
     logs.mkdir(parents=True)
     for age, (name, study) in enumerate([("3", "x-fr"), ("2", "x"), ("1", "x")]):
-        report = tmp_path / f"results/{study}/report"
-        report.mkdir(parents=True, exist_ok=True)
+        folder = tmp_path / f"results/{study}"
+        report = folder / "report"
+        shutil.copytree(KEPT / "systems", folder / "systems", dirs_exist_ok=True)
+        shutil.copytree(KEPT / "corpora", folder / "corpora", dirs_exist_ok=True)
+        shutil.copytree(KEPT / "alignment", folder / "alignment", dirs_exist_ok=True)
+        counts = folder / "corpora/clean/lo-help.json"
+        write_json(counts, read_json(counts) | {"samples": {"empty": ["the text itself"]}})
+        shutil.copy(KEPT / "measurements.json", folder)
+        report.mkdir(exist_ok=True)
+        for part in ("page", "samples", "gap", "maps.timing"):
+            shutil.copy(KEPT / f"{part}.json", report)
         (report / "table.md").write_text(study)
-        (report / "corpora.html").write_text("samples of the text")
         log = logs / f"{name}.snakemake.log"
-        log.write_text(f"run {name}\noutput: {tmp_path}/results/{study}/report/table.md\n")
+        log.write_text(
+            f"run {name}\nrule x:\n    log: x.log\n    output: {tmp_path}/results/{study}/report/table.md\n{tmp_path}/a\n"
+        )
         os.utime(log, (1e9 - age, 1e9 - age))
     (logs / "4.snakemake.log").write_text("Nothing to be done\n")
     return tmp_path
 
 
 def make(folder, study):
-    return subprocess.run(["make", "reference", f"STUDY={study}"], cwd=folder, capture_output=True, text=True)
+    """With the Python that runs the tests."""
+    (binaries := folder / "environment/bin").mkdir(parents=True)
+    (binaries / "python").symlink_to(sys.executable)
+    command = ["make", "reference", f"STUDY={study}", f"BIN={binaries}"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
-def test_the_log_is_the_newest_of_this_study(finished):
+def test_json_and_the_newest_log_of_this_study_are_kept(finished):
     done = make(finished, "x")
     assert done.returncode == 0, done.stderr
     kept = finished / "results/reference/x"
-    assert {path.name for path in kept.iterdir()} == {"table.md", "run.log"}
-    assert (kept / "run.log").read_text() == "run 2\noutput: results/x/report/table.md\n"
+    assert (kept / "run.log").read_text() == "run 2\nrule x:\n    log: x.log\na\n"
+    names = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
+    assert names >= {"measurements.json", "page.json", "gap.json", "systems/tiny/learning.json", "translations.json"}
+    assert "table.md" not in names and len(names) > 15
+    assert (kept / "measurements.json").read_text() == (KEPT / "measurements.json").read_text()
+    assert "samples" not in json.loads((kept / "corpora/clean/lo-help.json").read_text())  # text of others
+    assert "the text itself" not in "".join(path.read_text() for path in kept.rglob("*.json"))
 
 
 def test_a_study_without_a_log_is_refused(finished):

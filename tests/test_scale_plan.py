@@ -236,7 +236,6 @@ def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):
     again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], Benchmarks(benchmarked.FOLDER))
     kept = read_json(KEPT / "scale_plan.json")
     assert json.loads(json.dumps(again)) == kept
-    assert (KEPT / "scale_plan.md").read_text() == report.table(kept)
 
 
 def test_a_plan_is_the_same_wherever_it_is_made(tmp_path, monkeypatch):

@@ -53,9 +53,11 @@ def test_page_from_measurements_alone(tmp_path):
 
 def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     reference = REFERENCE / "demo"
-    names = {"front": "front_speed.svg", "gap-picture": "gap.svg", "funnel": "funnel.svg", "lengths": "lengths.svg"}
-    names |= {"learning": "learning.svg", "gap": "gap.json", "samples": "samples.json"}
-    options = [part for name, file in names.items() for part in (f"--{name}", reference / file)]
+    names = {"gap": reference / "gap.json", "samples": reference / "samples.json"}
+    for name in ("front", "gap-picture", "funnel", "lengths", "learning"):
+        names[name] = tmp_path / f"{name}.svg"
+        names[name].write_text(f"<svg><title>{name}</title></svg>")
+    options = [part for name, file in names.items() for part in (f"--{name}", file)]
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "train_teacher.tsv").write_text("s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
     write_json(tmp_path / "deep.json", trained("deep", 20.0, 20.5))
