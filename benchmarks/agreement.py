@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from agreement_table import table
 from nmt_frontier_engine import isa
+from plot import agreement_table
 
 from common import machine
 from common.command_line import positive
@@ -159,7 +159,7 @@ def main() -> None:
                     result["rows"].append(row)
                     print(f"{peer:<12}{name:<45}beam {beam}: {row['equal']:,} of {row['sentences']:,} equal")
             write_json(args.output, result)  # a model takes a minute: what is compared is kept
-            write_text(args.output.with_suffix(".md"), table(result))
+            write_text(args.output.with_suffix(".md"), agreement_table(result))
 
 
 if __name__ == "__main__":

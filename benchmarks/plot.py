@@ -1,4 +1,4 @@
-"""Show the JSON of a benchmark as a picture (.svg, .png) or, of engine.py and engine_recurrent.py, as a table (.md)."""
+"""Show the JSON of a benchmark as a picture (.svg, .png) or a table (.md)."""
 
 import argparse
 import math
@@ -174,6 +174,34 @@ def stream_picture(result: dict[str, Any]) -> Figure:
     return picture
 
 
+# agreement.py
+
+PEERS = {"opennmt-tf": "OpenNMT-tf", "marian": "Marian"}
+AGREEMENT_NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how many are
+ties (scores within 1e-4), and how many have a better score with the native engine's search or with the peer's; wider:
+how many the native engine translates as the peer if its beam is twice as wide. Models
+are small, OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in
+place of words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest
+difference between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
+
+
+def agreement_table(result: dict[str, Any]) -> str:
+    def cells(row: dict[str, Any]) -> dict[str, str]:
+        return {
+            "peer": PEERS[row["peer"]], "architecture": row["architecture"],
+            "search": f"beam {row['beam_size']}" if row["beam_size"] > 1 else "greedy",
+            "equal": f"{row['equal']:,}", "%": f"{100 * row['equal'] / row['sentences']:.1f}", "ties": f"{row['ties']}",
+            "native better": f"{row['ours_better']}", "peer better": f"{row['theirs_better']}",
+            "wider": "" if row["wider"] is None else f"{row['wider']}", "score": f"{row['score_difference']:.1e}",
+        }  # fmt: skip
+
+    rows = result["rows"]
+    shown = markdown.table([cells(row) for row in rows], left=("peer", "architecture", "search"))
+    told = {key: result[key] for key in ("text", "isa", "cpu", "pieces", "longest")}
+    note = " ".join(AGREEMENT_NOTE.format(sentences=rows[0]["sentences"], **told).split())
+    return markdown.document("Equal translations of two engines", shown, note)
+
+
 class Subject(NamedTuple):
     """How the result of a script is shown."""
 
@@ -182,6 +210,7 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
+    "agreement": Subject(table=agreement_table),
     "engine": Subject(engine_picture, engine_table),
     "engine_recurrent": Subject(table=recurrent_table),
     "marian": Subject(marian_picture),
