@@ -58,6 +58,8 @@ def test_what_the_cpu_and_the_environment_say(tmp_path, monkeypatch, vendor, fla
 
 @wheel
 def test_what_is_said_is_what_is_computed(monkeypatch):
+    """On the real CPU: what libraries compute cannot be pretended."""
+    monkeypatch.setenv("PRETENDED_CPUINFO", "/proc/cpuinfo")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     saturation = importlib.import_module("saturation")
     environments = ({}, saturation.ONEDNN, LIMITED, {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"})
