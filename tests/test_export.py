@@ -302,6 +302,7 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
             return [*self.translate_iterable(sources)]
 
     monkeypatch.setattr(ctranslate2, "Translator", Recorder)
+    monkeypatch.setattr(os, "environ", {**os.environ})  # which the script changes for its process
     monkeypatch.setattr(sys, "argv", ["translate.py", "CPU-ST", task])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a " * 2000 + b"\na\n")))
     monkeypatch.syspath_prepend(submitted)  # as for a script: cpu.py and sentence.py are beside it
