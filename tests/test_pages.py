@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from common.files import read_json
-from report import figure, front_column, pages
+from formats import measurement
+from report import figure, front_column, front_page, pages
 from report.keep import compact
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +43,14 @@ def test_texts_are_those_whose_checksums_are_kept(made):
     kept, now = lines(SUMS), lines(made.with_suffix(".sha256"))
     assert kept.keys() == now.keys()
     assert [name for name in kept if kept[name] != now[name]] == []
+
+
+def test_the_front_has_the_kept_translations():
+    (study,) = front_page.read([KEPT / "mixed-gpu/measurements.json"], [KEPT / "mixed-gpu/samples.json"])
+    kept = read_json(KEPT / "mixed-gpu/translations.json")
+    said = {record.output: study.translations(record) for record in study.records}
+    assert {path: lines for path, lines in said.items() if lines} == kept and len(kept) > 3
+    assert all(len(lines) == len(study.sentences) for lines in kept.values())
 
 
 @pytest.mark.slow
@@ -88,10 +98,6 @@ def test_compact_json_is_the_same_json():
 
 
 def test_a_kept_picture_has_few_colours_and_bytes(tmp_path):
-    from PIL import Image
-
-    from formats import measurement
-
     records = measurement.read(KEPT / "demo/measurements.json")
     figure.save(front_column.draw(records), tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size < 100_000 and Image.open(tmp_path / "x.png").mode == "P"

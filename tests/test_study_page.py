@@ -77,6 +77,19 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     assert outline.text.count("+3.41") == 1 and outline.text.count("distillation, 9,082 more sentences") <= 2
 
 
+def test_what_only_the_page_knows_is_kept_for_the_next_one(tmp_path):
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "train_teacher.tsv").write_text("s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
+    write_json(tmp_path / "deep.json", trained("deep", 20.0, 20.5))
+    options = ["--benchmarks", tmp_path / "jobs", "--trained", tmp_path / "deep.json", "--note", "synthetic"]
+    render(tmp_path, *options, "--corpora", "a", "b", "--dev", "val", "--record", tmp_path / "page.json")
+    known = {"note": "synthetic", "configuration": None, "trained": ["deep"], "corpora": ["a", "b"], "dev": ["val"]}
+    assert read_json(tmp_path / "page.json") == known | {
+        "timed": [],
+        "jobs": [["train_teacher", 200.04, pytest.approx(812.5 * 1.048576)]],
+    }
+
+
 @chromium.needed
 @pytest.mark.parametrize("width", [1100, 400])
 def test_no_word_makes_the_page_wider_than_its_window(tmp_path, width):

@@ -34,6 +34,7 @@ Pages and texts, each a command:
 - ``corpora_page``: one HTML page about its corpora
 - ``samples``: sentences to read
 - ``terminal``: what `make demo` prints at the end
+- ``keep``: a finished study in git; ``pages``: all that people look at, of studies that are kept
 
 What they share:
 

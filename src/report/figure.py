@@ -31,7 +31,7 @@ STYLE = {
     "pdf.fonttype": 42,  # TrueType: letters stay letters, as publishers ask
     "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
 }
-FORMATS = {  # what matplotlib is told about each: no date, as equal input gives equal bytes, and small files
+FORMATS = {  # what matplotlib is told about each: no date, as equal input gives equal bytes
     ".svg": {"metadata": {"Date": None}},
     ".png": {},
     ".pdf": {"metadata": {"CreationDate": None}},
