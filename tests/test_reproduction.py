@@ -42,7 +42,7 @@ def test_the_committed_rows_follow_from_the_committed_measurements(tmp_path, mon
         words[words.index("--output") + 1] = str(tmp_path / f"{number}.json")
         monkeypatch.setattr(sys, "argv", ["rows", *words])
         rows.main()
-        assert (tmp_path / f"{number}.json").read_text() == Path(output).read_text(), call
+        assert read_json(tmp_path / f"{number}.json") == read_json(Path(output)), call
 
 
 def row(**values):

@@ -18,7 +18,7 @@ from report.registry import MEASUREMENTS
 
 KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
 LEARNING, COUNTS = "systems/{}/learning.json", "corpora/clean/{}.json"
-WIDTH = 2500  # characters of a line of JSON; a measurement has fewer
+WIDTH = 5000  # characters of a line of JSON; a measurement has fewer
 JOB = re.compile(r"^    (?!log:).*\n", re.MULTILINE)  # of a log what a job reads and writes; its log names it
 
 

@@ -15,8 +15,8 @@ import hashlib
 import importlib
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
@@ -84,31 +84,50 @@ class Kept(NamedTuple):
 def kept(root: Path) -> Iterator[Kept]:
     """Every folder with JSON below ``root``."""
     for folder in sorted({path.parent for path in root.rglob("*.json")}):
-        about = folder / "page.json"
-        yield Kept(folder, read_json(about) if about.exists() else {})
+        yield opened(folder)
+
+
+def opened(folder: Path) -> Kept:
+    about = folder / "page.json"
+    return Kept(folder, read_json(about) if about.exists() else {})
 
 
 def write_subjects(study: Kept, output: Path, drawn: bool) -> None:
     """Write the tables of a study, and its pictures where they are ``drawn``."""
     for name, stem, paths in study.subjects():
-        subject = SUBJECTS[name]
-        module = importlib.import_module(subject.module)
-        data = read(module, subject.files, paths)
-        if hasattr(module, "table") and name != "learning":
-            text = module.table(data)
+        if text := table(name, paths):
             write_text(output / f"{stem}.md", text)
             write_text(output / f"{stem}.tex", latex.tables(text))
+        module = importlib.import_module(SUBJECTS[name].module)
         if hasattr(module, "draw") and name != "training":
-            write_pictures(partial(module.draw, data), output / stem, drawn)
+            write_pictures(lambda name=name, paths=paths: picture(name, paths), output / stem, drawn)
+
+
+def table(name: str, paths: list[Path]) -> str:
+    """The table of a subject as Markdown; nothing where it has none."""
+    module, data = loaded(name, paths)
+    return module.table(data) if hasattr(module, "table") and name != "learning" else ""
+
+
+def picture(name: str, paths: list[Path]) -> Figure:
+    module, data = loaded(name, paths)
+    return module.draw(data)
+
+
+def loaded(name: str, paths: list[Path]) -> tuple[ModuleType, Any]:
+    """The module of a subject and its data."""
+    subject = SUBJECTS[name]
+    module = importlib.import_module(subject.module)
+    return module, read(module, subject.files, paths)
 
 
 def write_pictures(draw: Callable[[], Figure], stem: Path, drawn: bool) -> None:
     if not drawn:  # a page has the same text with the empty picture
         write_text(stem.with_name(f"{stem.name}.svg"), EMPTY)
         return
-    picture = draw()
+    drawing = draw()
     for suffix in (".svg", ".pdf"):
-        figure.save(picture, stem.with_name(f"{stem.name}{suffix}"))
+        figure.save(drawing, stem.with_name(f"{stem.name}{suffix}"))
 
 
 def write_pages(study: Kept, output: Path) -> None:
