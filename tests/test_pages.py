@@ -101,10 +101,3 @@ def test_a_kept_picture_has_few_colours_and_bytes(tmp_path):
     records = measurement.read(KEPT / "demo/measurements.json")
     figure.save(front_column.draw(records), tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size < 100_000 and Image.open(tmp_path / "x.png").mode == "P"
-
-
-def test_what_was_recovered_says_so():
-    for path in KEPT.rglob("learning.json"):
-        learning = read_json(path)
-        assert learning["recovered"].startswith("from training.md"), path
-        assert learning["validation"] or not learning["phases"][-1]["end"], path
