@@ -54,7 +54,8 @@ def test_the_same_word_is_the_same_piece():
 def test_the_table_has_a_row_for_each_architecture_and_search():
     row = {"peer": "marian", "architecture": "ssru", "beam_size": 4, "sentences": 1000, "equal": 997, "ties": 2}
     row |= {"ours_better": 1, "theirs_better": 0, "wider": None, "score_difference": 2.5e-5}
-    result = {"text": "captions", "isa": "avx2", "cpu": "a CPU", "rows": [row, row | {"beam_size": 1}]}
+    told = {"text": "captions", "isa": "avx2", "cpu": "a CPU", "pieces": 90, "longest": 10}
+    result = told | {"rows": [row, row | {"beam_size": 1}]}
     page = agreement.agreement_table(result)
     assert [line.split("|")[3].strip() for line in page.splitlines() if "| ssru" in line] == ["beam 4", "greedy"]
     assert "99.7" in page and "2.5e-05" in page and "1,000 sentences" in page and "captions" in page

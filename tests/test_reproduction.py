@@ -8,7 +8,6 @@ import pytest
 
 from common.errors import UserError
 from common.files import read_json
-from common.files import read_json
 from report import reproduction, rows
 from report.papers import papers
 from report.verdict import VERDICTS

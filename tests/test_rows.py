@@ -198,7 +198,9 @@ def named(path):
     if path.parts[0] != "build":
         return (ROOT / path).read_text()
     study = pages.opened(ROOT / "results/reference" / path.parent.name)
-    (text,) = (pages.table(name, inputs) for name, stem, inputs in study.subjects() if f"{stem}.md" == path.name)
+    (text,) = (
+        pages.subject_table(name, inputs) for name, stem, inputs in study.subjects() if f"{stem}.md" == path.name
+    )
     return text
 
 

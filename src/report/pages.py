@@ -95,7 +95,7 @@ def opened(folder: Path) -> Kept:
 def write_subjects(study: Kept, output: Path, drawn: bool) -> None:
     """Write the tables of a study, and its pictures where they are ``drawn``."""
     for name, stem, paths in study.subjects():
-        if text := table(name, paths):
+        if text := subject_table(name, paths):
             write_text(output / f"{stem}.md", text)
             write_text(output / f"{stem}.tex", latex.tables(text))
         module = importlib.import_module(SUBJECTS[name].module)
@@ -103,7 +103,7 @@ def write_subjects(study: Kept, output: Path, drawn: bool) -> None:
             write_pictures(lambda name=name, paths=paths: picture(name, paths), output / stem, drawn)
 
 
-def table(name: str, paths: list[Path]) -> str:
+def subject_table(name: str, paths: list[Path]) -> str:
     """The table of a subject as Markdown; nothing where it has none."""
     module, data = loaded(name, paths)
     return module.table(data) if hasattr(module, "table") and name != "learning" else ""
