@@ -50,6 +50,7 @@ test-cluster: install
 # Tables, pictures and pages of the studies in results/reference, in build/pages, from their JSON. Checksums of the texts
 # are in git: git diff shows which of them a change of code or JSON changes.
 pages: install
+	@rm -rf build/pages  # a page that is no longer made has no checksum
 	$(BIN)/python benchmarks/pages.py --output build/pages
 	$(BIN)/python -m report.pages --checksums results/reference/pages.sha256 --output build/pages
 
