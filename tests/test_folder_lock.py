@@ -1,5 +1,7 @@
 """A folder is continued by one process at a time."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -31,3 +33,22 @@ def test_a_second_process_is_told_who_holds_a_folder(tmp_path):
         other.wait()
         with folder_lock.held(folder):
             assert str(os.getpid()) in (folder / folder_lock.NAME).read_text()
+
+
+@pytest.mark.parametrize("number", sorted(folder_lock.UNKNOWN))
+def test_a_file_system_without_locks_holds_nothing(tmp_path, monkeypatch, number):
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with folder_lock.held(tmp_path / "run"), folder_lock.held(tmp_path / "run"):
+        assert (tmp_path / "run" / folder_lock.NAME).exists()
+
+
+def test_other_errors_of_a_lock_are_told(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(OSError, match="broken"), folder_lock.held(tmp_path / "run"):
+        pytest.fail("nothing was locked")

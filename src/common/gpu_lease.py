@@ -4,17 +4,22 @@ Snakemake counts the GPUs that jobs ask for (``--resources gpu=4``) and does not
 take the first. So a process locks those that it takes. A cluster shows a job only its own GPUs, and nobody waits.
 """
 
-import fcntl
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
+from filelock import Timeout
+
+from common.folder_lock import lock
+
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS = 5.0  # from one look for free GPUs to the next
+HELD: list[AbstractContextManager[object]] = []  # locks of this process, which are dropped with the list
 
 
 @cache
@@ -28,9 +33,7 @@ def lease(count: int) -> None:
     if len(names) < count:
         return
     folder = Path(tempfile.gettempdir()) / f"nmt-frontier-gpus-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
-    with open(folder / "queue", "w") as queue:
-        fcntl.flock(queue, fcntl.LOCK_EX)  # one process chooses at a time, so that many small jobs hold up no large one
+    with lock(folder / "queue"):  # one process chooses at a time, so that many small jobs hold up no large one
         taken = take(names, count, folder)
     os.environ[VISIBLE] = ",".join(sorted(taken, key=names.index))
 
@@ -66,10 +69,8 @@ def visible() -> list[str]:
 
 def locked(path: Path) -> bool:
     """Lock a file until this process ends, however it ends; False if another process has it."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(file)
+        HELD.append(lock(path, timeout=0))
+    except Timeout:
         return False
     return True

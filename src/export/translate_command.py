@@ -1,18 +1,16 @@
 """Build the command of submissions to the CPU tracks (engine/command): the native engine in one static program."""
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from common.errors import UserError
 from common.files import atomic_path
+from common.folder_lock import lock
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "command"
@@ -25,7 +23,7 @@ def build() -> Path:
 
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
-    with _alone():
+    with lock(BUILD / ".lock"):  # two jobs of one study may want the program at a time
         found = sources()
         folder = BUILD / "engine"
         options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
@@ -41,15 +39,6 @@ def sources() -> Path:
     if not folder.exists():
         _fetch(folder)
     return folder
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Two jobs of one study may want the program at a time."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch(output: Path) -> None:

@@ -1,9 +1,7 @@
 """A place has one file of a corpus: a folder of this machine, a web server, a package index, sacreBLEU's cache."""
 
-import fcntl
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Self
@@ -56,17 +54,6 @@ class Place(ABC):
         return Part(path, self.member if self.member and is_archive(path) else None)
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Make jobs that want the same file wait for each other; the kernel drops the lock of one that dies.
-
-    On a file system without locks they do not wait.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_name(f".{path.name}.lock"), "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in folder_lock.UNKNOWN:
-                raise
-        yield
+def locked(path: Path) -> AbstractContextManager[object]:
+    """Make jobs that want the same file wait for each other."""
+    return folder_lock.lock(path.with_name(f".{path.name}.lock"))
