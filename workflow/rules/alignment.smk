@@ -17,12 +17,8 @@ rule alignment_corpus:
         f"{study.folder}/logs/alignment_corpus.log",
     benchmark:
         f"{study.folder}/benchmarks/alignment_corpus.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(requests.minutes("alignment_corpus")),
+        **growing(mem_mb=1000, runtime=requests.minutes("alignment_corpus")),
     params:
         seed=config["seed"],
     shell:
@@ -39,12 +35,8 @@ rule alignment_probabilities:
         f"{study.folder}/logs/alignment_probabilities.log",
     benchmark:
         f"{study.folder}/benchmarks/alignment_probabilities.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(requests.minutes("alignment_probabilities")),
+        **growing(mem_mb=4000, runtime=requests.minutes("alignment_probabilities")),
     params:
         aligner=config["alignment"]["aligner"],
         pairs=config["alignment"]["pairs"],
@@ -64,12 +56,8 @@ rule align_shard:
         f"{study.folder}/logs/align_{{scatteritem}}.log",
     benchmark:
         f"{study.folder}/benchmarks/align_{{scatteritem}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(requests.minutes("align_shard")),
+        **growing(mem_mb=2000, runtime=requests.minutes("align_shard")),
     params:
         aligner=config["alignment"]["aligner"],
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
@@ -88,12 +76,8 @@ rule extract_shard:
         f"{study.folder}/logs/extract_{{scatteritem}}.log",
     benchmark:
         f"{study.folder}/benchmarks/extract_{{scatteritem}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(requests.minutes("extract_shard")),
+        **growing(mem_mb=1000, runtime=requests.minutes("extract_shard")),
     shell:
         "python -m export.phrases --alignments {input.shard} --vocabulary {input.vocabulary} --output {output.counts}"
         " 2> {log}"
@@ -110,12 +94,8 @@ rule phrase_table:
         f"{study.folder}/logs/phrase_table.log",
     benchmark:
         f"{study.folder}/benchmarks/phrase_table.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(requests.minutes("phrase_table")),
+        **growing(mem_mb=1000, runtime=requests.minutes("phrase_table")),
     shell:
         "python -m export.phrase_table --shards {input.shards} --vocabulary {input.vocabulary} --epoch {input.epoch}"
         " --output {output.table} 2> {log}"
@@ -133,12 +113,8 @@ rule model_outputs:
         f"{study.folder}/logs/model_outputs_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/model_outputs_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     params:
         type=study.map_type,
         longest=config["decoding"]["max_decoding_length"],
@@ -159,12 +135,8 @@ rule map_coverage:
         f"{study.folder}/logs/map_coverage_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/map_coverage_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(120),
+        **growing(mem_mb=2000, runtime=120),
     params:
         grid=json.dumps(GRID),
         coverage=MAP["coverage"],
@@ -184,12 +156,8 @@ rule vocabulary_map:
         f"{study.folder}/logs/vocabulary_map.log",
     benchmark:
         f"{study.folder}/benchmarks/vocabulary_map.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(60),
+        **growing(mem_mb=1000, runtime=60),
     params:
         # What is computed from the input Snakemake does not watch: the numbers stand alone.
         knobs=(lambda w, input: input.picked) if GRID else json.dumps(KNOBS),
@@ -209,12 +177,8 @@ rule shortlist:
         f"{study.folder}/logs/shortlist.log",
     benchmark:
         f"{study.folder}/benchmarks/shortlist.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(60),
+        **growing(mem_mb=1000, runtime=60),
     shell:
         "python -m export.shortlist --phrase-table {input.table} --output {output.shortlist} --map {output.map}"
         " 2> {log}"

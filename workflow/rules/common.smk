@@ -44,7 +44,7 @@ requests = Requests(config, Path(workflow.basedir) / benchmarked.FOLDER)  # minu
 IMAGE = os.environ.get("NMT_FRONTIER_IMAGE")
 
 
-container: IMAGE
+container: IMAGE or "pipeline.sif"  # Snakemake's linter wants the software of each rule named
 
 
 # Jobs run in the environment of this snakemake, activated or not, or in that of the image, and without TensorFlow's
@@ -66,9 +66,13 @@ METRICS = config["metrics"]  # beside BLEU and chrF, if the study names any
 COMET = " --comet {input.comet}" if METRICS else ""
 
 
-def grows(resource):
-    """Megabytes or minutes, a number or a function of the wildcards: a job that was killed asks for twice as much."""
-    return lambda wildcards, attempt: (resource(wildcards) if callable(resource) else resource) * 2 ** (attempt - 1)
+def growing(**resources):
+    """Megabytes, minutes: numbers or functions of the wildcards. A job that was killed asks for twice as much."""
+
+    def grows(resource):
+        return lambda wildcards, attempt: (resource(wildcards) if callable(resource) else resource) * 2 ** (attempt - 1)
+
+    return {name: grows(resource) for name, resource in resources.items()}
 
 
 def absent_metrics():

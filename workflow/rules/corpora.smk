@@ -15,12 +15,8 @@ rule fetch:
         f"{study.folder}/logs/fetch_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/fetch_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(600),
+        **growing(mem_mb=500, runtime=600),
     params:
         text=lambda w: json.dumps(study.reading(w.corpus)),  # to be watched only
         languages=study.pair,
@@ -44,12 +40,8 @@ rule subset:
         f"{study.folder}/logs/subset_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/subset_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(requests.minutes("subset")),
+        **growing(mem_mb=500, runtime=requests.minutes("subset")),
     params:
         sample=lambda w: config["corpora"][w.corpus]["sample"],
         seed=config["seed"],
@@ -71,12 +63,8 @@ rule copy_held_out:
         f"{study.folder}/benchmarks/clean_{{corpus}}.tsv"
     wildcard_constraints:
         corpus=one_of(study.held_out),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         role=lambda w: config["corpora"][w.corpus]["role"],
         languages=study.pair,
@@ -105,12 +93,8 @@ rule clean:
         f"{study.folder}/benchmarks/clean_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
         corpus=one_of(study.training_corpora),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(requests.minutes("clean")),
+        **growing(mem_mb=1000, runtime=requests.minutes("clean")),
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         languages=lambda w: study.languages(w.corpus),
@@ -143,12 +127,8 @@ rule gather_clean:
         f"{study.folder}/benchmarks/gather_{{corpus}}.tsv"
     wildcard_constraints:
         corpus=one_of(study.training_corpora),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(requests.minutes("gather_clean")),
+        **growing(mem_mb=1000, runtime=requests.minutes("gather_clean")),
     params:
         duplicates=lambda w: [
             f"--{rule.replace('_', '-')}"

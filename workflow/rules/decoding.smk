@@ -12,12 +12,9 @@ rule benchmark:
         f"{study.folder}/logs/benchmark.log",
     benchmark:
         f"{study.folder}/benchmarks/benchmark.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(requests.minutes("benchmark")),
+        **growing(mem_mb=4000, runtime=requests.minutes("benchmark")),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         dev=study.named_corpora([study.dev]),
@@ -48,12 +45,9 @@ rule comet:
         f"{study.folder}/logs/comet.log",
     benchmark:
         f"{study.folder}/benchmarks/comet.tsv"
-    conda:
-        "../../environment.yml"
     threads: 4
     resources:
-        mem_mb=grows(8000),
-        runtime=grows(720),
+        **growing(mem_mb=8000, runtime=720),
     params:
         checkpoint=METRICS and METRICS["comet"],
         program=METRICS and METRICS["comet_score"],
@@ -82,12 +76,8 @@ rule score:
         f"{study.folder}/logs/score.log",
     benchmark:
         f"{study.folder}/benchmarks/score.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         dev=study.named_corpora([study.dev]),

@@ -22,12 +22,11 @@ rule translate_shard:
         f"{study.folder}/logs/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
         f"{study.folder}/benchmarks/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(w.teacher)),
-        runtime=grows(requests.minutes("translate_shard")),
+        **growing(
+            mem_mb=lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(w.teacher),
+            runtime=requests.minutes("translate_shard"),
+        ),
         gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
@@ -59,12 +58,11 @@ rule rescore_shard:
         f"{study.folder}/logs/rescore_{{corpus}}_{{scatteritem}}.log",
     benchmark:
         f"{study.folder}/benchmarks/rescore_{{corpus}}_{{scatteritem}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.teachers)),
-        runtime=grows(requests.minutes("rescore_shard")),
+        **growing(
+            mem_mb=1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.teachers),
+            runtime=requests.minutes("rescore_shard"),
+        ),
         gpu=TEACHERS["gpu"],
     params:
         tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
@@ -93,12 +91,8 @@ rule select_shard:
         f"{study.folder}/benchmarks/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
         targets=one_of(TRANSLATED),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(requests.minutes("select_shard")),
+        **growing(mem_mb=500, runtime=requests.minutes("select_shard")),
     params:
         # Monolingual text has no reference to be close to.
         targets=lambda w: (
@@ -128,12 +122,8 @@ rule gather_distilled:
         f"{study.folder}/logs/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/gather_distilled_{{imitated}}_{{targets}}_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(requests.minutes("gather_distilled")),
+        **growing(mem_mb=500, runtime=requests.minutes("gather_distilled")),
     shell:
         "python -m corpora.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
 
@@ -148,12 +138,11 @@ rule drop_worst:
         f"{study.folder}/logs/drop_{{mixture}}_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/drop_{{mixture}}_{{corpus}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(lambda w: 500 + 4 * scores_to_rank(config, w.mixture, w.corpus) // 10**6),  # four bytes a score
-        runtime=grows(requests.minutes("gather_distilled")),
+        **growing(
+            mem_mb=lambda w: 500 + 4 * scores_to_rank(config, w.mixture, w.corpus) // 10**6,  # four bytes a score
+            runtime=requests.minutes("gather_distilled"),
+        ),
     params:
         per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],
     shell:

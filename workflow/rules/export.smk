@@ -14,12 +14,8 @@ rule convert:
         f"{study.folder}/benchmarks/convert_{{system}}_{{type}}.tsv"
     wildcard_constraints:
         type=one_of(study.converted_types),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     shell:
         "python -m export.convert --checkpoint {input.checkpoint} --outputs {output.folder} 2> {log}"
 
@@ -36,12 +32,8 @@ rule model_folder:
         f"{study.folder}/logs/model_folder_{{system}}_{{type}}.log",
     benchmark:
         f"{study.folder}/benchmarks/model_folder_{{system}}_{{type}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -62,12 +54,8 @@ rule convert_native:
         f"{study.folder}/benchmarks/convert_native_{{system}}_{{native}}.tsv"
     wildcard_constraints:
         native=one_of(study.native_types),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     shell:
         "python -m export.native --model {input.model} --outputs {output.folder} 2> {log}"
 
@@ -86,12 +74,8 @@ rule model_folder_native:
         f"{study.folder}/benchmarks/model_folder_{{system}}_native-{{native}}.tsv"
     wildcard_constraints:
         native=one_of(study.native_types),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -112,12 +96,8 @@ rule model_folder_baseline:
         f"{study.folder}/logs/model_folder_{{system}}_opennmt-tf.log",
     benchmark:
         f"{study.folder}/benchmarks/model_folder_{{system}}_opennmt-tf.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -140,12 +120,8 @@ rule package:
     wildcard_constraints:
         system=one_of(study.measured),  # a package tells how fast it is
         type=one_of(study.submitted_types),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         corpora=lambda w: json.dumps(study.corpora_of(w.system)),
         teachers=lambda w: ["--teachers", *study.teachers_of(w.system)] if study.teachers_of(w.system) else [],
@@ -166,12 +142,8 @@ rule submission:
         f"{study.folder}/benchmarks/submission_{{system}}_{{type}}.tsv"
     wildcard_constraints:
         type=one_of(study.submitted_types),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(30),
+        **growing(mem_mb=2000, runtime=30),
     shell:
         "python -m export.submission --model {input.model} --output {output.submission} 2> {log}"
 
@@ -190,11 +162,7 @@ rule image:
     wildcard_constraints:
         type=one_of(study.submitted_types),
         hardware=one_of(["cpu", "gpu"]),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     shell:
         "python -m export.image --model {input.model} --hardware {wildcards.hardware} --output {output.image} 2> {log}"

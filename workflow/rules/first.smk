@@ -22,12 +22,8 @@ rule first_model:
     benchmark:
         f"{study.folder}/benchmarks/first_model_{{system}}_{{type}}.tsv"
     priority: 30
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         description=lambda w: json.dumps(study.description(w.system)),
     shell:
@@ -47,12 +43,8 @@ rule first_benchmark:
     benchmark:
         f"{study.folder}/benchmarks/first_benchmark_{{system}}.tsv"
     priority: 30
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(60),
+        **growing(mem_mb=4000, runtime=60),
     params:
         test_set=study.named_corpora([study.timed_corpus]),
         beam_sizes=config["decoding"]["beam_sizes"],
@@ -78,12 +70,8 @@ rule first_score:
     benchmark:
         f"{study.folder}/benchmarks/first_score.tsv"
     priority: 30
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     params:
         test_set=study.named_corpora([study.timed_corpus]),
         language=config["target"],
@@ -105,12 +93,8 @@ rule first_front:
     benchmark:
         f"{study.folder}/benchmarks/first_front.tsv"
     priority: 30
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(10),
+        **growing(mem_mb=1000, runtime=10),
     shell:
         "python -m report front_speed --input {input.measurements}"
         " --remark 'Timed beside other jobs, for a first look.' --output {output.picture} 2> {log}"

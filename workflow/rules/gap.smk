@@ -19,12 +19,8 @@ rule outputs:
         f"{study.folder}/benchmarks/outputs_{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.trained),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     params:
         test_sets=study.named_corpora(study.corpora["test"]),
         beam_sizes=BEAMS,
@@ -45,12 +41,8 @@ rule foreign_outputs:
         f"{study.folder}/benchmarks/outputs_{{foreign}}_{{corpus}}.tsv"
     wildcard_constraints:
         foreign=one_of(study.foreign),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     shell:
         "python -m distill.n_best_lists --input {input.candidates} --output {output.text} 2> {log}"
 
@@ -95,12 +87,8 @@ rule gap:
         f"{study.folder}/logs/gap.log",
     benchmark:
         f"{study.folder}/benchmarks/gap.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     params:
         systems=json.dumps(study.compared),
         teacher=study.imitated,

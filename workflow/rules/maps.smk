@@ -10,12 +10,8 @@ rule map_grid:
         f"{study.folder}/logs/map_grid.log",
     benchmark:
         f"{study.folder}/benchmarks/map_grid.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(120),
+        **growing(mem_mb=2000, runtime=120),
     params:
         grid=json.dumps(GRID),
     shell:
@@ -34,12 +30,9 @@ rule map_timing:
         f"{study.folder}/logs/map_timing.log",
     benchmark:
         f"{study.folder}/benchmarks/map_timing.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(600),
+        **growing(mem_mb=2000, runtime=600),
     params:
         language=config["target"],
         runs=config["decoding"]["runs"],

@@ -19,12 +19,8 @@ rule measurements:
         f"{study.folder}/logs/measurements.log",
     benchmark:
         f"{study.folder}/benchmarks/measurements.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     shell:
         "python -m report.measurements --measurements {input.measurements} --csv {output.csv}"
         " --headline {output.headline} 2> {log}"
@@ -41,12 +37,8 @@ rule int8_elsewhere:
         f"{study.folder}/logs/int8_elsewhere.log",
     benchmark:
         f"{study.folder}/benchmarks/int8_elsewhere.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(60),
+        **growing(mem_mb=2000, runtime=60),
     params:
         language=config["target"],
     shell:
@@ -66,12 +58,8 @@ rule quantization:
         f"{study.folder}/logs/quantization.log",
     benchmark:
         f"{study.folder}/benchmarks/quantization.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(10),
+        **growing(mem_mb=4000, runtime=10),
     params:
         system=study.quantized,
         elsewhere=lambda w, input: (f"--elsewhere {input.elsewhere}" if input.elsewhere else ""),
@@ -107,12 +95,8 @@ rule table:
         f"{study.folder}/logs/table_{{subject}}.log",
     benchmark:
         f"{study.folder}/benchmarks/table_{{subject}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(10),
+        **growing(mem_mb=1000, runtime=10),
     params:
         name=lambda w: w.subject.partition(".")[0],
         best=RULE,  # for a caption
@@ -168,12 +152,8 @@ rule corpora_page:
         f"{study.folder}/logs/corpora_page.log",
     benchmark:
         f"{study.folder}/benchmarks/corpora_page.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         study=config["study"],
     shell:
@@ -205,12 +185,8 @@ rule samples:
         f"{study.folder}/logs/samples.log",
     benchmark:
         f"{study.folder}/benchmarks/samples.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         test_set=study.named_corpora([study.timed_corpus])[0],
         outputs=[f"{system}={study.shown(system)}" for system in study.measured],
@@ -236,12 +212,8 @@ rule front_page:
         f"{study.folder}/logs/front_page.log",
     benchmark:
         f"{study.folder}/benchmarks/front_page.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     shell:
         "python -m report.front_page --measurements {input.measurements} --samples {input.samples}"
         " --output {output.page} 2> {log}"
@@ -272,12 +244,8 @@ rule page:
         f"{study.folder}/logs/page.log",
     benchmark:
         f"{study.folder}/benchmarks/page.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         note=lambda w: study.note,
         gap=lambda w, input: (f"--gap {input.gap} --gap-picture {input.gap_picture}" if input.gap else ""),

@@ -27,12 +27,9 @@ rule search_grid:
         f"{study.folder}/logs/search_grid.log",
     benchmark:
         f"{study.folder}/benchmarks/search_grid.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
+        **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
         test_sets=study.named_corpora([study.timed_corpus]),
@@ -60,12 +57,9 @@ rule search_components:
         f"{study.folder}/logs/search_components.log",
     benchmark:
         f"{study.folder}/benchmarks/search_components.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
+        **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
@@ -87,12 +81,9 @@ rule search_components_baseline:
         f"{study.folder}/logs/search_components_baseline.log",
     benchmark:
         f"{study.folder}/benchmarks/search_components_baseline.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
+        **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
@@ -114,12 +105,9 @@ rule search_pipeline:
         f"{study.folder}/logs/search_pipeline.log",
     benchmark:
         f"{study.folder}/benchmarks/search_pipeline.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
+        **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
     shell:
@@ -139,12 +127,9 @@ rule search_ngrams:
         f"{study.folder}/logs/search_ngrams.log",
     benchmark:
         f"{study.folder}/benchmarks/search_ngrams.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
+        **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
         sentences=config["search"]["sentences"],
@@ -166,12 +151,9 @@ rule search_cache:
         f"{study.folder}/logs/search_cache.log",
     benchmark:
         f"{study.folder}/benchmarks/search_cache.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(600),
+        **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
     shell:

@@ -51,12 +51,8 @@ rule untrained:
         f"{study.folder}/benchmarks/untrained_{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.untrained),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(4000),
-        runtime=grows(10),
+        **growing(mem_mb=4000, runtime=10),
     params:
         shape=lambda w: json.dumps(study.systems[w.system].shape),
         seed=lambda w: study.systems[w.system].seed,
@@ -78,12 +74,9 @@ rule ladder:
         f"{study.folder}/logs/ladder_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/ladder_{{system}}.tsv"
-    conda:
-        "../../environment.yml"
     threads: ALL_CORES
     resources:
-        mem_mb=grows(8000),
-        runtime=grows(600),
+        **growing(mem_mb=8000, runtime=600),
     params:
         experiment="ladder",
         models=lambda w, input: f"--baseline {input.baseline} --models {input.models}",
@@ -204,12 +197,8 @@ rule speed_scores:
         f"{study.folder}/logs/speed_scores_{{timed}}.log",
     benchmark:
         f"{study.folder}/benchmarks/speed_scores_{{timed}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(2000),
-        runtime=grows(10),
+        **growing(mem_mb=2000, runtime=10),
     params:
         test_sets=study.named_corpora([study.timed_corpus]),
         language=config["target"],

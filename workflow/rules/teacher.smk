@@ -14,12 +14,8 @@ rule import_teacher:
         f"{study.folder}/benchmarks/import_{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.imported),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(16000),
-        runtime=grows(600),
+        **growing(mem_mb=16000, runtime=600),
     params:
         teacher=lambda w: json.dumps(study.imported[w.system]),
     shell:

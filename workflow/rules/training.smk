@@ -15,12 +15,8 @@ rule sample:
         f"{study.folder}/logs/sample_{{mixture}}_{{epoch}}.log",
     benchmark:
         f"{study.folder}/benchmarks/sample_{{mixture}}_{{epoch}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(1000),
-        runtime=grows(requests.minutes("sample")),
+        **growing(mem_mb=1000, runtime=requests.minutes("sample")),
     params:
         weights=lambda w: list(study.weights(w.mixture).values()),
         pairs=f"--pairs {config['distillation']['epoch_pairs']}" if config["distillation"]["epoch_pairs"] else "",
@@ -42,12 +38,9 @@ rule encode:
         f"{study.folder}/logs/encode_{{mixture}}_{{epoch}}.log",
     benchmark:
         f"{study.folder}/benchmarks/encode_{{mixture}}_{{epoch}}.tsv"
-    conda:
-        "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=grows(500),
-        runtime=grows(requests.minutes("encode")),
+        **growing(mem_mb=500, runtime=requests.minutes("encode")),
     shell:
         "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} {output.target} 2> {log}"
@@ -73,12 +66,12 @@ rule train_teacher:
     wildcard_constraints:
         system=one_of(study.teachers),
     priority: 20  # everything else waits for it
-    conda:
-        "../../environment.yml"
     threads: lambda w: study.systems[w.system].training["threads"]
     resources:
-        mem_mb=grows(lambda w: training_resources(config, study.systems[w.system])["mem_mb"]),
-        runtime=grows(lambda w: training_resources(config, study.systems[w.system])["runtime"]),
+        **growing(
+            mem_mb=lambda w: training_resources(config, study.systems[w.system])["mem_mb"],
+            runtime=lambda w: training_resources(config, study.systems[w.system])["runtime"],
+        ),
         gpu=lambda w: training_resources(config, study.systems[w.system])["gpu"],
         nodes=1,  # a cluster must not look for several GPUs on several machines
     params:
@@ -117,12 +110,8 @@ rule learned:
         f"{study.folder}/benchmarks/learned_{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.trained),
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     params:
         mixture=lambda w: json.dumps(composition(config, study.systems[w.system].mixture)),
     shell:

@@ -16,12 +16,9 @@ rule vocabulary:
         f"{study.folder}/logs/vocabulary.log",
     benchmark:
         f"{study.folder}/benchmarks/vocabulary.tsv"
-    conda:
-        "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=grows(vocabulary_megabytes(config)),
-        runtime=grows(requests.minutes("vocabulary")),
+        **growing(mem_mb=vocabulary_megabytes(config), runtime=requests.minutes("vocabulary")),
     params:
         languages=study.pair,
         type=config["vocabulary"]["type"],
@@ -48,12 +45,8 @@ rule encode_dev:
         f"{study.folder}/logs/encode_dev.log",
     benchmark:
         f"{study.folder}/benchmarks/encode_dev.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=grows(500),
-        runtime=grows(10),
+        **growing(mem_mb=500, runtime=10),
     shell:
         "python -m train.encode --inputs {input.corpus} --model {input.model} --threads {threads}"
         " --outputs {output.source} 2> {log}"
