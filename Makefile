@@ -8,7 +8,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-cluster docs pages install reference lock
+.PHONY: demo test test-cluster docs pages install reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -72,12 +72,32 @@ reference:
 	@test -n "$(LOG)" || { echo "no log of $(STUDY) in .snakemake/log: run the study here, then make reference" >&2; exit 1; }
 	$(BIN)/python -m report.keep --study results/$(STUDY) --log $(LOG) --output results/reference/$(STUDY)
 
+# Images (docs/images.md), with buildah; OPTIONS are for `buildah bud`. The pipeline's is of the last commit.
+BASE ?= docker.io/library/debian:bookworm-slim
+build/images/pipeline.tar: images/pipeline/Containerfile
+	rm -rf build/images/checkout && mkdir -p build/images/checkout
+	git archive HEAD | tar --extract --directory build/images/checkout
+	buildah bud --isolation chroot --build-arg BASE=$(BASE) --file $< --tag nmt-frontier $(OPTIONS) build/images/checkout
+	rm -f $@ && buildah push nmt-frontier oci-archive:$@
+
+# Where no registry can be reached: bases of these images, as root, with debootstrap.
+build/images/python.tar: PACKAGES := python3
+build/images/debian.tar: PACKAGES := ca-certificates,g++,make,python3-venv
+build/images/python.tar build/images/debian.tar: images/base/Containerfile
+	rm -rf build/images/base && mkdir -p build/images/base
+	debootstrap --variant=minbase --include=$(PACKAGES) bookworm build/images/base/root
+	tar --create --file build/images/base/debian.tar --directory build/images/base/root --numeric-owner \
+	  --exclude='./dev/*' --exclude='./var/cache/*' --exclude='./var/lib/apt/lists/*' --exclude='./usr/share/doc/*' \
+	  --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/share/info/*' .
+	buildah bud --file $< --ignorefile /dev/null --tag nmt-frontier-base build/images/base
+	rm -rf build/images/base $@ && buildah push nmt-frontier-base oci-archive:$@
+
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
 UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 lock:
 	$(UV_COMPILE) --override requirements.override requirements.in -o requirements.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-gpu.in -o requirements-gpu.lock
+	$(UV_COMPILE) --constraints requirements.lock --override requirements.override requirements-gpu.in -o requirements-gpu.lock
 	$(UV_COMPILE) requirements-command.in -o requirements-command.lock
 	$(UV_COMPILE) --override requirements.lock --override requirements.override requirements-slurm.in -o requirements-slurm.lock

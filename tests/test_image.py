@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
+from pathlib import Path
 
 import models
 import native
@@ -15,7 +16,7 @@ import pytest
 from common.errors import UserError
 from common.files import read_json, sha256, write_json
 from decode.translator import Translator
-from export import base_image, image, oci_archive, submission, translate_command
+from export import image, oci_archive, submission, translate_command
 from export.oci_archive import Layer
 
 BUILDAH = pytest.mark.skipif(not shutil.which("buildah"), reason="buildah is not installed, which builds images")
@@ -78,16 +79,35 @@ def test_sizes_add_up_with_and_without_base_and_model(archive):
     }
 
 
-@pytest.mark.parametrize(
-    ("tool", "message"), [("buildah", "buildah is missing"), ("debootstrap", "debootstrap is missing")]
-)
-def test_a_missing_tool_is_named(tmp_path, monkeypatch, tool, message):
-    which = shutil.which
-    monkeypatch.setattr(shutil, "which", lambda name: None if name == tool else which(name) or f"/bin/{name}")
-    monkeypatch.setattr(base_image, "ROOT", tmp_path)
-    with pytest.raises(UserError, match=message):
-        base_image.made(*image.PYTHON) if tool == "debootstrap" else image.Buildah(tmp_path)
-    assert not list(tmp_path.iterdir())
+def test_without_buildah_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(UserError, match="buildah is missing"):
+        image.build(recipe(tmp_path / "submission"), tmp_path / "x.tar")
+    assert not (tmp_path / "x.tar").exists()
+
+
+def recipe(folder: Path, head: str = "FROM scratch") -> Path:
+    """A submission's folder with a file in each of two layers."""
+    folder.mkdir()
+    for name, content in (("run.sh", "echo"), ("model", "weights")):
+        (folder / name).write_text(content)
+    (folder / "Dockerfile").write_text(f'{head}\nCOPY run.sh /\nCOPY model /\nENTRYPOINT ["/run.sh"]\n')
+    return folder
+
+
+@pytest.mark.slow
+@BUILDAH
+def test_a_base_is_an_archive_of_the_makefile_or_an_image_that_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(image, "BASE", tmp_path / "python.tar")
+    image.build(recipe(tmp_path / "base"), image.BASE)
+    for given, output in ((None, "x.tar"), (f"oci-archive:{image.BASE}", "y.tar")):
+        image.build(recipe(tmp_path / output[0], "ARG BASE=nowhere\nFROM ${BASE}"), tmp_path / output, given)
+        table = (tmp_path / output).with_suffix(".SIZES.md").read_text()
+        assert table.count("the base image") == 2 and table.count("`run.sh`") == 1
+    image.BASE.unlink()
+    with pytest.raises(UserError, match=r"(?s)first `make build/images/python.tar`.*nowhere"):
+        image.build(tmp_path / "x", tmp_path / "z.tar")
+    assert not (tmp_path / "z.tar").exists()
 
 
 def test_the_native_engine_is_not_for_gpus(tmp_path):

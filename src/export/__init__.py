@@ -42,7 +42,5 @@ For the shared tasks on efficient translation, and for clusters:
 - ``submission``: a folder with a model and what decodes it (command)
 - ``translate_command``: the native engine as one static program
 - ``image``: a submission as an image (command)
-- ``pipeline_image``: the pipeline as an image (command)
-- ``base_image``: a minimal Debian
 - ``oci_archive``: the layers of an image
 """

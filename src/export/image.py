@@ -1,4 +1,4 @@
-"""Build a submission as an image (an OCI archive), without a network, and list what each of its layers takes.
+"""Build a submission as an image (an OCI archive), and list what each of its layers takes.
 
 ``podman load -i IMAGE``, ``skopeo copy oci-archive:IMAGE docker-daemon:NAME`` and ``apptainer build`` read the archive.
 <name>.SIZES.md beside it is made of the archive itself. It needs buildah.
@@ -16,10 +16,12 @@ from tabulate import tabulate
 
 from common.errors import UserError, command
 from common.files import atomic_path, write_text
-from export import base_image, oci_archive, submission
+from export import oci_archive, submission
 from export.oci_archive import Layer
+from export.translate_command import ROOT
 
-PYTHON = ("python", ("python3",))  # the base of what needs Python: name and packages of Debian
+MADE = "build/images/python.tar"  # Debian with Python, where no registry can be reached: `make` makes it
+BASE = ROOT / MADE
 MODEL = ("model",)  # what the layer of the model holds
 
 
@@ -40,14 +42,11 @@ class Buildah:
         )
         if done.returncode:
             end = "\n".join(done.stderr.splitlines()[-3:])
-            raise UserError(f"buildah {arguments[0]} failed; as another user than root, try `buildah unshare`:\n{end}")
+            raise UserError(
+                f"buildah {arguments[0]} failed; as another user than root, try `buildah unshare`; where no registry"
+                f" can be reached, first `make {MADE}`:\n{end}"
+            )
         return done.stdout.strip()
-
-    def imported(self, archive: Path) -> str:
-        """An image of one layer, the files of a tar archive. Returns its name."""
-        container = self.run("from", "scratch")
-        self.run("add", container, archive, "/")
-        return self.run("commit", "--rm", "--quiet", container)
 
 
 @contextmanager
@@ -65,22 +64,18 @@ def buildah(near: Path) -> Iterator[Buildah]:
 def build(folder: Path, output: Path, base: str | None = None) -> list[Layer]:
     """Build the Dockerfile of a submission's folder; write the archive and ``<name>.SIZES.md`` beside it.
 
-    base: an image to begin with, where the Dockerfile asks for one; by default Debian made with debootstrap. Returns
-    the layers. Raises UserError where a tool is missing or fails.
+    base: an image to begin with, where the Dockerfile asks for one; by default BASE, or without it the Dockerfile's.
+    Returns the layers. Raises UserError where buildah is missing or fails.
     """
+    base = base or (f"oci-archive:{BASE}" if BASE.exists() else None)
+    recipe = (folder / "Dockerfile").read_text(encoding="utf-8")
     with buildah(output) as tool, atomic_path(output) as part:
-        count = 0
-        arguments: list[str] = []
-        if "ARG BASE" in (folder / "Dockerfile").read_text(encoding="utf-8"):
-            base = base or tool.imported(base_image.made(*PYTHON))
-            arguments = ["--build-arg", f"BASE={base}"]
+        arguments = ["--build-arg", f"BASE={base}"] if base and "ARG BASE" in recipe else []
         image = tool.run("bud", "--quiet", "--layers", *arguments, folder).splitlines()[-1]
-        if base:
-            template = "{{len .OCIv1.RootFS.DiffIDs}}"
-            count = int(tool.run("inspect", "--type", "image", "--format", template, base))
         tool.run("push", "--quiet", image, f"oci-archive:{part}")
         layers = oci_archive.layers(part)
-    write_text(output.with_name(f"{output.name.removesuffix('.tar')}.SIZES.md"), sizes(layers, count))
+    of_base = len(layers) - recipe.count("\nCOPY ")  # each has a layer of its own
+    write_text(output.with_name(f"{output.name.removesuffix('.tar')}.SIZES.md"), sizes(layers, of_base))
     return layers
 
 
@@ -114,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine or CTranslate2")
     parser.add_argument("--hardware", choices=submission.HARDWARE, default="cpu", help="gpu: CTranslate2 with cuBLAS")
-    parser.add_argument("--base", metavar="IMAGE", help="with Python 3.11 (default: Debian, made with debootstrap)")
+    parser.add_argument("--base", metavar="IMAGE", help=f"with Python 3.11 (default: {MADE}, if it is there)")
     parser.add_argument("--output", type=Path, required=True, help="archive to write, *.tar")
     args = parser.parse_args()
     args.output.parent.mkdir(parents=True, exist_ok=True)
