@@ -16,7 +16,7 @@ from models import folders
 from common.errors import UserError
 from common.files import read_json
 from export import convert, untrained
-from formats import conversion, opennmt_checkpoint
+from formats import conversion, ctranslate2_model, opennmt_checkpoint
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,9 +30,9 @@ def checkpoint(tmp_path):
 def run(checkpoint, tmp_path, monkeypatch):
     """Convert into folders of these types, beside the checkpoint."""
 
-    def converted(*types):
-        outputs = [str(tmp_path / "converted" / type) for type in types]
-        monkeypatch.setattr(sys, "argv", ["convert", "--checkpoint", str(checkpoint), "--outputs", *outputs])
+    def converted(*types, model=checkpoint, folder="converted"):
+        outputs = [str(tmp_path / folder / type) for type in types]
+        monkeypatch.setattr(sys, "argv", ["convert", "--checkpoint", str(model), "--outputs", *outputs])
         convert.main()
 
     return converted
@@ -59,6 +59,29 @@ def test_converting_again_gives_the_same_bytes(run, tmp_path):
     first = path.read_bytes()
     run("int8")
     assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_types_made_of_float32_have_the_bytes_of_those_made_of_the_checkpoint(run, checkpoint, tmp_path, shared):
+    types = ("int8", "int16", "float16", "int8_float16")
+    if shared:  # CTranslate2 stores such weights once
+        shape = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
+        shape |= {"share_embeddings": True}
+        vocabulary = tmp_path / "vocabulary.txt"
+        vocabulary.write_text("<blank>\n<s>\n</s>\na\nb\n")
+        checkpoint = tmp_path / "shared"
+        untrained.make(shape, vocabulary, 1, checkpoint)
+    run("float32", *types, model=checkpoint)
+    run(*types, model=tmp_path / "converted/float32", folder="again")
+    aliases = ctranslate2_model.read(tmp_path / "converted/float32").aliases
+    assert any(name.endswith("/weight") for name in aliases) == shared
+    for name in types:
+        first, second = (tmp_path / folder / name for folder in ("converted", "again"))
+        files = sorted(path.name for path in first.iterdir())
+        assert files == sorted(path.name for path in second.iterdir()) and len(files) == 3
+        assert [(first / file).read_bytes() for file in files] == [(second / file).read_bytes() for file in files]
+    with pytest.raises(UserError, match=r"int8: as int16: .* is int8; convert a model with float32 weights"):
+        run("int16", model=tmp_path / "converted/int8", folder="third")
 
 
 def kept_in_spite_of(run, tmp_path, message):

@@ -228,6 +228,8 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
     native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
     assert study.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.transformers
     assert study.quick_format("tiny") == (native or ["opennmt-tf"])[0] and study.quick_format("deep") == study.types[0]
+    assert study.source("deep", "float32") == study.averaged("deep")
+    assert study.source("deep", "int8") == study.converted("deep", "float32")
     assert study.native_source("tiny") == study.averaged("tiny")
     assert study.native_source("deep") == study.converted("deep", "float32")
 

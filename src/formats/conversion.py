@@ -1,8 +1,11 @@
-"""Convert OpenNMT-tf models to CTranslate2 so that both compute the same."""
+"""Convert OpenNMT-tf models to CTranslate2 so that both compute the same, and converted ones to other types."""
 
 from typing import Any
 
 import ctranslate2
+from ctranslate2.specs import model_spec
+
+from formats import ctranslate2_model
 
 # Keras adds this to variances in layer normalisation; OpenNMT-tf 2.32 keeps the default and has no option for it.
 EPSILON = 1e-3
@@ -24,3 +27,34 @@ class Converter(ctranslate2.converters.OpenNMTTFConverter):
             raise ValueError(f"CTranslate2 has no such model ({reason}); {remedy}") from None
         spec.config.layer_norm_epsilon = EPSILON
         return spec
+
+
+class Stored(model_spec.ModelSpec):
+    """A stored model with float32 weights as CTranslate2 describes it, whose ``optimize`` and ``save`` convert it.
+
+    Raises ValueError for other weights.
+    """
+
+    def __init__(self, model: ctranslate2_model.Model):
+        super().__init__()
+        self._model = model
+        for name, stored in [*zip(model.variables, model.variables, strict=True), *model.aliases.items()]:
+            array = model.variables[stored].array()
+            *layers, attribute = name.split("/")
+            matrix = attribute == "weight" and array.ndim == 2
+            if matrix and array.dtype != "float32":
+                raise ValueError(f"its {name} is {array.dtype}; convert a model with float32 weights")
+            layer = self
+            for part in layers:
+                layer = vars(layer).setdefault(part, model_spec.LayerSpec())
+            vars(layer)[attribute] = model_spec.NumpyVariable(array.copy())  # quantisation multiplies in place
+            if matrix:
+                vars(layer)["weight_scale"] = model_spec.OPTIONAL
+
+    @property
+    def name(self) -> str:
+        return self._model.specification
+
+    @property
+    def revision(self) -> int:
+        return self._model.revision

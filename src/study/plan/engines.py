@@ -124,6 +124,10 @@ class Engines(Mixtures):
         """The names of the model folders that submissions are made of."""
         return [*self.converted_types, *map(Native.folder, self.native_types)]
 
+    def source(self, system: str, type: str) -> str:
+        """What a system is converted from for CTranslate2: the checkpoint, or its weights in float32."""
+        return self.averaged(system) if type == "float32" else self.converted(system, "float32")
+
     def native_source(self, system: str) -> str:
         """What a system is converted from for the native engine: CTranslate2's weights, or the checkpoint."""
         return self.converted(system, "float32") if self.runs_in_ctranslate2(system) else self.averaged(system)
