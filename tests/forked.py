@@ -46,7 +46,11 @@ def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | Non
             os.dup2(file.fileno(), number)
     if cwd:
         os.chdir(cwd)
-    # TensorFlow adds a handler where it is loaded before the program has its own, and each line would come twice.
-    logging.getLogger("tensorflow").handlers.clear()
+    prepared()
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def prepared() -> None:
+    """TensorFlow adds a handler where it is loaded before the program has its own, and each line would come twice."""
+    logging.getLogger("tensorflow").handlers.clear()

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import forked
+import warm
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -22,6 +23,12 @@ def arguments_of(*arguments):
 
 def snakemake(*arguments, cwd, **options):
     command = [BIN / "snakemake", *arguments_of(*arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, **options)
+
+
+def warm_snakemake(*arguments, cwd, **options):
+    """The same; but its jobs, which are many, need not load TensorFlow and what else takes long (warm.py)."""
+    command = [*warm.snakemake(), *arguments_of(*arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, **options)
 
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from models import folders
-from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, snakemake, succeeded
+from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, succeeded, warm_snakemake
 
 from corpora.availability import available
 from decode.engines.native import Native
@@ -18,11 +18,16 @@ from study import config
 pytestmark = pytest.mark.slow
 
 
-def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
-    """The teacher splits text by its own model; a corpus is sampled on the way to it."""
+def given():
+    """The teachers of a study that trains none: an untrained one, which splits text by its own model."""
     teacher = folders()["int8"]
-    study = tmp_path / "study.yaml"
     own = {"ctranslate2": str(teacher), "tokenization": {"sentencepiece": str(teacher / "sentencepiece.model")}}
+    return {"teacher": None, "given": own}
+
+
+def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
+    """A corpus is sampled on the way to it."""
+    study = tmp_path / "study.yaml"
     text = {
         "extends": str(TINY),
         "study": "given",
@@ -30,11 +35,11 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
         "cleaning_shards": 1,
         "distillation": {"shards": 1},
         "vocabulary": {"of": "distilled", "pieces": 150},
-        "teachers": {"teacher": None, "given": own},
+        "teachers": given(),
     }
     study.write_text(json.dumps(text))
     results = tmp_path / "results/given"
-    succeeded(snakemake("results/given/training/distilled.1.source", "--configfile", study, cwd=tmp_path))
+    succeeded(warm_snakemake("results/given/training/distilled.1.source", "--configfile", study, cwd=tmp_path))
     counts = json.loads((results / "corpora/clean/grammar_english.json").read_text())
     assert counts["dropped"]["not_sampled"] == 180 and counts["lines_in"] == 300 and counts["lines_out"] <= 120
     pieces = set((results / "vocabulary/vocabulary.txt").read_text().split())
@@ -48,7 +53,7 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     """Quality only: nothing is timed. Shapes, sizes and the wiring; so short a training learns nothing."""
-    succeeded(snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
+    succeeded(warm_snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
     study = tmp_path / "results/test-tiny-ensemble"
     assert not (study / "decoding").exists()
     for targets in ("best", "interpolated"):
@@ -90,7 +95,9 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
     names += ("report/scaling.wngt2020-4-3-untrained.md",)
     made = [f"results/test-tiny-given/{name}" for name in names]
     succeeded(
-        snakemake("all", "maps", *made, "--configfile", on_last_core(TINY_GIVEN, tmp_path), cwd=tmp_path, timeout=1200)
+        warm_snakemake(
+            "all", "maps", *made, "--configfile", on_last_core(TINY_GIVEN, tmp_path), cwd=tmp_path, timeout=1200
+        )
     )
     measurements = json.loads((study / "measurements.json").read_text())
     assert {m["system"] for m in measurements} == {"deep"}
@@ -131,12 +138,14 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
 
 def test_a_cut_of_multi30k(tmp_path):
     """Real text in another language, up to what a student learns from; the other studies go on from there."""
-    problems = available(config.load(TINY_MULTI30K))
+    given_teacher = tmp_path / "study.yaml"
+    given_teacher.write_text(json.dumps({"extends": str(TINY_MULTI30K), "teachers": given()}))
+    problems = available(config.load(given_teacher))
     if absent := problems.missing + problems.unchecked:
         pytest.skip(f"needs Multi30k in the folder NMT_FRONTIER_MIRROR or a network: {absent[0]}")
     made = ("training/distilled.1.source", "corpora/clean/test_2016_flickr.tsv.zst")
     made = [f"results/test-tiny-multi30k/{name}" for name in made]
-    succeeded(snakemake(*made, "--configfile", TINY_MULTI30K, cwd=tmp_path, timeout=1200))
+    succeeded(warm_snakemake(*made, "--configfile", given_teacher, cwd=tmp_path, timeout=1200))
     study = tmp_path / "results/test-tiny-multi30k"
     corpora = [[*records.read(study / f"corpora/clean/{name}.tsv.zst")] for name in ("multi30k", "captions")]
     assert records.count(study / "corpora/clean/test_2016_flickr.tsv.zst") == 24
