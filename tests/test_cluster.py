@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import slurm
 import yaml
-from snakefile import BIN, ROOT, snakemake, succeeded
+from snakefile import BIN, ROOT, dry_run, succeeded, warm_snakemake
 
 from common import machine
 from common.batch_job import state_and_seconds_left
@@ -34,11 +34,18 @@ DIFFERENT = re.compile(
     r"|systems/[^/]*/run-.*|.*/checkpoint|.*/\.snakemake_timestamp"
 )
 TIMED_KEYS = {"seconds", "training", "last_preserved_timestamp", "sha256"}
-# Rules of the vocabulary map, which take seconds here: one job in the queue.
-SHORT = (
-    *("alignment_corpus", "alignment_probabilities", "align_shard"),
-    *("extract_shard", "phrase_table", "vocabulary_map"),
-)
+# Rules that take seconds here, between those that something happens to: one job in the queue for each group, as its way
+# through the queue takes longer than its work.
+GROUPS = {
+    "clean": ("copy_held_out", "clean", "gather_clean"),
+    "mixture": ("select_shard", "gather_distilled", "sample", "encode"),
+    "convert": ("convert", "convert_native", "outputs"),
+    "map": (
+        *("alignment_corpus", "alignment_probabilities", "align_shard"),
+        *("extract_shard", "phrase_table", "vocabulary_map"),
+    ),
+    "report": ("score", "gap"),
+}
 MINUTE = "1 if attempt == 1 else 60"
 # Seconds that the teacher's first job, of 120, has left after a stall. A fast machine trains after 4 s and stalls for
 # 46 s: it would need 1.5 * 46 + 20 s to go on. A slow one trains after 16 s and has 70 s to its first checkpoint.
@@ -72,7 +79,7 @@ def profile(folder):
         "train_teacher": {"runtime": "2 * attempt"},  # ends at its checkpoints, and goes back to the queue
     }
     settings["set-resources"]["benchmark"] |= {"runtime": MINUTE}
-    settings["groups"] += [f"{rule}=map" for rule in SHORT]
+    settings["groups"] += [f"{rule}={group}" for group, rules in GROUPS.items() for rule in rules]
     (folder / "profile").mkdir()
     (folder / "profile/config.yaml").write_text(yaml.safe_dump(settings))
     return folder / "profile"
@@ -232,7 +239,9 @@ def untimed(value):
 
 def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
     folder, _, _ = finished
-    succeeded(snakemake("--omit-from", "benchmark", "gap", "picture", "table", "--configfile", STUDY, cwd=tmp_path))
+    succeeded(
+        warm_snakemake("--omit-from", "benchmark", "gap", "picture", "table", "--configfile", STUDY, cwd=tmp_path)
+    )
     alone, ours = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
     assert {name for name in ours if not name.startswith("decoding/translations/")} == alone.keys() and len(alone) > 100
     assert [name for name in alone if alone[name] != ours[name]] == []
@@ -242,12 +251,12 @@ def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
 def test_what_reruns_a_job_is_the_same_as_on_one_machine(finished):
     """Nothing is to be done when the study is finished, in either profile; the reasons of a changed file are equal."""
     folder, _, _ = finished
-    assert "Nothing to be done" in succeeded(snakemake("-n", "--configfile", STUDY, cwd=folder / "run")).stdout
+    assert "Nothing to be done" in succeeded(dry_run("--configfile", STUDY, cwd=folder / "run")).stdout
     with open(folder / f"run/results/{NAME}/corpora/raw/grammar.tsv.zst", "ab") as corpus:
         corpus.write(b"changed")  # a new time alone does not count: Snakemake compares the checksums of small files
 
     def reasons(*options):
-        run = snakemake("-n", "--configfile", STUDY, *options, cwd=folder / "run")
+        run = dry_run("--configfile", STUDY, *options, cwd=folder / "run")
         found = re.findall(r"reason: (.*)", succeeded(run).stdout)
         return sorted(sorted(re.split(r"[,;\s]+", reason)) for reason in found)  # files are named in any order
 
