@@ -6,7 +6,16 @@ import sys
 
 import numpy as np
 import pytest
-from test_training import STUDY, data, kill, run, training, weights  # noqa: F401 (data is a fixture)
+from test_training import (  # noqa: F401 (data is a fixture)
+    STUDY,
+    data,
+    finish,
+    left_by_kills,
+    run,
+    same_training,
+    training,
+    weights,
+)  # fmt: skip
 from training_settings import entry
 
 from common.files import read_json
@@ -49,11 +58,9 @@ def test_two_replicas_train_as_one_device_that_accumulates(data, tmp_path):  # n
 
 def test_a_killed_training_on_two_devices_ends_as_one_that_was_not(data, tmp_path):  # noqa: F811
     """Same batches, although a pass ends within an update, and same dropout on each device."""
-    _, finished, by_finished = learned(data, tmp_path / "finished", TWO)
-    kill(training(data, tmp_path / "killed", None, TWO), tmp_path / "killed", 3)
-    _, killed, by_killed = learned(data, tmp_path / "killed", TWO)
-    assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
-    assert by_finished["seen"] == by_killed["seen"] and by_finished["validation"] == by_killed["validation"]
+    (left,) = left_by_kills(training(data, tmp_path / "finished", None, TWO), tmp_path / "finished", 3)
+    finish(data, left, None, TWO)
+    same_training(tmp_path / "finished", left)
 
 
 def test_wrong_sums_are_found_before_the_training(data, tmp_path):  # noqa: F811

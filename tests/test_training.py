@@ -5,13 +5,13 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import forked
 import numpy as np
 import pytest
 import tensorflow as tf
+import warm
 from training_settings import TOKENS, TRAINING, VALUES, entry
 
 from common import cpu
@@ -53,7 +53,7 @@ def data(tmp_path_factory):
     pairs = [(" ".join(source), " ".join(target)) for source, target in sides]
     records.write(folder / "train.tsv.zst", pairs)
     records.write(folder / "dev.tsv.zst", pairs[:8])
-    command = [sys.executable, "-m", "train.vocabulary", "--corpora", folder / "train.tsv.zst", "--languages"]
+    command = [warm.python(), "-m", "train.vocabulary", "--corpora", folder / "train.tsv.zst", "--languages"]
     command += ["de", "en", "--pieces", "110", "--sentences", "1000"]
     command += ["--model", folder / "model", "--vocabulary", folder / "vocabulary"]
     subprocess.run(command, check=True, capture_output=True)
@@ -74,7 +74,7 @@ def trained(data, tmp_path_factory):
 
 
 def encoded(path, model, *outputs):
-    command = [sys.executable, "-m", "train.encode", "--inputs", path, "--model", model, "--outputs", *outputs]
+    command = [warm.python(), "-m", "train.encode", "--inputs", path, "--model", model, "--outputs", *outputs]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -106,39 +106,60 @@ def weights(folder):
     return {k: v for k, v in get_checkpoint_variables(latest_checkpoint(str(folder))).items() if k.startswith("model")}
 
 
-def kill(command, folder, step, number=signal.SIGKILL):
-    """Run a training until it has the checkpoint of this step; what it then says."""
-    process = forked.Command(*command)
+def checkpoint(process, folder, step):
+    """Wait until a training has the checkpoint of this step."""
     deadline = time.monotonic() + 600
     while not list(folder.glob(f"run-*/ckpt-{step}.index")):
         assert process.running() and time.monotonic() < deadline
         time.sleep(0.01)
-    process.kill(number)
-    return process.wait().stderr
+
+
+def left_by_kills(command, folder, *steps):
+    """Run a training to its end; the folders that kills at the checkpoints of these steps would have left behind.
+
+    A process that is stopped leaves what a killed one leaves, and need not start again.
+    """
+    process, left = forked.Command(*command), []
+    for step in steps:
+        checkpoint(process, folder, step)
+        process.kill(signal.SIGSTOP)
+        assert not (folder / "averaged").exists()
+        left.append(shutil.copytree(folder, folder.with_name(f"{folder.name}-{step}")))
+        process.kill(signal.SIGCONT)
+    done = process.wait()
+    assert done.returncode == 0, done.stderr[-3000:]
+    return left
 
 
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
     """Killed in each phase, or ended at a checkpoint: same batches, same dropout, same schedule."""
-    finish(data, tmp_path / "finished")
-    ended = kill(training(data, tmp_path / "killed"), tmp_path / "killed", 1, signal.SIGTERM)
-    assert re.search(r"ended at step [16] \(SIGTERM\); the same command goes on from there", ended)
-    assert "Traceback" not in ended
-    for step in (12, 24):
-        kill(training(data, tmp_path / "killed"), tmp_path / "killed", step)
-        assert not (tmp_path / "killed/averaged").exists()
-    finish(data, tmp_path / "killed")
+    first, second = left_by_kills(training(data, tmp_path / "finished"), tmp_path / "finished", 12, 24)
+    process = forked.Command(*training(data, first))
+    checkpoint(process, first, 18)
+    process.kill(signal.SIGTERM)
+    ended = process.wait().stderr
+    assert re.search(r"ended at step (18|24) \(SIGTERM\); the same command goes on from there", ended)
+    assert "Traceback" not in ended and not (first / "averaged").exists()
+    for folder in (first, second):
+        finish(data, folder)
+        same_training(tmp_path / "finished", folder)
+    learning = read_json(tmp_path / "finished/learning.json")
+    assert learning["phases"] == [{"end": 24, "accumulate": 1}, {"end": 28, "accumulate": 3}]
+    assert learning["steps"] == 28 and learning["seen"]["passes"] > 2
+    assert [row["checkpoints"] for row in learning["averages"]] == [1, 2]
 
-    finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
-    assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
-    finished, killed = (read_json(tmp_path / name / "learning.json") for name in ("finished", "killed"))
+
+def same_training(finished, killed):
+    """Both ended with the same weights, and saw and said the same on the way."""
+    of_finished, of_killed = (weights(folder / "averaged") for folder in (finished, killed))
+    assert of_finished.keys() == of_killed.keys()
+    assert all((of_finished[key] == of_killed[key]).all() for key in of_finished)
+    finished, killed = (read_json(folder / "learning.json") for folder in (finished, killed))
     for key in ("validation", "phases", "steps", "averages", "seen"):
         assert finished[key] == killed[key]
     assert {row["step"]: row["loss"] for row in finished["training"]} == {
         row["step"]: row["loss"] for row in killed["training"]
     }
-    assert finished["phases"] == [{"end": 24, "accumulate": 1}, {"end": 28, "accumulate": 3}]
-    assert finished["steps"] == 28 and finished["seen"]["passes"] > 2
-    assert [row["checkpoints"] for row in finished["averages"]] == [1, 2]
 
 
 def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
@@ -150,11 +171,10 @@ def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     assert parent.keys() == child.keys() and all((parent[key] == child[key]).all() for key in parent)
 
     longer = SHORT | {"steps": 12, "checkpoint_steps": 6}
-    kill(training(data, tmp_path / "killed", None, longer, *start), tmp_path / "killed", 6)
-    for name in ("finished", "killed"):
-        finish(data, tmp_path / name, None, longer, *start)
-    finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
-    assert all((finished[key] == killed[key]).all() for key in finished)
+    (left,) = left_by_kills(training(data, tmp_path / "finished", None, longer, *start), tmp_path / "finished", 6)
+    finish(data, left, None, longer, *start)
+    same_training(tmp_path / "finished", left)
+    finished = weights(tmp_path / "finished/averaged")
     assert not all((finished[key] == parent[key]).all() for key in finished)
     learning = read_json(tmp_path / "finished/learning.json")
     assert learning["steps"] == 12 and learning["start_from"] == str(trained / "averaged")  # its own schedule
@@ -243,11 +263,9 @@ def test_a_student_with_averaging_attention_is_trained(data, tmp_path):
 def test_a_student_without_self_attention_goes_on_where_it_was_killed(data, tmp_path):
     precision = "bfloat16" if "avx512f" in cpu.flags() else "float32"
     values, short = VALUES | {"decoder": "ssru"}, SHORT | {"validation_steps": 8, "precision": precision}
-    kill(training(data, tmp_path / "killed", values, short), tmp_path / "killed", 3)
-    for name in ("finished", "killed"):
-        trained_and_read(data, tmp_path / name, "ssru", precision)
-    finished, killed = (weights(tmp_path / name / "averaged") for name in ("finished", "killed"))
-    assert finished.keys() == killed.keys() and all((finished[key] == killed[key]).all() for key in finished)
+    (left,) = left_by_kills(training(data, tmp_path / "finished", values, short), tmp_path / "finished", 3)
+    trained_and_read(data, left, "ssru", precision)
+    same_training(tmp_path / "finished", left)
 
 
 @pytest.mark.parametrize(
