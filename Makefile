@@ -12,14 +12,18 @@ CLUSTER_RECORD ?= results/reference/cluster
 
 install: $(INSTALLED)
 
-# All modules are compiled here, on all cores, where pip takes one and leaves ours out: a job that may not write bytecode
+# The engine is compiled beside pip, which takes one core, with the tools that are installed first. Then all modules are
+# compiled, on all cores, where pip takes one and leaves ours out: a job that may not write bytecode
 # (PYTHONDONTWRITEBYTECODE) would compile what it imports. Some packages hold examples that do not compile, and tests.
+BUILD_TOOLS := cmake|ninja|packaging|pathspec|scikit-build-core
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 $(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES) || true
-	@$(BIN)/python engine/build.py
+	@awk '/^[^ #]/ {wanted = /^($(BUILD_TOOLS))==/} wanted' requirements.lock | $(PIP) --require-hashes -r /dev/stdin
+	@$(BIN)/python engine/build.py & engine=$$!; \
+	$(PIP) --no-compile --require-hashes -r requirements.lock && $(PIP) --no-build-isolation --editable . ; status=$$?; \
+	$(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES); \
+	wait $$engine && exit $$status
 	touch $@
 
 # Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus.
@@ -35,7 +39,7 @@ test: install
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
-	  --ignore tests/test_cluster.py
+	  --durations 25 --ignore tests/test_cluster.py
 
 # A study through a real Slurm of one node (docs/cluster.md). On Debian, as root, it installs what is missing.
 SLURM_PACKAGES := slurmctld slurmd slurm-client munge
