@@ -177,12 +177,12 @@ def stream_picture(result: dict[str, Any]) -> Figure:
 # agreement.py
 
 PEERS = {"opennmt-tf": "OpenNMT-tf", "marian": "Marian"}
-AGREEMENT_NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how many are
-ties (scores within 1e-4), and how many have a better score with the native engine's search or with the peer's; wider:
-how many the native engine translates as the peer if its beam is twice as wide. Models
-are small, OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in
-place of words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest
-difference between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
+AGREEMENT_NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how
+many are ties (scores within 1e-4), and how many have a better score with the native engine's search or with the
+peer's; wider: how many the native engine translates as the peer if its beam is twice as wide. Models are small,
+OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in place of
+words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest difference
+between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
 
 
 def agreement_table(result: dict[str, Any]) -> str:
