@@ -34,7 +34,8 @@ from common.errors import command
 from common.files import write_json, write_text
 from corpora import grammar
 from export import read_opennmt_tf
-from formats import marian, native_model, opennmt_vocabulary
+from formats import marian, native_model
+from formats import opennmt_tf as opennmt_vocabulary
 from measure import protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

@@ -29,11 +29,11 @@ from decode.batching import batches, by_sentence
 from decode.engines import Batch, Search
 from decode.engines.native import Native
 from formats import native_model
+from formats.measurement import Spread
 from formats.safetensors import metadata
-from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Conditions
-from measure.usage import Usage
+from measure.timing_loop import Usage
 
 # Batches, with as many sentences of the test set as take a second or so
 SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}

@@ -26,17 +26,16 @@ from common.files import write_json, write_text
 from decode.engines import Batch, Search
 from decode.engines.marian import Worker, options
 from decode.engines.native import Native
-from experiments.forced_length import ForcedLength, converted
+from experiments.altered_models import ForcedLength, converted
 from export import read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
 from export.marian import marian_files
 from export.marian_parameters import Parameters, read_pieces
-from formats import marian, model_folder, opennmt_vocabulary
+from formats import marian, model_folder, opennmt_tf
+from formats.measurement import Spread
 from formats.shape import Recurrent, Shape, registry, shape
-from formats.spread import Spread
 from measure import in_process, protocol
-from measure.interleave import Repeats
-from measure.usage import Usage
+from measure.timing_loop import Repeats, Usage
 from train.marian import structure
 
 # The goal of the native engine: times faster than Marian in batches of 32 sentences.
@@ -59,13 +58,13 @@ Way = Callable[[Batch], Any]
 
 def entries() -> list[str]:
     """The lines of vocabulary.txt, to which OpenNMT-tf adds <unk>."""
-    control = opennmt_vocabulary.CONTROL
+    control = opennmt_tf.CONTROL
     return [*control, *(f"w{number}" for number in range(ENTRIES - 1 - len(control)))]
 
 
 def words() -> list[str]:
     """All pieces that may be generated; Marian's first candidates are these and its two control tokens."""
-    return entries()[len(opennmt_vocabulary.CONTROL) :][: CANDIDATES - 2]
+    return entries()[len(opennmt_tf.CONTROL) :][: CANDIDATES - 2]
 
 
 def text(sentences: int, pieces: int, seed: int = 1) -> Batch:

@@ -25,10 +25,10 @@ from common import machine
 from common.errors import UserError, command
 from common.files import write_json
 from corpora.language import Identifier
-from corpora.sources.mirror import MIRROR
-from formats.spread import Spread
+from corpora.sources.stored import MIRROR
+from formats.measurement import Spread
 from measure import in_process
-from measure.interleave import Repeats
+from measure.timing_loop import Repeats
 
 OMITTED = ("s",)  # translations of the Bible
 COPIES = 100  # of the lines in a run of the fast side, which would take milliseconds else

@@ -24,11 +24,9 @@ from common.files import write_json
 from decode import engines
 from decode.pipeline import MANY_CORES, ONE_CORE
 from formats import marian, records
-from formats.comparison import times_faster
-from formats.measurement import Measurement
-from formats.selection import BASELINE, BEAM, find, of_test_set
-from formats.spread import Spread
-from formats.wording import compute_type, mark, marks, search
+from formats.captions import compute_type, mark, marks, search
+from formats.comparison import BASELINE, BEAM, find, of_test_set, times_faster
+from formats.measurement import Measurement, Spread
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 

@@ -15,10 +15,9 @@ from matplotlib.ticker import MaxNLocator
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from decode.engines import ENGINES
-from formats.measurement import Measurement
-from formats.spread import Spread
-from formats.wording import marks
-from report import figure, markdown
+from formats.captions import marks
+from formats.measurement import Measurement, Spread
+from report import figure, markup
 
 Row = dict[str, Any]
 
@@ -53,7 +52,7 @@ def engine_table(rows: list[Row]) -> str:
         for row in rows
         if row["batch"] == "32" and "components" in row
     ]
-    return markdown.document(ENGINE_TITLE, markdown.table([*lines.values()]), markdown.table(components))
+    return markup.document(ENGINE_TITLE, markup.table([*lines.values()]), markup.table(components))
 
 
 def speeds(axes: Axes, rows: list[Row]) -> None:
@@ -109,9 +108,9 @@ def recurrent_table(rows: list[Row]) -> str:
         line["native × faster"] = f"{Spread.read(row, 'native_times_faster'):.2f}" if times else ""
         line |= {"goal": f"{goal or ''}", "verdict": ("reached" if times >= goal else "missed") if goal else ""}
         lines.append(line)
-    shown = markdown.table(lines, left=("shape", "engine", "verdict"))
+    shown = markup.table(lines, left=("shape", "engine", "verdict"))
     title = "Recurrent, averaging and simple recurrent decoders on one core"
-    return markdown.document(title, shown, " ".join(RECURRENT_NOTE.format(**rows[0]).split()))
+    return markup.document(title, shown, " ".join(RECURRENT_NOTE.format(**rows[0]).split()))
 
 
 # marian.py
@@ -196,10 +195,10 @@ def agreement_table(result: dict[str, Any]) -> str:
         }  # fmt: skip
 
     rows = result["rows"]
-    shown = markdown.table([cells(row) for row in rows], left=("peer", "architecture", "search"))
+    shown = markup.table([cells(row) for row in rows], left=("peer", "architecture", "search"))
     told = {key: result[key] for key in ("text", "isa", "cpu", "pieces", "longest")}
     note = " ".join(AGREEMENT_NOTE.format(sentences=rows[0]["sentences"], **told).split())
-    return markdown.document("Equal translations of two engines", shown, note)
+    return markup.document("Equal translations of two engines", shown, note)
 
 
 class Subject(NamedTuple):

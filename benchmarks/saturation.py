@@ -26,7 +26,7 @@ from common.errors import UserError, command
 from common.files import write_json
 from common.machine import describe
 from formats import ctranslate2_model, records
-from measure.elsewhere import translation
+from measure.int8_other_cpus import translation
 
 # ctranslate2::primitives<Device::CPU>::gemm<int8_t, int32_t>, as the wheels for Linux export it
 GEMM = "_ZN11ctranslate210primitivesILNS_6DeviceE0EE4gemmIaiEEvbbbblllfPKT_lS6_lfPT0_lPKS7_"

@@ -20,7 +20,7 @@ from typing import Any
 from common import machine
 from common.errors import UserError, command
 from common.files import sha256, write_json
-from formats.test_sets import sources
+from formats.records import sources
 
 SECOND = 1.0
 

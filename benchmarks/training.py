@@ -1,6 +1,6 @@
 """What makes a step of a training faster on a CPU: the loss, oneDNN, wider buckets of lengths, bfloat16.
 
-Every way runs in a process of its own on one core, in turn with the others (measure.interleave), on the same sentences
+Every way runs in a process of its own on one core, in turn with the others (measure.timing_loop), on the same sentences
 of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding.
 --across compares kinds of decoders instead of ways, with embeddings of one width, about equal parameters, and the
 settings of the study's first student.
@@ -23,11 +23,10 @@ from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
+from formats.measurement import Spread
 from formats.shape import shape
-from formats.spread import Spread
-from measure import in_process, interleave
-from measure.interleave import Repeats
-from measure.usage import Usage, watch
+from measure import in_process, timing_loop
+from measure.timing_loop import Repeats, Usage, watch
 from study import config
 from study.systems import systems
 
@@ -79,7 +78,8 @@ def measured(
     import opennmt
     import tensorflow as tf
 
-    from train import cross_entropy, dataset
+    from train import dataset
+    from train import optimizer as cross_entropy
     from train.optimizer import opennmt_parameters
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -88,7 +88,7 @@ def measured(
     tf.keras.utils.set_random_seed(1)
     dataset.LENGTH_BUCKET = options.get("bucket", dataset.LENGTH_BUCKET)
     if options.get("loss", True):
-        cross_entropy.install()
+        cross_entropy.install_cross_entropy()
     vocabulary = str(study / "vocabulary/vocabulary.txt")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model_description.py").write_text(shape(values).model_description(settings["dropout"]))
@@ -147,7 +147,7 @@ def trained(study: dict[str, Any], name: str, across: bool) -> tuple[dict[str, A
 
 def compared(calls: dict[tuple[str, str], Callable[[int], Steps]], repeats: Repeats, what: str) -> list[dict[str, Any]]:
     """The rows of some systems and ways, by both names, with the ratio to the first one, run by run."""
-    runs, rows = interleave.timed(calls, repeats, what), []
+    runs, rows = timing_loop.timed(calls, repeats, what), []
     for (system, way), results in runs.items():
         rate = Spread.of(steps.tokens_per_second for steps in results)
         pairs = zip(results, next(iter(runs.values())), strict=True)

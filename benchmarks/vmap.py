@@ -24,14 +24,13 @@ from common import machine
 from common.errors import command
 from common.files import write_json
 from common.machine import describe, load_average
-from export.aligners import FastAlign
-from export.alignment import aligned
-from export.phrase_extraction import MAX_NGRAM
+from export.alignment import FastAlign, aligned
 from export.phrase_table import PhraseTable
+from export.phrases import MAX_NGRAM
 from formats import records
-from formats.spread import Spread
+from formats.measurement import Spread
 from measure import in_process
-from measure.interleave import Repeats
+from measure.timing_loop import Repeats
 
 PIECES = 32_000
 SHARDS = 8
@@ -166,7 +165,7 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
         "scaling": scaling,
         "fast_align": {
             "train_seconds": round(train_seconds, 1),
-            "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as export.aligners sets it
+            "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as export.alignment sets it
             "apply_pairs_per_second": round(apply_rate),
         },
         "plain Python extractor, one core": rival,

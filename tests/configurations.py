@@ -9,7 +9,7 @@ import ctranslate2
 import pytest
 import yaml
 
-from study import identity, precision
+from study import precision, schema
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -34,7 +34,7 @@ OWN_MACHINE = {
 @pytest.fixture(autouse=True)
 def machine(monkeypatch, tmp_path):
     """These tests are about configurations, not about the machine they run on, nor about what was run there."""
-    monkeypatch.setattr(identity, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(schema, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(precision, "int8_saturates", lambda: False)
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: ALL_TYPES)
     grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"), SPLITS=("dev", "test", "test2", "monolingual", "train"))

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from common.files import read_json
-from formats import native_map, native_model
+from formats import native_model
 from formats.native_model import Vocabulary
 
 REASON = "the native engine is not installed here; CTranslate2 decodes in its place"
@@ -62,7 +62,7 @@ def random_map(pieces: list[str], seed: int = 1) -> str:
 @functools.cache
 def model(root: Path, kind: str) -> engine.Model:
     folder = root / kind
-    return engine.Model(folder / native_model.NAME, folder / native_map.NAME)
+    return engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME)
 
 
 def worker(kind: str = "float32", threads: int = 1, root: Path | None = None) -> engine.Worker:

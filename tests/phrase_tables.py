@@ -8,11 +8,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from export import phrase_table, phrases, sorted_counts
-from export.map_knobs import Knobs
 from export.phrase_table import PhraseTable
-from export.vocabulary_map import build, lines
+from export.vocabulary_map import Knobs, build, lines
 from formats import records
-from formats.pieces import split
+from formats.sentence import split_pieces
 
 PIECES = ["!\xa0", "a", "b", "c", "x", "y", "z", "\u3000"]  # in order; with spaces as pieces of Chinese have them
 
@@ -41,7 +40,7 @@ def map_entries(table: PhraseTable, **knobs: int) -> dict[tuple[str, ...], list[
     values = {"max_ngram": 3, "min_frequency": 1, "meanings": 5, "unaligned": 0, "most_frequent": 0, **knobs}
     rows = itertools.chain.from_iterable(lines(block, table.pieces) for _, block in build(table, Knobs(**values)))
     sides = (row.rstrip("\n").split("\t") for row in rows)
-    return {tuple(split(ngram)): split(targets) for ngram, targets in sides}
+    return {tuple(split_pieces(ngram)): split_pieces(targets) for ngram, targets in sides}
 
 
 @st.composite

@@ -11,10 +11,9 @@ import sentencepiece
 from phrase_tables import run
 
 from common.errors import UserError
-from export import aligners
-from export.aligners import ALIGNERS, FastAlign, _words, grow_diag_final_and
-from export.alignment import aligned, encoded, train
-from export.phrase_extraction import MAX_LENGTH
+from export import alignment as aligners
+from export.alignment import ALIGNERS, FastAlign, _words, aligned, encoded, grow_diag_final_and, train
+from export.phrases import MAX_LENGTH
 from formats import records
 
 
@@ -35,7 +34,7 @@ def test_fast_align_learns_the_same_every_time(tmp_path):
     code = f"""
 import numpy as np
 from pathlib import Path
-from export.aligners import FastAlign
+from export.alignment import FastAlign
 generator = np.random.default_rng(1)
 pairs = [tuple([f"{{side}}{{word}}" for word in generator.integers(0, 200, 8)] for side in "st") for _ in range(1000)]
 for number in range(5):

@@ -16,10 +16,10 @@ from common import cpu, machine
 from common.errors import UserError
 from decode.engines.native import Native
 from decode.translator import Translator
-from formats import decoding, records, selection
+from formats import comparison, decoding, records
+from formats.cost import prices
 from formats.measurement import Measurement
-from formats.prices import prices
-from measure import benchmark, kept_runs, protocol, run, summary
+from measure import benchmark, kept_runs, protocol, run
 
 pytestmark = pytest.mark.slow
 
@@ -223,7 +223,7 @@ def test_a_disturbed_run_is_made_again_and_else_is_no_result(study, disturbed, c
     again = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")  # what was disturbed is not kept
     assert len(calls) == made + 1 and not any(record["noisy"] for record in again)
     scored = [replace(Measurement(**record), bleu=20.0) for record in found]
-    assert selection.drawn(scored) == [record for record in scored if not record.noisy]
+    assert comparison.drawn(scored) == [record for record in scored if not record.noisy]
 
 
 def test_finished_runs_are_used_again(study, calls):
@@ -418,7 +418,7 @@ def test_int16_is_fast_on_intel_alone(tmp_path, monkeypatch, vendor, fast):
 
 
 def test_medians_and_extremes():
-    figures = summary.figures([one_run(2.0), one_run(4.0, load_seconds=0.7), one_run(10.0)], "t")
+    figures = kept_runs.figures([one_run(2.0), one_run(4.0, load_seconds=0.7), one_run(10.0)], "t")
     assert [figures[f"decode_seconds{end}"] for end in ("_min", "", "_max")] == [2.0, 4.0, 10.0]
     assert [figures[f"target_tokens_per_second{end}"] for end in ("_min", "", "_max")] == [20, 50, 100]
     assert figures["total_seconds"] == pytest.approx(0.7 + 4.2)
@@ -429,7 +429,7 @@ def test_medians_and_extremes():
 
 
 def test_outputs_that_differ_between_runs_are_noticed():
-    assert not summary.figures([one_run(1.0), one_run(1.0, output="y")], "t")["output_identical"]
+    assert not kept_runs.figures([one_run(1.0), one_run(1.0, output="y")], "t")["output_identical"]
 
 
 def test_signature():
@@ -443,8 +443,8 @@ def test_signature():
         runs=3,
     )
     common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|lp:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
-    assert summary.signature(record) == f"{common}|runs:3"
-    assert summary.signature(replace(record, forced_isa="AVX2")) == f"{common}|forced:avx2|runs:3"
+    assert kept_runs.signature(record) == f"{common}|runs:3"
+    assert kept_runs.signature(replace(record, forced_isa="AVX2")) == f"{common}|forced:avx2|runs:3"
 
 
 @pytest.mark.parametrize(
@@ -466,7 +466,7 @@ def test_machine(tmp_path, monkeypatch, flags, isa):
 
 def test_peak_memory_is_that_of_this_process():
     held = bytearray(b"x") * 200_000_000  # Linux counts it in the ru_maxrss of the processes started from here
-    program = "from measure.usage import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
+    program = "from measure.timing_loop import peak_rss_bytes; block = bytearray(b'x') * {}; print(peak_rss_bytes())"
     peaks = [
         int(subprocess.run([sys.executable, "-c", program.format(size)], capture_output=True, check=True).stdout)
         for size in (0, 100_000_000)

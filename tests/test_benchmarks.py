@@ -148,7 +148,7 @@ def exported(tmp_path):
 @pytest.mark.slow
 def test_all_three_engines_are_measured_in_one_run(script, exported, monkeypatch):
     marian = script("marian")
-    monkeypatch.setattr("decode.tuned.isa", lambda *_: "AVX512")
+    monkeypatch.setattr("decode.engines.isa", lambda *_: "AVX512")
     found = marian.configurations(exported, exported / "toolkit", (0, 1))
     assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
     assert [c.model.name for c in found[2:]] == ["marian-int8", "int8"] * 2

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.files import read_json, write_json
 from corpora import clean, duplicates, funnel, gather, rules
-from corpora.characters import characters
 from corpora.funnel import KEPT, Funnel
-from corpora.text_features import Measured
+from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import batches
 

@@ -10,8 +10,8 @@ from snakefile import TINY, dry_run, planned, snakemake
 
 from common.errors import UserError
 from common.files import read_json, sha256
-from formats import comet, measurement, records
-from formats.comet import Scores
+from formats import measurement, metrics, records
+from formats.metrics import CometScores
 from measure import comet as scoring
 from measure import score, teacher_student
 from report import teacher_student as gap_tables
@@ -79,7 +79,7 @@ def score_all(monkeypatch):
     call = ["--checkpoint", "tiny-da/checkpoints/model.ckpt", "--program", "env/bin/comet-score", "--test-sets"]
     call += ["t=t.tsv.zst", "u=u.tsv.zst", "--records", "all.json", "--output", "comet.json"]
     run(monkeypatch, scoring, *call)
-    return Scores.read(Path("comet.json"))
+    return CometScores.read(Path("comet.json"))
 
 
 def test_one_call_a_test_set_scores_equal_translations_once(study, monkeypatch):
@@ -138,7 +138,7 @@ def test_the_gap_has_a_column(study, monkeypatch):
         tables.append(gap_tables.table(gap_tables.read(study / "gap.json")))
     plain, scored = tables
     assert "COMET" not in plain and "| COMET" in scored and "| 75.00" in scored
-    assert f" COMET: {Scores.read(study / 'c.json').signature}. Configuration abc" in scored
+    assert f" COMET: {CometScores.read(study / 'c.json').signature}. Configuration abc" in scored
 
 
 @pytest.mark.parametrize(
@@ -165,13 +165,13 @@ def test_scores_in_another_form_are_refused(study, monkeypatch):
 
 def test_what_is_missing_is_a_line_each(study, monkeypatch):
     checkpoint, program = "tiny-da/checkpoints/model.ckpt", "env/bin/comet-score"
-    assert comet.problems(checkpoint, program) == []
-    (line,) = comet.problems("Unbabel/wmt22-comet-da", program)
+    assert metrics.comet_problems(checkpoint, program) == []
+    (line,) = metrics.comet_problems("Unbabel/wmt22-comet-da", program)
     assert "metrics.comet: Unbabel/wmt22-comet-da is no file NAME.ckpt" in line and "nothing is downloaded" in line
-    (line,) = comet.problems(checkpoint, "env/bin/no-comet")
+    (line,) = metrics.comet_problems(checkpoint, "env/bin/no-comet")
     assert "metrics.comet_score: no program env/bin/no-comet; install unbabel-comet" in line
     (study / "tiny-da/hparams.yaml").unlink()
-    (line,) = comet.problems(checkpoint, program)
+    (line,) = metrics.comet_problems(checkpoint, program)
     assert line.startswith(f"metrics.comet: no {study}/tiny-da/hparams.yaml")
     with pytest.raises(UserError, match=r"hparams\.yaml"):
         score_all(monkeypatch)
@@ -179,8 +179,8 @@ def test_what_is_missing_is_a_line_each(study, monkeypatch):
 
 def test_models_in_the_cache_of_hugging_face_have_their_name(study):
     cached = study / "models--Unbabel--wmt22-comet-da/snapshots/1a2b/checkpoints/model.ckpt"
-    assert comet.name(cached) == "wmt22-comet-da"
-    assert comet.version(study / "elsewhere/bin/comet-score") == "unknown"
+    assert metrics.comet_name(cached) == "wmt22-comet-da"
+    assert metrics.comet_version(study / "elsewhere/bin/comet-score") == "unknown"
 
 
 @pytest.mark.slow

@@ -19,10 +19,9 @@ from configurations import (
 
 from common.errors import UserError
 from formats.shape import shape
-from study import config, extends
-from study.identity import config_hash
-from study.mixtures import learned_from
-from study.systems import systems
+from study import config, expansion
+from study.schema import config_hash
+from study.systems import learned_from, systems
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
@@ -131,7 +130,7 @@ def test_a_shape_by_name_replaces_that_of_the_base(tmp_path):
     deep, tiny = (students[name]["shape"] for name in ("deep", "tiny"))
     assert (deep["encoder_layers"], deep["decoder_layers"], deep["units"], deep["heads"]) == (4, 3, 256, 4)
     options = [{"model": "a", "trust": True}, {"model": "b"}]
-    assert extends.merged(*({"options": each} for each in options)) == {"options": {"model": "b", "trust": True}}
+    assert expansion.merged(*({"options": each} for each in options)) == {"options": {"model": "b", "trust": True}}
     assert tiny["units"] == 64 and tiny["encoder_layers"] == DEMO["students"]["tiny"]["shape"]["encoder_layers"]
 
 

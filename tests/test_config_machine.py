@@ -14,12 +14,11 @@ from configurations import (
 from common import cpu
 from common.errors import UserError
 from decode.engines.native import Native
-from formats.prices import prices
+from formats.cost import prices
 from study import checks, config, expansion, precision
-from study.checks import hardware
-from study.identity import config_hash
 from study.plan import Study
-from study.teachers import absent_models
+from study.schema import config_hash
+from study.systems import absent_models
 
 
 @pytest.mark.parametrize(
@@ -215,7 +214,7 @@ def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, in
 
 
 def test_cores_that_are_not_here_and_checkpoints_that_will_not_be_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(hardware.machine, "cores", lambda: (2, 3))
+    monkeypatch.setattr(checks.machine, "cores", lambda: (2, 3))
     study = edited("decoding.cores", [3, 7])
     study["teachers"]["teacher"]["training"]["average_last"] = 100
     assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
@@ -224,7 +223,7 @@ def test_cores_that_are_not_here_and_checkpoints_that_will_not_be_are_told(tmp_p
     ]
     study = edited("teachers.teacher.training.warmup_steps", 700)
     study["teachers"]["teacher"]["training"]["then"] = [{"steps": 20}]
-    monkeypatch.setattr(hardware.machine, "cores", lambda: (0,))
+    monkeypatch.setattr(checks.machine, "cores", lambda: (0,))
     assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
         "teachers.teacher.training.average_last: in 20 steps there are fewer than 5 checkpoints",
     ]

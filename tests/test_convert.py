@@ -16,7 +16,7 @@ from models import folders
 from common.errors import UserError
 from common.files import read_json
 from export import convert, untrained
-from formats import conversion, ctranslate2_model, opennmt_checkpoint
+from formats import conversion, ctranslate2_model, opennmt_tf
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,7 +49,7 @@ def test_every_type_opens_and_takes_its_bytes(run, tmp_path):
 def test_layers_are_normalised_as_in_opennmt_tf(run, checkpoint, tmp_path):
     run("float32")
     told = read_json(tmp_path / "converted" / "float32" / "config.json")["layer_norm_epsilon"]
-    layers = opennmt_checkpoint.load(checkpoint).submodules
+    layers = opennmt_tf.load_checkpoint(checkpoint).submodules
     assert {layer.epsilon for layer in layers if hasattr(layer, "epsilon")} == {told}
 
 
@@ -159,7 +159,7 @@ def test_weights_come_back_from_ctranslate2(tmp_path, monkeypatch):
 
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "first")
-    model = opennmt_checkpoint.load(tmp_path / "first")
+    model = opennmt_tf.load_checkpoint(tmp_path / "first")
     for number, variable in enumerate(model.trainable_variables):  # no two layers are alike
         variable.assign_add(np.random.default_rng(number).normal(size=variable.shape))
     Checkpoint(model, model_dir=str(tmp_path / "first")).save(0)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measured import measured
 
-from formats import prices
+from formats import cost as prices
 from formats.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
 from report.published import OURS, PRICES, SOURCE_TOKENS, priced, published, words_per_usd
 
@@ -68,9 +68,9 @@ def test_full_machines_cost_what_their_words_cost(core_seconds, number):
 
 def test_prices_on_the_command_line():
     own = MACHINE | {"instance": "mine"}
-    assert prices.argument("m7i.large") == MACHINE and prices.argument(json.dumps(own)) == own
+    assert prices.price_argument("m7i.large") == MACHINE and prices.price_argument(json.dumps(own)) == own
     with pytest.raises(ArgumentTypeError, match="'abacus' is none of m5"):
-        prices.argument("abacus")
+        prices.price_argument("abacus")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from train import cross_entropy
+from train import optimizer
 
 
 def reference(logits: np.ndarray, labels: np.ndarray, smoothing: float) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ def test_loss_and_gradient_are_those_of_the_definition(smoothing, scale):
     labels = drawn.integers(0, 50, size=40)
     variable = tf.Variable(logits)
     with tf.GradientTape() as tape:
-        loss = cross_entropy.cross_entropy(variable, tf.constant(labels), tf.constant(smoothing))
+        loss = optimizer.cross_entropy(variable, tf.constant(labels), tf.constant(smoothing))
     expected, gradient = reference(logits, labels, smoothing)
     np.testing.assert_allclose(loss, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(tape.gradient(loss, variable), gradient, atol=1e-6)
@@ -49,6 +49,6 @@ def test_opennmt_tf_computes_the_same_with_it(training, smoothing, monkeypatch):
     original = losses._softmax_cross_entropy
     monkeypatch.setattr(losses, "_softmax_cross_entropy", original)  # put back after the test
     before = total()
-    cross_entropy.install()
+    optimizer.install_cross_entropy()
     assert losses._softmax_cross_entropy is not original
     assert total() == pytest.approx(before, rel=1e-6)

@@ -9,13 +9,13 @@ import ctranslate2
 
 PROGRAM = """
 import ctypes, sys, sysconfig
-from common import cuda_libraries
+from common import gpu_lease
 folder, name = sys.argv[1:]
 sysconfig.get_path = {"purelib": folder}.get
 try:
     sys.exit(f"found too early: {ctypes.CDLL(name)}")
 except OSError:
-    cuda_libraries.load([name, "libabsent.so.1"])
+    gpu_lease.load_cuda([name, "libabsent.so.1"])
 ctypes.CDLL(name)
 """
 

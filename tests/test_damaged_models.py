@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.files import sha256
 from decode import engines
 from decode.engines import Search
-from decode.tokenizer import Tokenizer
+from decode.translator import Tokenizer
 
 
 @pytest.fixture(scope="module")

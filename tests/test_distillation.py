@@ -16,16 +16,16 @@ from sacrebleu import sentence_bleu
 from teacher_texts import PAIRS, SOURCES
 
 from common.errors import UserError
-from distill import bayes_risk, drop, n_best_lists
+from distill import drop, n_best_lists, select
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.rescore import merged, rescored
 from distill.select import TARGETS, Selection
 from distill.teacher import Teacher
 from distill.tokenization import SentencePiece, tokenizers
 from formats import records
-from formats.bleu import bleu
-from study.mixtures import TRANSLATED
+from formats.metrics import bleu
 from study.schema import schema
+from study.systems import TRANSLATED
 from train.encode import encode
 from train.vocabulary import train
 
@@ -231,9 +231,9 @@ HYPOTHESES = st.lists(
 def test_minimum_bayes_risk(hypotheses, random):
     """One of the list, by the BLEU of sacreBLEU, whatever the order."""
     texts, total = [hypothesis.text for hypothesis in hypotheses], sum(exp(h.score) for h in hypotheses)
-    for row, text in zip(bayes_risk.sentence_bleu(texts, METRIC.tokenizer), texts, strict=True):
+    for row, text in zip(select.sentence_bleu(texts, METRIC.tokenizer), texts, strict=True):
         assert row == pytest.approx([METRIC.sentence_score(text, [other]).score for other in texts])
-    chosen, bleu = bayes_risk.least(hypotheses, METRIC.tokenizer)
+    chosen, bleu = select.least_risk(hypotheses, METRIC.tokenizer)
     expected = [
         sum(exp(other.score) * METRIC.sentence_score(each.text, [other.text]).score for other in hypotheses)
         for each in hypotheses
@@ -241,13 +241,13 @@ def test_minimum_bayes_risk(hypotheses, random):
     assert bleu * total == pytest.approx(max(expected))
     assert expected[hypotheses.index(chosen)] == pytest.approx(max(expected))
     shuffled = random.sample(hypotheses, len(hypotheses))
-    assert bayes_risk.least(shuffled, METRIC.tokenizer)[1] == bleu
+    assert select.least_risk(shuffled, METRIC.tokenizer)[1] == bleu
 
 
 @given(st.integers(1, 8), st.floats(-3, 0))
 def test_the_first_of_equal_hypotheses_has_the_least_risk(number, score):
     equal = [Hypothesis("ein hund läuft", score) for _ in range(number)]
-    chosen, bleu = bayes_risk.least(equal, METRIC.tokenizer)
+    chosen, bleu = select.least_risk(equal, METRIC.tokenizer)
     assert chosen is equal[0] and bleu == pytest.approx(100)
 
 

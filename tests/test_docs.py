@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 import yaml
 
-from formats import measurement, selection, wording
+from formats import captions, comparison, measurement
 from report import measurements as tables
 
 ROOT = Path(__file__).parents[1]
@@ -170,11 +170,11 @@ def test_the_readme_is_short():
 @pytest.fixture(scope="module")
 def timed():
     records = measurement.read(ROOT / "results/reference/multi30k/measurements.json")
-    return selection.of_test_set(records, "test_2016_flickr")
+    return comparison.of_test_set(records, "test_2016_flickr")
 
 
 def test_the_headline_table_is_that_of_the_reference_run(timed):
-    base = selection.baseline(timed, "teacher").source_words_per_second
+    base = comparison.baseline(timed, "teacher").source_words_per_second
     known = {(*headline(one, timed), f"{one.source_words_per_second / base:.1f}") for one in timed}
     for system, decoding, bleu, speed, faster, *sizes in (quoted := quotes("README.md", 7)):
         assert (re.sub(r"student \((.*)\)", r"\1", system), decoding, bleu, speed, *sizes, faster) in known
@@ -201,7 +201,12 @@ def quotes(page, length):
 def headline(record, timed):
     """System, decoding, BLEU, speed, core-seconds and disk of a record."""
     cells = tables.row(record, timed)
-    ways = [wording.engine_label(record), record.compute_type, wording.search(record), *["map"] * record.vocabulary_map]
+    ways = [
+        captions.engine_label(record),
+        record.compute_type,
+        captions.search(record),
+        *["map"] * record.vocabulary_map,
+    ]
     numbers = (cells[name].rstrip("¹?") for name in ("BLEU", "source words/s", "core-s/M words", "disk MB"))
     return record.system, ", ".join(ways), *numbers
 

@@ -12,8 +12,8 @@ from common.errors import UserError
 from corpora import download
 from corpora.readers import Lines
 from corpora.readers.reader import Selection
-from corpora.sources.copy import Copy
-from corpora.sources.url import WebFile
+from corpora.sources.addressed import WebFile
+from corpora.sources.place import Copy
 
 
 def test_download_in_parts_is_cached(server, tmp_path):

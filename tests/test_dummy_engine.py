@@ -16,10 +16,9 @@ from common.errors import UserError
 from common.files import read_json, sha256, write_json
 from decode import engines, translate
 from decode.engines import Engine
-from decode.tokenizer import Tokenizer
-from decode.translator import Translator
+from decode.translator import Tokenizer, Translator
 from export import model_folder
-from formats import measurement, records, wording
+from formats import captions, measurement, records
 from formats.vocabulary_map import VocabularyMap
 from measure import benchmark, protocol, run
 
@@ -183,7 +182,7 @@ def test_measure(exported, main, in_process, tmp_path):
         mapped = record.vocabulary_map
         assert record.candidates == (len({*allowed(tmp_path)} | {"<unk>", "<s>", "</s>"}) if mapped else None)
         assert (tmp_path / record.output).read_text().splitlines() == reversed_text(exported, mapped)
-        assert wording.configuration(record).startswith("Back-wards ")
+        assert captions.configuration(record).startswith("Back-wards ")
     bytes_ = {record.vocabulary_map: record.model_bytes for record in found}
     assert bytes_[True] - bytes_[False] == (exported / "allowed.txt").stat().st_size
 

@@ -11,8 +11,7 @@ pytest.importorskip("nmt_frontier_engine", reason="the native engine is not inst
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 benchmark, plot = pytest.importorskip("engine_recurrent"), pytest.importorskip("plot")
 
-from measure.interleave import Repeats  # noqa: E402 (below what may skip all of this)
-from measure.usage import Usage  # noqa: E402
+from measure.timing_loop import Repeats, Usage  # noqa: E402 (below what may skip all of this)
 
 SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 64, "ffn_units": 128, "heads": 2}
 SHAPE |= {"decoder": "ssru", "share_embeddings": True}

@@ -15,7 +15,7 @@ from common import cpu
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search, opennmt_tf_search
-from decode.tokenizer import Tokenizer
+from decode.translator import Tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from study.estimate import estimate, makespan, wall_seconds
 from study.rates import Rates
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
-from study.work import Work
+from study.workload import Work
 
 SEVERAL_TEACHERS = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from configurations import CONFIGS, machine, saved  # noqa: F401 (a fixture)
 
-from study import config, extends
+from study import config, expansion
 from study.schema import resolved, schema
 
 EXAMPLE = re.compile(r"( *)#([\w-]+:.*)")
@@ -38,7 +38,7 @@ def uncommented(text):
 def study_with_examples(path):
     """The mapping of a configuration with its examples, which can be saved anywhere, and the number of them."""
     text, examples = uncommented(path.read_text())
-    study = yaml.load(text, Loader=extends._UniqueKeyLoader)
+    study = yaml.load(text, Loader=expansion._UniqueKeyLoader)
     base = {"extends": str(CONFIGS / study["extends"])} if "extends" in study else {}
     return study | base, examples
 

@@ -11,21 +11,24 @@ import pytest
 from models import folders, sentences
 
 from formats import records
-from measure import executed
+from measure import code_fingerprint
 
 CORE = min(os.sched_getaffinity(0))
-PROGRAM = "import json; from measure import executed; import used; print(json.dumps(executed.checksums()))"
+PROGRAM = (
+    "import json; from measure import code_fingerprint; import used; print(json.dumps(code_fingerprint.checksums()))"
+)
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A small project: the module under test, a module that the program imports, a script, and an idle module."""
-    package = Path(executed.__file__).parent
+    package = Path(code_fingerprint.__file__).parent
     for name in (
-        "measure/executed.py",
-        "measure/usage.py",
+        "measure/code_fingerprint.py",
+        "measure/timing_loop.py",
         "measure/__init__.py",
         "common/files.py",
+        "common/progress.py",
         "common/errors.py",
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -34,7 +37,7 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "used.py").write_text("import tokenize\n")
     (tmp_path / "worker.py").write_text("input()\n")
     (tmp_path / "idle.py").touch()
-    monkeypatch.setattr(executed, "SOURCES", tmp_path)
+    monkeypatch.setattr(code_fingerprint, "SOURCES", tmp_path)
     return tmp_path
 
 
@@ -48,10 +51,11 @@ def test_what_is_imported_is_executed_and_nothing_else(project):
     names = {
         "common/__init__.py",
         "common/files.py",
+        "common/progress.py",
         "common/errors.py",
         "measure/__init__.py",
-        "measure/executed.py",
-        "measure/usage.py",
+        "measure/code_fingerprint.py",
+        "measure/timing_loop.py",
     }
     assert set(run(project)) == names | {"used.py"}
 
@@ -66,21 +70,21 @@ def test_the_script_of_a_living_child_is_executed(project):
 
 def test_a_result_holds_until_a_file_that_it_executed_changes(project):
     found = run(project)
-    assert executed.unchanged(found)
+    assert code_fingerprint.unchanged(found)
     (project / "idle.py").write_text("1\n")
     os.utime(project / "used.py")
-    assert executed.unchanged(found)
+    assert code_fingerprint.unchanged(found)
     (project / "used.py").write_text("import tokenize  # edited\n")
-    assert not executed.unchanged(found)
+    assert not code_fingerprint.unchanged(found)
     (project / "used.py").unlink()
-    assert not executed.unchanged(found)
-    assert not executed.unchanged({})
+    assert not code_fingerprint.unchanged(found)
+    assert not code_fingerprint.unchanged({})
 
 
 def test_a_file_that_is_edited_while_it_runs_holds_for_nothing(project):
     edited = f"import used, os, time; os.utime({str(project / 'used.py')!r}, (time.time() + 9, time.time() + 9)); "
     found = run(project, edited + PROGRAM)
-    assert found["used.py"] is None and found["measure/usage.py"] and not executed.unchanged(found)
+    assert found["used.py"] is None and found["measure/timing_loop.py"] and not code_fingerprint.unchanged(found)
 
 
 @pytest.mark.parametrize(("kind", "engine"), [("int8", "ctranslate2"), ("opennmt-tf", "opennmt_tf")])
@@ -92,9 +96,15 @@ def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", tmp_path / "run.json"]
     subprocess.run(list(map(str, call)), check=True)
     code = json.loads((tmp_path / "run.json").read_text())["code"]
-    needed = {"measure/run.py", "decode/pipeline.py", "decode/tokenizer.py", "formats/loading.py", "measure/usage.py"}
+    needed = {
+        "measure/run.py",
+        "decode/pipeline.py",
+        "decode/translator.py",
+        "formats/loading.py",
+        "measure/timing_loop.py",
+    }
     assert needed <= set(code) and f"decode/engines/{engine}.py" in code
     others = {"ctranslate2", "marian", "opennmt_tf"} - {engine}
     assert not {f"decode/engines/{other}.py" for other in others} & set(code)
     assert not {name for name in code if name.startswith(("report/", "experiments/"))}
-    assert executed.unchanged(code)
+    assert code_fingerprint.unchanged(code)

@@ -16,7 +16,7 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from common.errors import UserError
 from common.files import read_json
 from corpora.availability import read_unchecked
-from corpora.sources.mirror import mirror_folder
+from corpora.sources.stored import mirror_folder
 from formats import records
 from study import config
 

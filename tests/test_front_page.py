@@ -21,9 +21,9 @@ from snakemake.assets import Assets
 
 from common.errors import UserError
 from common.files import read_json, write_json, write_text
-from decode.options import decoding_options
-from formats import measurement, selection, wording
-from formats.front import pareto
+from decode.translator import decoding_options
+from formats import captions, comparison, measurement
+from formats.comparison import pareto
 from formats.shape import DECODERS, decoder_kind, registry, shape
 from measure.configuration import Configuration
 from report import figure, front, front_page
@@ -153,8 +153,8 @@ def test_latency_is_that_of_single_sentences(tmp_path, demo):
 def test_panels_tell_cpus_of_one_name_apart(both, demo):
     panels = {about["panel"] for about in embedded(both)["about"]}
     assert panels == {f"{study}: test_2016_flickr, AMD EPYC ({isa})" for study, isa in CPUS.items()}
-    assert wording.cpu(replace(demo[0], isa=None)) == "AMD EPYC"
-    assert wording.cpu(replace(demo[0], cpu=None, isa=None)) == "unknown CPU"
+    assert captions.cpu(replace(demo[0], isa=None)) == "AMD EPYC"
+    assert captions.cpu(replace(demo[0], cpu=None, isa=None)) == "unknown CPU"
 
 
 def test_zero_has_no_place_on_a_logarithmic_axis(demo):
@@ -167,7 +167,7 @@ def test_the_command_decodes_as_the_record_was_decoded(demo):
     parser = argparse.ArgumentParser()
     decoding_options(parser)
     for record in demo:
-        words = shlex.split(wording.decoding_command(record).partition(" < ")[0])
+        words = shlex.split(captions.decoding_command(record).partition(" < ")[0])
         assert words[:3] == ["python", "-m", "decode.translate"]
         args = parser.parse_args(words[3:])
         known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")
@@ -175,7 +175,7 @@ def test_the_command_decodes_as_the_record_was_decoded(demo):
         label = Configuration(args.model, record.beam_size, record.vocabulary_map, label=record.system).name
         assert record.output == f"decoding/translations/{label}.{record.test_set}.txt"
         assert args.model.parent == Path("results/demo/models") / record.system
-    assert wording.decoding_command(replace(demo[0], output=None)) is None
+    assert captions.decoding_command(replace(demo[0], output=None)) is None
 
 
 def test_the_kind_of_a_decoder_is_that_of_its_shape():
@@ -202,7 +202,7 @@ def test_colours_and_shapes_tell_the_same_apart():
 
 def test_systems_look_as_in_the_pictures_of_their_study():
     records = measurement.read(STUDIES[1] / "measurements.json")
-    drawn = front.Plot(selection.drawn(records), attrgetter("source_words_per_second"), "").styles
+    drawn = front.Plot(comparison.drawn(records), attrgetter("source_words_per_second"), "").styles
     styles = embedded(made(STUDIES[1:], samples=False))["styles"]["system"]
     assert styles == {name: [*front_page.vega(style)] for name, style in drawn.items()}
 
@@ -345,7 +345,7 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     before = table(shown)
     switch(shown, "role", "teacher")
     switch(shown, "search", "beam 4")
-    left = [(n, record) for n, record in records if record.role != "teacher" and wording.search(record) == "greedy"]
+    left = [(n, record) for n, record in records if record.role != "teacher" and captions.search(record) == "greedy"]
     assert {number for number, _ in table(shown)} == {number for number, _ in left}
     assert drawn(shown) == len(left) < len(before)
     front = {number: rank for number, rank in table(shown) if rank}
@@ -387,12 +387,12 @@ def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, reco
 @chromium.needed
 def test_a_click_on_a_point_fixes_it(shown, records):
     switch(shown, "study", "architectures")
-    best = max(selection.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.bleu)
+    best = max(comparison.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.bleu)
     number = next(number for number, record in records if record is best)
     shown.click(f"[...{SYMBOLS}].find(path => path.__data__.datum.number === {number})")
     shown.wait("document.querySelector('#record h2')")
     told = shown.run("document.getElementById('record').textContent")
-    assert told.startswith(wording.title(best)) and wording.decoding_command(best) in told
+    assert told.startswith(captions.title(best)) and captions.decoding_command(best) in told
     assert f"bleu{best.bleu}" in told and best.signature in told
     top = "document.getElementById('record').getBoundingClientRect().top"
     shown.wait(f"0 <= {top} && {top} < innerHeight - 40")  # scrolled to
@@ -403,7 +403,7 @@ def test_a_click_on_a_point_fixes_it(shown, records):
     assert shown.run(pressed) == number
     assert drawn(shown) == sum(record.study == "demo" for _, record in records) + 1  # and its ring
     switch(shown, "type", best.compute_type)
-    assert shown.run("document.querySelector('#record h2').textContent") == wording.title(best)  # stays
+    assert shown.run("document.querySelector('#record h2').textContent") == captions.title(best)  # stays
 
 
 @chromium.needed
@@ -419,7 +419,7 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     shown.run("body.rows[0].querySelector('button').focus()")
     shown.key("Enter", "\r")
     shown.wait("document.querySelector('#record h2') && document.activeElement.id === 'record'")
-    assert shown.run("document.querySelector('#record h2').textContent") == wording.title(records[best][1])
+    assert shown.run("document.querySelector('#record h2').textContent") == captions.title(records[best][1])
 
 
 @chromium.needed
@@ -453,8 +453,8 @@ def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
 @chromium.needed
 def test_screen_readers_hear_the_front(shown, records):
     label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
-    front = selection.on_front([record for _, record in records if record.study == "demo"])
-    assert all(f"{rank + 1}: {wording.title(record)}" in label for rank, record in enumerate(front))
+    front = comparison.on_front([record for _, record in records if record.study == "demo"])
+    assert all(f"{rank + 1}: {captions.title(record)}" in label for rank, record in enumerate(front))
     assert shown.run("document.querySelector('#count').getAttribute('role')") == "status"
     unnamed = "[...document.querySelectorAll('button, input, select')].filter(e => !(e.textContent || e.labels.length))"
     assert shown.run(f"{unnamed}.length") == 0

@@ -16,7 +16,7 @@ from common.errors import UserError
 from common.files import sha256, write_json
 from decode import engines
 from formats import records
-from measure import setting, test_sets
+from measure import test_sets, training_differences
 from report import figure, teacher_student
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
@@ -177,7 +177,7 @@ def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study
 )
 def test_the_one_setting_apart(changed, told):
     settings = {"steps": 2000, "checkpoint_steps": 50, "units": 16, "cell": "gru", "dropout": 0.1, "then": []}
-    assert setting.difference(settings | changed, settings) == told
+    assert training_differences.setting_difference(settings | changed, settings) == told
 
 
 def test_the_part_of_the_gap_that_is_closed(study):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from corpora.grammar import LANGUAGES, SPLITS, english, french, generate, german
-from corpora.grammar.lexicon import lexicon
-from corpora.grammar.meaning import draw
+from corpora.grammar.meaning import draw, lexicon
 
 
 def sample(target, split, sentences, seed=1):

@@ -56,19 +56,19 @@ NAMED = {"mixtures": "distilled", "students": "small"}  # the entry of each sect
 READ_BY = {
     "corpus": [
         *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/corpora/sources").glob("*.py"))),
-        *("src/corpora/fetch.py", "src/corpora/counted.py", "src/study/mixtures.py", "corpora.smk"),
+        *("src/corpora/fetch.py", "src/corpora/sources/source.py", "src/study/systems.py", "corpora.smk"),
     ],
     "cleaning": ["src/corpora/rules.py", "corpora.smk"],
     "teacher": [
         *("src/export/import_teacher.py", "src/distill/tokenization.py"),
-        *("src/study/systems.py", "src/study/teachers.py", "src/study/work.py"),
+        *("src/study/systems.py", "src/study/workload.py"),
     ],
     "training": [
         *(f"src/train/{name}.py" for name in ("train", "training", "schedule", "dataset", "optimizer")),
         "training.smk",
     ],
     "shape": ["src/study/expansion.py"],
-    "price": ["src/formats/cost.py", "src/formats/prices.py", "src/study/cluster.py"],
+    "price": ["src/formats/cost.py", "src/study/jobs.py"],
 }
 TABLES = {  # keys that the code has in tables of its own
     "cleaning": {key for key, _ in REGISTRY.values()},

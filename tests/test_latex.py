@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats import measurement
-from report import latex, markdown, measurements
+from report import latex, markup, measurements
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\begin{document}\tiny %s \end{document}"
@@ -17,7 +17,7 @@ DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\begin{document}\tiny %
 
 def test_a_table_with_heading_and_note():
     rows = [{"name": "a_b", "BLEU": "1.50"}, {"name": "50 % & more", "BLEU": "–"}]
-    text = markdown.document("Title", "Some *note*.", markdown.table(rows, left=["name"]))
+    text = markup.document("Title", "Some *note*.", markup.table(rows, left=["name"]))
     assert latex.tables(text) == "\n".join(
         [
             "% # Title",
@@ -51,8 +51,8 @@ def test_text_of_cells(text, expected):
 
 @given(st.lists(st.text("ab|&_ ", min_size=1).map(str.strip), min_size=1, max_size=4))
 def test_cells_stay_as_many_whatever_is_in_them(cells):
-    rows = [{f"column {number}": markdown.escaped(cell) for number, cell in enumerate(cells)}]
-    row = latex.tables(markdown.table(rows)).splitlines()[4]
+    rows = [{f"column {number}": markup.escaped(cell) for number, cell in enumerate(cells)}]
+    row = latex.tables(markup.table(rows)).splitlines()[4]
     assert row.replace(r"\&", "").count("&") == len(cells) - 1 and row.count(r"\textbar{}") == "".join(cells).count("|")
 
 

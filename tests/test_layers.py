@@ -10,9 +10,8 @@ from opennmt.optimizers.utils import make_optimizer
 from opennmt.utils.checkpoint import Checkpoint
 
 from formats.shape import DECODERS
-from layers.averaging import running_means
 from layers.embeddings import embedder
-from layers.simple_recurrence import scan
+from layers.history_decoder import running_means, scan
 
 SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24, "heads": 2}
 KINDS = [kind for kind in DECODERS if kind != "self-attention"]

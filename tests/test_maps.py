@@ -20,11 +20,10 @@ from decode import pipeline
 from decode.engines import Search, load
 from experiments import map_timing
 from export import coverage, model_outputs
-from export.explain import explain
-from export.map_knobs import Knobs
+from export.vocabulary_map import Knobs, explain
 from formats import records
 from formats.vocabulary_map import VocabularyMap
-from measure.interleave import Repeats
+from measure.timing_loop import Repeats
 from report import maps as map_report
 
 pytestmark = pytest.mark.slow

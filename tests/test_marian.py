@@ -19,10 +19,10 @@ from common.errors import UserError
 from common.files import write_text
 from decode import engines
 from decode.engines import Search
-from decode.tokenizer import Tokenizer
+from decode.translator import Tokenizer
 from export import marian as export
 from export import marian_parameters, read_marian
-from formats import marian, opennmt_vocabulary
+from formats import marian, opennmt_tf
 from train.vocabulary import entries
 
 pytestmark = pytest.mark.slow
@@ -209,7 +209,7 @@ def test_why_marian_ended(log, status, message):
 
 def test_the_vocabulary_is_read_alike_by_ctranslate2(tmp_path):
     pieces = ["▁a", '"', "'", "\\", ":", "#", "? ", "-", "null", "1", "▁\u00e4"]
-    write_text(tmp_path / "vocabulary.txt", "\n".join([*opennmt_vocabulary.CONTROL, *pieces, ""]))
+    write_text(tmp_path / "vocabulary.txt", "\n".join([*opennmt_tf.CONTROL, *pieces, ""]))
     marian.write_vocabulary(marian.entries(tmp_path / "vocabulary.txt"), tmp_path / "vocab.yml")
     assert load_vocab(tmp_path / "vocab.yml") == ["</s>", "<unk>", *pieces]
     with pytest.raises(UserError, match=r"begins with <blank>, <s>, </s>"):

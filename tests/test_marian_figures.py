@@ -6,7 +6,7 @@ from measured import measured
 
 from common.errors import UserError
 from formats.shape import registry, shape
-from report import cost_effectiveness, marian_figure1, marian_figure2
+from report import cost_effectiveness
 from report.cost_effectiveness import FAMILIES, LINES, MARKERS, points
 from report.published import published
 
@@ -69,10 +69,12 @@ def without_numbers(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_numbers")
-@pytest.mark.parametrize(("module", "scale"), [(marian_figure1, "log"), (marian_figure2, "linear")])
-def test_pictures_connect_families_and_say_whose_bleu_it_is(module, scale):
+@pytest.mark.parametrize(
+    ("draw", "scale"), [(cost_effectiveness.draw_figure1, "log"), (cost_effectiveness.draw_figure2, "linear")]
+)
+def test_pictures_connect_families_and_say_whose_bleu_it_is(draw, scale):
     records = [in_opennmt_tf("marian-big", 4.0), timed("marian-big", 1.0, 2.0, 4.0), timed("marian-small", 0.5)]
-    picture = module.draw(records)
+    picture = draw(records)
     axes, side = picture.axes
     assert axes.get_yscale() == scale and "source tokens per USD" in axes.get_ylabel()
     drawn = [container for container in axes.containers if isinstance(container, ErrorbarContainer)]
@@ -93,4 +95,4 @@ def test_pictures_connect_families_and_say_whose_bleu_it_is(module, scale):
 
 def test_records_of_other_systems_are_refused():
     with pytest.raises(UserError, match="no record is of a system of Junczys-Dowmunt"):
-        marian_figure1.draw([timed("wngt2020-base", 1.0)])
+        cost_effectiveness.draw_figure1([timed("wngt2020-base", 1.0)])

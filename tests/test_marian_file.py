@@ -7,8 +7,7 @@ import yaml
 from common.errors import UserError
 from export import read_marian
 from export.marian_parameters import CONFIG, Parameters
-from export.read_marian import ONLY_TRANSFORMER
-from export.read_marian_recurrent import ONLY_RECURRENT
+from export.read_marian import ONLY_RECURRENT, ONLY_TRANSFORMER
 
 PIECES = ["</s>", "<unk>"]
 

@@ -16,7 +16,7 @@ from measured import measured
 from common.errors import UserError
 from common.files import read_json, write_json
 from decode import engines
-from formats import described, disturbance, measurement, wording
+from formats import captions, measurement, schema_from_dataclass
 
 ROOT = Path(__file__).parents[1]
 FIXTURE = ROOT / "tests/data/measurements.json"
@@ -122,7 +122,7 @@ def test_the_header_of_the_csv_has_no_fields_of_the_speed_tables():
     ],
 )
 def test_types(hint, schema, words):
-    assert described.json_type(hint) == schema and described.type_name(schema) == words
+    assert schema_from_dataclass.json_type(hint) == schema and schema_from_dataclass.type_name(schema) == words
 
 
 # Marks
@@ -132,11 +132,11 @@ def test_types(hint, schema, words):
     ("others", "noise", "mark"), [(0.0, 0.1, ""), (0.1, 0.1, ""), (0.2, 0.1, "~"), (None, 0.1, "?"), (0.2, None, "")]
 )
 def test_marks(others, noise, mark):
-    assert wording.mark(measured(others=others, noise=noise)) == mark
+    assert captions.mark(measured(others=others, noise=noise)) == mark
 
 
 def test_the_worst_mark_counts_and_the_legend_has_each_once():
-    assert disturbance.worst(["", "?", "~"]) == "~" and disturbance.worst(["", "?"]) == "?"
-    assert disturbance.worst([]) == disturbance.legend(["", ""]) == ""
-    assert disturbance.legend(["?", "~", "?"]).startswith("~: other processes")
-    assert disturbance.legend(["?", "~", "?"]).count("too short") == 1
+    assert captions.worst(["", "?", "~"]) == "~" and captions.worst(["", "?"]) == "?"
+    assert captions.worst([]) == captions.legend(["", ""]) == ""
+    assert captions.legend(["?", "~", "?"]).startswith("~: other processes")
+    assert captions.legend(["?", "~", "?"]).count("too short") == 1

@@ -6,10 +6,8 @@ from models import folders
 from search_set import SOURCES
 
 from common.errors import UserError
-from decode.tokenizer import Tokenizer
-from experiments import (
-    model_variants,
-)
+from decode.translator import Tokenizer
+from experiments import altered_models
 from formats import ctranslate2_model
 
 
@@ -18,13 +16,13 @@ def test_a_model_that_was_read_and_written_is_the_same(name, tmp_path):
     model = ctranslate2_model.read(folders()[name])
     ctranslate2_model.write(tmp_path, model)
     assert (tmp_path / "model.bin").read_bytes() == (folders()[name] / "model.bin").read_bytes()
-    assert model_variants.decoder_layers(model) == (1, 16)
+    assert altered_models.decoder_layers(model) == (1, 16)
 
 
 @pytest.mark.parametrize("name", ["float32", "int8"])
 def test_without_attention_all_sources_have_one_translation(name):
     batch = [Tokenizer(folders()[name]).encode(source) for source in SOURCES]
-    with model_variants.folder(folders()[name], model_variants.without_attention) as folder:
+    with altered_models.folder(folders()[name], altered_models.without_attention) as folder:
         deaf = ctranslate2.Translator(str(folder), compute_type=name)
         found = deaf.translate_batch(batch, min_decoding_length=5, max_decoding_length=5)
     assert len({tuple(result.hypotheses[0]) for result in found}) == 1
@@ -33,7 +31,7 @@ def test_without_attention_all_sources_have_one_translation(name):
 
 
 def test_an_encoder_alone_reads_the_source():
-    with model_variants.folder(folders()["int8"], model_variants.encoder) as folder:
+    with altered_models.folder(folders()["int8"], altered_models.encoder) as folder:
         encoder = ctranslate2.Encoder(str(folder), compute_type="int8")
         assert encoder.forward_batch([["▁a", "b"], ["c"]]).last_hidden_state.shape == [2, 2, 16]
 
@@ -47,8 +45,8 @@ def test_a_damaged_model(cut, message, tmp_path):
 
 
 def test_a_model_without_attention_has_none_to_take_out():
-    model = model_variants.without_attention(ctranslate2_model.read(folders()["int8"]))
+    model = altered_models.without_attention(ctranslate2_model.read(folders()["int8"]))
     with pytest.raises(UserError, match="without attention between"):
-        model_variants.without_attention(model)
+        altered_models.without_attention(model)
     with pytest.raises(UserError, match="without attention between"):
-        model_variants.decoder_layers(model)
+        altered_models.decoder_layers(model)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native import KINDS, WORDS, engine, folders, model, outputs, run, sentences, vocabulary, worker
 
-from formats import loading, native_map, native_model, safetensors
+from formats import loading, native_model, safetensors
 from formats.vocabulary_map import VocabularyMap
 
 BATCH = sentences(200)
@@ -254,7 +254,7 @@ def mapped_to(path, always, kind="float32"):
     none = np.zeros(0, np.int32)
     tensors = {"ngrams": np.zeros((0, 1), np.int32), "starts": np.zeros(1, np.int32), "pieces": none}
     tensors |= {"slots": np.full(2, -1, np.int32), "always": np.array(always, np.int32)}
-    safetensors.write(path, tensors, {"format": native_map.FORMAT})
+    safetensors.write(path, tensors, {"format": native_model.MAP_FORMAT})
     return engine.Worker(engine.Model(folders() / kind / native_model.NAME, path))
 
 

@@ -22,9 +22,9 @@ from common.files import read_json
 from decode import engines
 from decode.engines import Search
 from decode.engines.native import Native
-from decode.tokenizer import Tokenizer
+from decode.translator import Tokenizer
 from export import model_folder, read_ctranslate2
-from formats import ctranslate2_model, loading, native_map, native_model, safetensors
+from formats import ctranslate2_model, loading, native_model, safetensors
 from formats.ctranslate2_model import Variable
 from formats.native_model import Vocabulary
 from formats.vocabulary_map import VocabularyMap
@@ -370,19 +370,19 @@ def test_a_converted_map_has_the_same_candidates(tmp_path_factory, entries, sour
     lines = [f"{' '.join(names(ngram))}\t{' '.join(names(pieces))}\n" for ngram, pieces in entries.items()]
     (folder / "vmap.txt").write_text("".join(lines))
     words = vocabulary().source_numbers
-    native_map.convert(folder / "vmap.txt", words, words, folder / native_map.NAME)
+    native_model.convert_map(folder / "vmap.txt", words, words, folder / native_model.MAP_NAME)
     expected = VocabularyMap.load(folder / "vmap.txt")
-    read = native_map.read(folder / native_map.NAME, vocabulary(), [names(source) for source in sources])
+    read = native_model.read_map(folder / native_model.MAP_NAME, vocabulary(), [names(source) for source in sources])
     for source in sources:
         allowed = expected.candidates([names(source)])
-        assert read.candidates([names(source)]) == allowed == candidates(folder / native_map.NAME, source)
+        assert read.candidates([names(source)]) == allowed == candidates(folder / native_model.MAP_NAME, source)
 
 
 def test_a_large_map_has_the_same_candidates():
     full = VocabularyMap.load(folders() / "ctranslate2" / "vmap.txt")
     for source in sentences(40):
         expected = full.candidates([vocabulary().pieces(source)])
-        assert candidates(folders() / "float32" / native_map.NAME, source) == expected
+        assert candidates(folders() / "float32" / native_model.MAP_NAME, source) == expected
 
 
 MAPS = {
@@ -400,7 +400,7 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
     some = vocabulary().source[10:13]
     (tmp_path / "vmap.txt").write_text(text.format(*some))
     with pytest.raises(UserError, match=r"vmap\.txt: " + message.format(*some)):
-        native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
+        native_model.convert_map(tmp_path / "vmap.txt", words, words, tmp_path / native_model.MAP_NAME)
 
 
 def test_a_map_is_converted_in_little_memory(tmp_path):
@@ -410,7 +410,7 @@ def test_a_map_is_converted_in_little_memory(tmp_path):
     lines = (f"w{number % 200} w{number // 200 % 200} w{number // 40_000}\tw1 w2 w3\n" for number in range(count))
     (tmp_path / "vmap.txt").write_text("".join(lines))
     tracemalloc.start()
-    native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
+    native_model.convert_map(tmp_path / "vmap.txt", words, words, tmp_path / native_model.MAP_NAME)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 200 * count
@@ -427,7 +427,7 @@ def folder(tmp_path):
 
 def test_a_model_folder_holds_what_its_readme_says():
     exported = folders() / "int8"
-    files = {native_model.NAME, native_model.VOCABULARY, native_map.NAME, "sentencepiece.model"}
+    files = {native_model.NAME, native_model.VOCABULARY, native_model.MAP_NAME, "sentencepiece.model"}
     assert {path.name for path in exported.iterdir()} == {*files, "model.json", "README.md"}
     assert read_json(exported / "model.json")["sha256"].keys() == files
     assert all(f"`{name}`" in (exported / "README.md").read_text() for name in files)
@@ -488,7 +488,7 @@ def test_a_sentence_that_is_too_long_is_an_error_of_one_line():
     assert len(one.translate([vocabulary().pieces([5])])) == 1  # the worker is free again
 
 
-@pytest.mark.parametrize("name", [native_model.NAME, native_model.VOCABULARY, native_map.NAME])
+@pytest.mark.parametrize("name", [native_model.NAME, native_model.VOCABULARY, native_model.MAP_NAME])
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-9])])
 def test_a_folder_with_a_damaged_file(folder, name, damage):
     damage(folder / name)

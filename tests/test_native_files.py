@@ -15,7 +15,7 @@ from native import KINDS, engine, folders, outputs, run, sentences
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search
-from formats import native_map, native_model, safetensors
+from formats import native_model, safetensors
 
 FEW = sentences(6, longest=8)
 
@@ -56,7 +56,7 @@ def refused(path, message, weights=None):
 # What is stored
 
 
-@pytest.mark.parametrize("name", [native_model.NAME, native_map.NAME])
+@pytest.mark.parametrize("name", [native_model.NAME, native_model.MAP_NAME])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_is_what_the_format_says(kind, name):
     """https://github.com/huggingface/safetensors#format; and large tensors start at multiples of 64 bytes."""
@@ -129,8 +129,8 @@ def fuzz(root, folder, seeds):
     for seed in seeds:
         generator = random.Random(seed)
         kind, of_map = generator.choice(KINDS), generator.random() < 0.3
-        paths = {name: root / kind / name for name in (native_model.NAME, native_map.NAME)}
-        name = native_map.NAME if of_map else native_model.NAME
+        paths = {name: root / kind / name for name in (native_model.NAME, native_model.MAP_NAME)}
+        name = native_model.MAP_NAME if of_map else native_model.NAME
         (folder / name).write_bytes(damaged(paths[name].read_bytes(), generator))
         (folder / "seed").write_text(str(seed))
         paths[name] = folder / name
@@ -181,7 +181,7 @@ def no_numbers(root, folder):
                 worst = np.full((end - start) // 4, value, np.float32).tobytes()
                 join(folder / "weights", header, data[:start] + worst + data[end:])
                 if np.isfinite(value) or name not in vectors:
-                    used(folder / "weights", root / kind / native_map.NAME)
+                    used(folder / "weights", root / kind / native_model.MAP_NAME)
                     continue
                 with pytest.raises(engine.EngineError, match=f"'{name}' holds what is no finite number"):
                     engine.Model(folder / "weights")
@@ -355,7 +355,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_a_map_is_no_model_and_a_model_no_map():
     folder = folders() / "float32"
-    refused(folder / native_map.NAME, "its format is not nmt-frontier-native-1")
+    refused(folder / native_model.MAP_NAME, "its format is not nmt-frontier-native-1")
     refused(folder / native_model.NAME, "its format is not nmt-frontier-map-1", folder / native_model.NAME)
 
 
@@ -364,7 +364,7 @@ def table(**changes):
     ngrams = np.array([[5, -1], [5, 6]], np.int32)
     places = {"ngrams": ngrams, "starts": np.array([0, 1, 3], np.int32), "pieces": np.array([7, 8, 9], np.int32)}
     slots = np.full(16, -1, np.int32)
-    slots[native_map.hashes(ngrams) % 16] = [0, 1]
+    slots[native_model.hashes(ngrams) % 16] = [0, 1]
     found = {**places, "slots": slots, "always": np.array([1, 2], np.int32)}
     return found | {name: np.array(value, np.int32) for name, value in changes.items()}
 
@@ -395,21 +395,21 @@ HOSTILE_MAPS = {
 
 @pytest.mark.parametrize(("changes", "message"), HOSTILE_MAPS.values(), ids=HOSTILE_MAPS)
 def test_a_hostile_map(tmp_path, changes, message):
-    safetensors.write(tmp_path / "map", table(**changes), {"format": native_map.FORMAT})
+    safetensors.write(tmp_path / "map", table(**changes), {"format": native_model.MAP_FORMAT})
     refused(tmp_path / "map", message, folders() / "float32" / native_model.NAME)
 
 
 @pytest.mark.parametrize("name", table())
 def test_a_map_that_lacks_a_table(tmp_path, name):
     tensors = {key: value for key, value in table().items() if key != name}
-    safetensors.write(tmp_path / "map", tensors, {"format": native_map.FORMAT})
+    safetensors.write(tmp_path / "map", tensors, {"format": native_model.MAP_FORMAT})
     refused(tmp_path / "map", f"'{name}' is missing", folders() / "float32" / native_model.NAME)
 
 
 @pytest.mark.parametrize("name", table())
 def test_a_map_with_a_table_of_floats(tmp_path, name):
     tensors = table() | {name: table()[name].astype(np.float32)}
-    safetensors.write(tmp_path / "map", tensors, {"format": native_map.FORMAT})
+    safetensors.write(tmp_path / "map", tensors, {"format": native_model.MAP_FORMAT})
     refused(tmp_path / "map", f"'{name}' is F32", folders() / "float32" / native_model.NAME)
 
 
@@ -431,7 +431,7 @@ def test_a_vocabulary_of_another_model(change, told, tmp_path):
 
 def test_the_map_of_these_tests_is_a_good_one(tmp_path):
     """What the tests above are worth."""
-    safetensors.write(tmp_path / "map", table(), {"format": native_map.FORMAT})
+    safetensors.write(tmp_path / "map", table(), {"format": native_model.MAP_FORMAT})
     used(folders() / "float32" / native_model.NAME, tmp_path / "map")
 
 
@@ -453,7 +453,7 @@ def test_python_refuses_a_damaged_file(tmp_path, fields):
 
 
 def test_python_refuses_or_reads_files_with_any_damage(tmp_path):
-    stored = (folders() / "int8" / native_map.NAME).read_bytes()
+    stored = (folders() / "int8" / native_model.MAP_NAME).read_bytes()
     for seed in range(300):
         (tmp_path / "map").write_bytes(damaged(stored, random.Random(seed)))
         try:

@@ -13,7 +13,7 @@ from export import untrained_marian
 from export.import_teacher import import_native
 from export.marian_parameters import CONFIG, Parameters
 from export.read_marian import read
-from formats import marian, native_model, opennmt_vocabulary
+from formats import marian, native_model, opennmt_tf
 from formats.shape import shape
 
 pytestmark = [
@@ -165,7 +165,7 @@ def test_a_model_with_the_names_of_nematus(tmp_path):
 @pytest.mark.parametrize("values", [SMALL | {"decoder": "ssru"}, SHAPES["conditional"]], ids=str)
 def test_an_untrained_model_speaks_as_long_as_it_may(values, tmp_path):
     """With Marian and natively, whatever its source is."""
-    pieces = "".join(f"{piece}\n" for piece in (*opennmt_vocabulary.CONTROL, *PIECES))
+    pieces = "".join(f"{piece}\n" for piece in (*opennmt_tf.CONTROL, *PIECES))
     (tmp_path / "vocabulary.txt").write_text(pieces)
     count = untrained_marian.make(shape(values), tmp_path / "vocabulary.txt", tmp_path / "model")
     model = convert(tmp_path / "model" / "model.npz")

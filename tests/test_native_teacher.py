@@ -16,10 +16,9 @@ from test_distillation import run
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from distill import n_best_lists, native
-from distill.ctranslate2 import CTranslate2Teacher
-from distill.native import NativeTeacher
-from distill.teacher import Teacher
+from distill import n_best_lists
+from distill import teacher as native
+from distill.teacher import CTranslate2Teacher, NativeTeacher, Teacher
 from distill.tokenization import tokenizers
 from export import read_ctranslate2
 from formats import records
@@ -144,7 +143,7 @@ def test_results_are_the_same_bytes_for_any_shards_windows_and_threads(kind, tmp
     expected = written("a.tsv.zst", 1, 1)
     assert written("b.tsv.zst", 3, 4) == expected
     monkeypatch.setattr(native, "WINDOW", 7)
-    monkeypatch.setattr(native, "BATCH_TOKENS", 40)
+    monkeypatch.setattr(native, "NATIVE_BATCH_TOKENS", 40)
     assert written("c.tsv.zst", 2, 3) == expected
 
 

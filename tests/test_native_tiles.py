@@ -11,16 +11,16 @@ from common.errors import UserError
 from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.native import tiles
-from formats import model_folder, native_map, native_model
-from measure import tune, tune_products
+from formats import model_folder, native_model
+from measure import tune
 
 CHOSEN = [tile for tile in engine.TILES if tile != "usual"]
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(tune_products, "SECONDS", 1e-5)
-    monkeypatch.setattr(tune_products, "ROUNDS", 1)
+    monkeypatch.setattr(tune, "SECONDS", 1e-5)
+    monkeypatch.setattr(tune, "ROUNDS", 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,8 +40,8 @@ def test_products_are_the_same_in_all_tiles(kind, inputs, count):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_says_the_same_with_any_tiles(kind, tile):
     folder = folders() / kind
-    shapes = dict.fromkeys(tune_products.of_model(folder), tile)
-    cut = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_map.NAME, shapes))
+    shapes = dict.fromkeys(tune.of_model(folder), tile)
+    cut = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME, shapes))
     batch = sentences(20)
     assert outputs(cut, batch, scores=True) == outputs(worker(kind), batch, scores=True)
 
@@ -49,14 +49,14 @@ def test_a_model_says_the_same_with_any_tiles(kind, tile):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_says_the_same_with_weights_packed_for_every_product(kind):
     folder = folders() / kind
-    rows = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_map.NAME, packed=False))
+    rows = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME, packed=False))
     batch = sentences(20)
     assert outputs(rows, batch, scores=True) == outputs(worker(kind), batch, scores=True)
 
 
 def test_every_product_of_a_model_is_timed_in_every_type_and_tile(quick):
-    found = tune_products.products(folders() / "int8")
-    assert {tuple(map(int, shape.split("x"))) for shape in found} == {*tune_products.of_model(folders() / "int8")}
+    found = tune.products(folders() / "int8")
+    assert {tuple(map(int, shape.split("x"))) for shape in found} == {*tune.of_model(folders() / "int8")}
     assert any(shape.endswith(f"x{len(native_model.Vocabulary.read(folders() / 'int8').target)}") for shape in found)
     for of_types in found.values():
         assert [*of_types] == [*KINDS]
@@ -68,7 +68,7 @@ def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     run = {"test_sets": {"text": {"source_words": 10, "text_seconds": 1.0, "others": None}}}
     monkeypatch.setattr(tune, "decode", lambda *_: run)
     times = {kind: {"tall": 1.0, "square": 2.0 if kind == "int8" else 0.5} for kind in KINDS}
-    monkeypatch.setattr(tune_products, "products", lambda _: {"32x64": times})
+    monkeypatch.setattr(tune, "products", lambda _: {"32x64": times})
     tune.tune(folder, ["a b"] * 300)
     assert tiles(folder, {"quantization": "int8"}, beam_size=1) == {(32, 64): "square"}
     assert tiles(folder, {"quantization": "int16"}, beam_size=1) == {(32, 64): "tall"}

@@ -15,7 +15,7 @@ from snakefile import planned as planned_jobs
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from common.errors import UserError
-from corpora import archives, compression, grammar
+from corpora import archives, grammar
 from corpora.availability import available
 from study import config
 from study.estimate import wall_seconds
@@ -25,7 +25,7 @@ from study.new.__main__ import arguments, new
 from study.new.look import look
 from study.new.text import Draft, _head, _yaml, cleaning, percent, text
 from study.rates import Rates
-from study.work import Work
+from study.workload import Work
 
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
 ENGLISH, FRENCH = map(list, zip(*grammar.generate("fr", "train", 3000, 1), strict=True))
@@ -241,7 +241,7 @@ def test_repeats_are_counted_over_all_lines(tmp_path):
 
 def test_a_sample_is_drawn_from_everywhere_in_bounded_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(look_module, "SAMPLE", 200)
-    monkeypatch.setattr(compression, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(archives, "CHUNK_BYTES", 4096)
     monkeypatch.setattr(archives, "CHUNK_BYTES", 4096)
     english = [*ENGLISH[:-1], "long " * 300]
     looked = seen(tmp_path, english, [*FRENCH[:-1], "long " * 300])

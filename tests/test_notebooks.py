@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from common.files import read_json, write_json
-from formats import prices
+from formats import cost
 
 pytestmark = pytest.mark.slow
 
@@ -192,7 +192,7 @@ def test_04_pays_for_whole_machines(kernel, tmp_path, change):
     good = [row for row in rows(study) if row["bleu"] >= max(r["bleu"] for r in rows(study)) - found["bleu_to_lose"]]
     core_seconds = min(row["core_seconds_per_million_words"] for row in good)
     cores = found["words_per_day"] * found["peak"] / 86_400 * core_seconds / 1e6
-    listed = {name: price for name, price in prices.prices().items() if "gpus" not in price}
+    listed = {name: price for name, price in cost.prices().items() if "gpus" not in price}
     month = {name: -(-cores // price["cores"]) * price["usd_per_hour"] * 730 for name, price in listed.items()}
     assert found["usd_a_month"] == pytest.approx(min(month.values()))
     assert found["machine"] == min(month, key=month.get)

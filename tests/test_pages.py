@@ -11,7 +11,7 @@ from PIL import Image
 
 from common.files import read_json
 from formats import measurement
-from report import figure, front_column, front_page, pages
+from report import figure, front, front_page, pages
 from report.keep import compact
 
 ROOT = Path(__file__).parents[1]
@@ -99,5 +99,5 @@ def test_compact_json_is_the_same_json():
 
 def test_a_kept_picture_has_few_colours_and_bytes(tmp_path):
     records = measurement.read(KEPT / "demo/measurements.json")
-    figure.save(front_column.draw(records), tmp_path / "x.png")
+    figure.save(front.draw_column(records), tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size < 100_000 and Image.open(tmp_path / "x.png").mode == "P"

@@ -10,12 +10,11 @@ from phrase_tables import PIECES, aligned_pairs, counted, map_entries, named
 
 from common.errors import UserError
 from export import coverage, phrase_table, phrases, sorted_counts
-from export.map_knobs import Knobs
-from export.phrase_extraction import MAX_NGRAM, MAX_VOCABULARY, piece_index
 from export.phrase_table import PhraseTable
-from export.vocabulary_map import always_on, write
+from export.phrases import MAX_NGRAM, MAX_VOCABULARY, piece_index
+from export.vocabulary_map import Knobs, always_on, write
 from formats import records
-from formats.pieces import split
+from formats.sentence import split_pieces
 from formats.vocabulary_map import VocabularyMap
 
 
@@ -39,7 +38,7 @@ def test_phrase_table_equals_the_definition(tmp_path_factory, pairs, shards):
     linked: Counter = Counter()
     frequency, unaligned = Counter(), Counter()
     for source, target, alignment in pairs:
-        source, target = split(source), split(target)
+        source, target = split_pieces(source), split_pieces(target)
         links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
         expected.update((*ngram, piece) for ngram, piece in consistent(source, target, links))
         linked.update((source[i], target[j]) for i, j in links if "outside" not in (source[i], target[j]))

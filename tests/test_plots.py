@@ -14,9 +14,9 @@ from matplotlib.text import Annotation, Text
 
 from common.errors import UserError
 from common.files import write_json
-from formats import best_model, measurement, selection
-from formats.spread import Spread
-from report import figure, front, front_column, front_overview, funnel, labels, published, training
+from formats import best_model, comparison, measurement
+from formats.measurement import Spread
+from report import corpora_figures, figure, front, labels, published, training
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 TIMED = "test_2016_flickr"
@@ -25,7 +25,7 @@ SPEED = "source_words_per_second"
 
 @pytest.fixture(scope="module")
 def timed():
-    return selection.of_test_set(measurement.read(FIXTURE), TIMED)
+    return comparison.of_test_set(measurement.read(FIXTURE), TIMED)
 
 
 def with_int16(records):
@@ -62,7 +62,7 @@ def test_every_point_has_a_name_that_covers_nothing(timed):
     picture.draw_without_rendering()
     top, *panels = picture.axes
     named = sorted(text.get_text() for axes in panels for text in names(axes))
-    near = [record for system in selection.systems(shown) for record in front.near(shown, system)]
+    near = [record for system in comparison.systems(shown) for record in front.near(shown, system)]
     assert named == sorted(front.name(record) for record in near)
     assert len(names(top)) == len(front.headings(shown))
     for axes in picture.axes:
@@ -86,7 +86,7 @@ def test_every_point_has_a_name_that_covers_nothing(timed):
 )
 def test_whatever_was_measured_is_drawn(timed, keep):
     records = [record for record in timed if keep(record)]
-    assert len(front.draw(records).axes) == 1 + len(selection.systems(records))
+    assert len(front.draw(records).axes) == 1 + len(comparison.systems(records))
 
 
 @pytest.mark.slow
@@ -163,9 +163,9 @@ def test_front_command_line(name, tmp_path):
 
 
 def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
-    picture = front_column.draw(timed)
+    picture = front.draw_column(timed)
     assert picture.get_figwidth() <= 3.5
-    best = [f"{record.system}, {front.name(record)}" for record in selection.on_front(timed)]
+    best = [f"{record.system}, {front.name(record)}" for record in comparison.on_front(timed)]
     numbers = [str(number) for number, _ in enumerate(best, 1)]
     assert sorted(filter(None, (text.get_text() for text in names(picture.axes[0])))) == sorted(numbers)
     _, named = picture.legends
@@ -180,14 +180,14 @@ def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
 def test_the_overview_names_each_system_once_and_no_name_covers_another(timed):
     same = replace(next(record for record in timed if record.system == "deep"), system="twin")  # names side by side
     systems = ["teacher", "deep", "twin"]
-    picture = front_overview.draw([*timed, same], ",".join(systems))
+    picture = front.draw_overview([*timed, same], ",".join(systems))
     *named, _ = sorted((text for text in names(picture.axes[0])), key=lambda text: "↓" in text.get_text())
     assert sorted(text.get_text() for text in named) == sorted(systems)
     picture.draw_without_rendering()
     boxes = sorted(tuple(text_box(text)[1::2]) for text in named)
     assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))
     with pytest.raises(UserError, match=r"none was not measured; there are teacher, deep"):
-        front_overview.draw(timed, "teacher,none")
+        front.draw_overview(timed, "teacher,none")
 
 
 def test_a_format_that_is_not_written(tmp_path):
@@ -213,7 +213,7 @@ def test_no_two_systems_look_alike():
 
 def test_the_systems_of_a_large_study_differ_in_grey_too():
     records = measurement.read(Path(__file__).parents[1] / "results/reference/architectures/measurements.json")
-    roles = {name: record.role for name, record in selection.systems(records).items()}
+    roles = {name: record.role for name, record in comparison.systems(records).items()}
     styles = figure.styles(roles)
     assert len(styles) == 18
     assert front.Plot(records, SPEED, "").styles == styles
@@ -265,16 +265,16 @@ def test_a_name_that_the_page_would_cut_goes_over_points():
     [((20, 25_000), [30, 100, 300, 1000, 3000, 10_000]), ((4000, 25_000), [5000, 10_000, 20_000])],
 )
 def test_ticks_of_a_column(limits, places):
-    assert front_column.ticks(*limits).tick_values(*limits).tolist() == places
+    assert front.ticks(*limits).tick_values(*limits).tolist() == places
 
 
 def test_a_narrow_range_has_few_ticks():
-    ticks = front_column.ticks(12_000, 18_000).tick_values(12_000, 18_000)
+    ticks = front.ticks(12_000, 18_000).tick_values(12_000, 18_000)
     assert 2 <= sum(12_000 <= tick <= 18_000 for tick in ticks) <= 4
 
 
 @pytest.mark.parametrize("length", [8, 30, 45])
-@pytest.mark.parametrize("kind", [front, front_column, front_overview, published])
+@pytest.mark.parametrize("kind", [front, front, front, published])
 def test_a_legend_of_long_names_stays_inside(timed, length, kind):
     names = [f"{n}{'x' * length}" for n in range(5)]
     picture = kind.draw([replace(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])
@@ -329,7 +329,7 @@ def corpus(**values):
 
 
 def test_funnel_writes_every_count():
-    picture = funnel.draw([corpus(), corpus(dropped={"duplicate": 0, "new_reason": 10})])
+    picture = corpora_figures.draw_funnel([corpus(), corpus(dropped={"duplicate": 0, "new_reason": 10})])
     texts = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert texts == [
         *["990 of 1,000 lines kept (99.00%)"] * 2,
@@ -339,8 +339,8 @@ def test_funnel_writes_every_count():
 
 
 def test_many_reasons_stay_in_their_panel():
-    counts = corpus(dropped={reason: 12345 for reason in funnel.REASONS})
-    picture = funnel.draw([counts, counts])
+    counts = corpus(dropped={reason: 12345 for reason in corpora_figures.REASONS})
+    picture = corpora_figures.draw_funnel([counts, counts])
     picture.draw_without_rendering()
     right = picture.axes[1]
     assert right.get_window_extent().width > picture.bbox.width / 3
@@ -348,14 +348,14 @@ def test_many_reasons_stay_in_their_panel():
 
 
 def test_bars_are_as_long_as_their_counts():
-    left, right = funnel.draw([corpus()]).axes
+    left, right = corpora_figures.draw_funnel([corpus()]).axes
     assert sum(patch.get_width() for patch in left.patches) == 1000
     assert sum(patch.get_width() for patch in right.patches) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("counts", [corpus(dropped={}), corpus(lines_in=0, lines_out=0, dropped={"empty": 0})])
 def test_nothing_dropped(counts, tmp_path):
-    picture = funnel.draw([counts])
+    picture = corpora_figures.draw_funnel([counts])
     assert picture.axes[1].texts[0].get_text() == "dropped: none"
     figure.save(picture, tmp_path / "funnel.svg")
 

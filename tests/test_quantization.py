@@ -11,14 +11,14 @@ from common.errors import UserError
 from export import quantization
 from formats import ctranslate2_model
 from formats.conversion import Converter
-from formats.opennmt_checkpoint import load
+from formats.opennmt_tf import load_checkpoint
 from report import quantization as quantization_report
 
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory):
     root = tmp_path_factory.mktemp("types")
-    converter = Converter(load(folders()["opennmt-tf"]))
+    converter = Converter(load_checkpoint(folders()["opennmt-tf"]))
     types = ("float32", "float16", "int16", "int8")
     for name in types:
         converter.convert(str(root / name), quantization=name)
@@ -26,7 +26,7 @@ def converted(tmp_path_factory):
 
 
 def test_the_weights_are_those_of_the_checkpoint(converted):
-    model = load(folders()["opennmt-tf"])
+    model = load_checkpoint(folders()["opennmt-tf"])
     ours = ctranslate2_model.arrays(converted["float32"])
     embeddings = model.features_inputter.embedding.numpy()
     assert any(array.shape == embeddings.shape and np.array_equal(array, embeddings) for array in ours.values())

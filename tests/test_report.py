@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,7 @@ from common.errors import UserError
 from common.files import write_json
 from report import figure
 from report.__main__ import TABLES
-from report.registry import SUBJECTS
-from report.study_files import files
+from report.registry import SUBJECTS, files
 
 FOLDER = Path(report.__file__).parent
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
@@ -53,9 +53,11 @@ def test_a_report_knows_only_what_is_on_disk(path):
 
 
 def test_every_module_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():
-    names = {path.stem for path in FOLDER.glob("*.py")} - {"__main__", "markdown"}
+    names = {path.stem for path in FOLDER.glob("*.py")} - {"__main__", "markup"}
     modules = {importlib.import_module(f"report.{name}") for name in names}
-    making = {module for module in modules if hasattr(module, "table") or hasattr(module, "draw")}
+    making = {
+        module for module in modules if any(re.fullmatch(r"(table|draw)(_[a-z0-9]+)?", name) for name in vars(module))
+    }
     assert {module.__name__ for module in making} == {subject.module for subject in SUBJECTS.values()}
 
 

@@ -9,8 +9,7 @@ import pytest
 from common.errors import UserError
 from common.files import read_json
 from report import reproduction, rows
-from report.papers import papers
-from report.verdict import VERDICTS
+from report.papers import VERDICTS, papers
 
 ROOT = Path(__file__).parents[1]
 

@@ -4,10 +4,10 @@ import pytest
 from snakefile import ROOT
 
 from common.errors import UserError
-from study import benchmarked, config
-from study.requests import DAY, Requests
+from study import config, rates
+from study.job_limits import DAY, Requests
 
-BENCHMARKS = ROOT / benchmarked.FOLDER
+BENCHMARKS = ROOT / rates.BENCHMARKS
 
 
 def requests(name, **changes):

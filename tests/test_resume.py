@@ -17,7 +17,7 @@ from translation import run
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode import resume
+from decode import translate
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def test_a_signal_between_two_steps_of_a_write_notes_nothing_of_its_window(tmp_p
     """Noted as read and not as written, lines would be lost; resuming repeats the window."""
     begun = {"key": "", "read": 0, "written": 0, "counts": {}, "input": hashlib.sha256().hexdigest()}
     with open(tmp_path / "out", "wb", buffering=0) as file:
-        output = resume.Output(file, tmp_path / "notes", begun, hashlib.sha256())
+        output = translate.Output(file, tmp_path / "notes", begun, hashlib.sha256())
         with pytest.raises(KeyboardInterrupt):
             output.write(b"x\n", Interrupted(b"y\n"), Counter(broken=1))
         output.note()
@@ -158,7 +158,10 @@ def test_what_cannot_be_gone_on_with(model, whole, tmp_path):
 )
 def test_notes_that_do_not_fit(tmp_path, notes, message):
     write_json(tmp_path / "out.progress", notes)
-    with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", {}, True, io.BytesIO(b"x\n")):
+    with (
+        pytest.raises(UserError, match=message),
+        translate.resumable_output(tmp_path / "out", {}, True, io.BytesIO(b"x\n")),
+    ):
         pass
 
 
@@ -197,16 +200,22 @@ def test_a_full_disk_keeps_whole_lines_in_order_and_can_be_gone_on_with(model, w
 
 def test_the_message_names_what_differs(tmp_path):
     (model := tmp_path / "model").mkdir()
-    key = resume.key(model, {"beam_size": 1, "workers": 2})
-    with pytest.raises(KeyboardInterrupt), resume.output(tmp_path / "out", key, False, io.BytesIO(b"x\n")):
+    key = translate.progress_key(model, {"beam_size": 1, "workers": 2})
+    with pytest.raises(KeyboardInterrupt), translate.resumable_output(tmp_path / "out", key, False, io.BytesIO(b"x\n")):
         raise KeyboardInterrupt
     (model / "weights").write_text("another model")
     changed = pytest.raises(UserError, match="out was begun with another model; go on")
     settings = {"beam_size": 1, "workers": 2}
-    with changed, resume.output(tmp_path / "out", resume.key(model, settings), True, io.BytesIO(b"x\n")):
+    with (
+        changed,
+        translate.resumable_output(tmp_path / "out", translate.progress_key(model, settings), True, io.BytesIO(b"x\n")),
+    ):
         pass
     (model / "weights").unlink()
-    other = resume.key(model, {"beam_size": 1, "workers": 3})
+    other = translate.progress_key(model, {"beam_size": 1, "workers": 3})
     message = r"out was begun with workers 2, not 3; go on with the same"
-    with pytest.raises(UserError, match=message), resume.output(tmp_path / "out", other, True, io.BytesIO(b"x\n")):
+    with (
+        pytest.raises(UserError, match=message),
+        translate.resumable_output(tmp_path / "out", other, True, io.BytesIO(b"x\n")),
+    ):
         pass

@@ -12,8 +12,8 @@ from common.files import read_json, write_json
 from formats import measurement
 from formats.shape import registry, shape
 from report import pages, papers, rows
+from report.papers import TOLERANCES
 from report.rows import Run
-from report.verdict import TOLERANCES
 
 ROOT = Path(__file__).parents[1]
 BASE = str(shape(registry()["marian-base"]))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.files import read_json
-from corpora import permutation
+from corpora import subset
 from formats import records
 from train import sample
 
@@ -51,14 +51,14 @@ def epoch(folder, corpora, weights, pairs, seed, number=1):
 
 @given(st.integers(1, 5000), st.integers())
 def test_a_permutation_has_every_number_once(size, seed):
-    places = permutation.places(np.arange(size), size, permutation.keys(seed, "x"))
+    places = subset.places(np.arange(size), size, subset.keys(seed, "x"))
     assert sorted(places.tolist()) == list(range(size))
 
 
 @pytest.mark.parametrize("size", [2, 5, 16, 100])
 def test_a_permutation_puts_every_number_anywhere(size):
     trials = 4000
-    places = np.array([permutation.places(np.arange(size), size, permutation.keys(key)) for key in range(trials)])
+    places = np.array([subset.places(np.arange(size), size, subset.keys(key)) for key in range(trials)])
     for number in range(size):
         counts = np.bincount(places[:, number], minlength=size)
         assert (abs(counts - trials / size) < 5 * (trials / size) ** 0.5).all()

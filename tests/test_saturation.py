@@ -12,7 +12,7 @@ from models import folders, sentences
 
 from common import cpu
 from formats import records
-from measure import elsewhere
+from measure import int8_other_cpus
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # what a CPU without VNNI would do
@@ -103,7 +103,7 @@ def test_the_other_way_of_computing_is_tried(tmp_path, monkeypatch, here):
     records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(4)))
     call = ["elsewhere", "--model", str(folders()["int8"]), "--test-set", str(tmp_path / "t.tsv.zst")]
     monkeypatch.setattr(sys, "argv", [*call, "--target-language", "de", "--output", str(tmp_path / "x.json")])
-    elsewhere.main()
+    int8_other_cpus.main()
     (found,) = json.loads((tmp_path / "x.json").read_text())
     assert found["int8_saturates"] is not here and 0 <= found["bleu"] <= 100
-    assert found["environment"] == (elsewhere.EXACT if here else elsewhere.WITHOUT_VNNI)
+    assert found["environment"] == (int8_other_cpus.EXACT if here else int8_other_cpus.WITHOUT_VNNI)

@@ -15,17 +15,16 @@ from common import machine
 from common.errors import UserError
 from common.files import read_json
 from decode.engines.native import Native
-from formats.prices import prices
+from formats.cost import prices
 from report import scale_plan as report
-from study import benchmarked, config, identity, precision, scale_plan, work
-from study.benchmarked import Benchmarks, solved
-from study.cluster import Jobs, Node, wall
-from study.jobs import jobs
-from study.work import Stage, Work
+from study import config, precision, rates, scale_plan, schema, workload
+from study.jobs import Jobs, Node, jobs, wall
+from study.rates import Benchmarks, solved
+from study.workload import Stage, Work
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "results/reference/cluster"
-FOLDER = ROOT / benchmarked.FOLDER
+FOLDER = ROOT / rates.BENCHMARKS
 NODE = Node(cores=4, gpus=2, usd_per_hour=1.0)
 BENCHMARKS = Benchmarks(FOLDER)
 
@@ -207,7 +206,7 @@ def test_a_missing_benchmark_is_named_with_its_script(tmp_path):
         shutil.copy(FOLDER / f"{name}.json", tmp_path)
     with pytest.raises(UserError, match=r"stages\.json: no such benchmark; make it with benchmarks/stages\.py"):
         Benchmarks(tmp_path)
-    assert all((ROOT / "benchmarks" / script).exists() for script in benchmarked.SCRIPTS.values())
+    assert all((ROOT / "benchmarks" / script).exists() for script in rates.SCRIPTS.values())
 
 
 def test_every_rate_has_its_file_and_its_cpu():
@@ -224,8 +223,8 @@ def test_two_runs_tell_what_a_line_and_what_a_drawn_one_take():
 
 def test_bytes_of_a_pair_are_the_measured_ones():
     per_pair = read_json(FOLDER / "stages.json")["per_pair"]
-    assert pytest.approx(per_pair["record_bytes"], rel=0.05) == work.RECORD_BYTES
-    assert pytest.approx(per_pair["encoded_bytes"], rel=0.05) == work.PIECES_BYTES
+    assert pytest.approx(per_pair["record_bytes"], rel=0.05) == workload.RECORD_BYTES
+    assert pytest.approx(per_pair["encoded_bytes"], rel=0.05) == workload.PIECES_BYTES
 
 
 # The kept plan
@@ -233,14 +232,14 @@ def test_bytes_of_a_pair_are_the_measured_ones():
 
 def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):
     monkeypatch.chdir(ROOT)
-    again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], Benchmarks(benchmarked.FOLDER))
+    again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], Benchmarks(rates.BENCHMARKS))
     kept = read_json(KEPT / "scale_plan.json")
     assert json.loads(json.dumps(again)) == kept
 
 
 def test_a_plan_is_the_same_wherever_it_is_made(tmp_path, monkeypatch):
     """Whatever this CPU has, what is installed, and what was run here: with teachers on GPUs and on the nodes' CPUs."""
-    monkeypatch.setattr(identity, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(schema, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("NMT_FRONTIER_RATES", "none")
     on_cpu = {"device": "cpu", "compute_type": None}
     sections = {"gpu": {}, "cpu": on_cpu, "native": on_cpu | {"engine": "native"}}
@@ -258,7 +257,7 @@ def test_a_plan_is_the_same_wherever_it_is_made(tmp_path, monkeypatch):
             precision.note_teachers(config.load(path))
     assert found[0] == found[1] == found[2]
     hours = {study: of(Stage.TRANSLATION, made)["core_hours"] for study, made in found[0].items()}
-    assert hours["native"] == pytest.approx(work.NATIVE_TEACHER["int8"] * hours["cpu"], rel=1e-3)
+    assert hours["native"] == pytest.approx(workload.NATIVE_TEACHER["int8"] * hours["cpu"], rel=1e-3)
 
 
 def test_the_page_has_the_table_of_the_kept_plan():

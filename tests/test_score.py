@@ -226,6 +226,6 @@ def test_a_missing_tokenizer_is_named(study, monkeypatch):
     def missing(**options):
         raise RuntimeError("no tokenizer for Japanese")
 
-    monkeypatch.setattr("formats.bleu.BLEU", missing)
+    monkeypatch.setattr("formats.metrics.BLEU", missing)
     with pytest.raises(UserError, match="BLEU for the target language de: no tokenizer for Japanese"):
         run()

@@ -14,20 +14,10 @@ from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test
 from common.errors import UserError
 from decode.batching import batches, by_sentence
 from decode.pipeline import WINDOW_BATCHES, Pipeline
-from decode.tokenizer import Tokenizer
-from experiments import (
-    beam_batch,
-    components,
-    components_tf,
-    encoder_cache,
-    ngram_timing,
-    ngrams,
-    pipeline_cost,
-    shared_attention,
-)
-from measure import in_process, interleave, protocol, summary
-from measure.interleave import Repeats
-from measure.usage import Usage
+from decode.translator import Tokenizer
+from experiments import beam_batch, components, components_tf, encoder_cache, ngram_timing, pipeline_cost
+from measure import in_process, kept_runs, protocol, timing_loop
+from measure.timing_loop import Repeats, Usage
 
 PARTS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)
 
@@ -64,8 +54,8 @@ def test_the_grid_has_a_name_and_a_signature_for_every_place(test_set):
     command = found[-1].command([("first", test_set)])
     assert command[command.index("--batch-sentences") + 1] == "16"
     record = measured(length_penalty=1.0, **found[-1].settings)
-    assert "|batch:16s|" in summary.signature(record)
-    assert "|batch:512t|" in summary.signature(replace(record, batch_sentences=None))
+    assert "|batch:16s|" in kept_runs.signature(record)
+    assert "|batch:512t|" in kept_runs.signature(replace(record, batch_sentences=None))
     assert "batch" not in protocol.Configuration(folders()["int8"]).name
 
 
@@ -93,17 +83,17 @@ def shares(**tries):
 
 def test_a_disturbed_run_is_repeated_and_the_quietest_try_counts():
     ways, calls = shares(a=[0.5, 0.05, 0.0], b=[0.2, 0.3, 0.4, 0.15, None])
-    found = interleave.timed(ways, Repeats(runs=2, noise=0.1), "nothing")
-    assert calls == [("a", 1)] * 2 + [("b", 1)] * (1 + interleave.RETRIES) + [("a", 2), ("b", 2)]
+    found = timing_loop.timed(ways, Repeats(runs=2, noise=0.1), "nothing")
+    assert calls == [("a", 1)] * 2 + [("b", 1)] * (1 + timing_loop.RETRIES) + [("a", 2), ("b", 2)]
     assert [usage.others for usage in found["a"]] == [0.05, 0.0]
     assert [usage.others for usage in found["b"]] == [0.15, None]  # what is unknown counts as quiet
 
 
 def test_ways_may_be_timed_more_or_less_often():
     ways, calls = shares(a=[0.0], b=[0.0] * 3)
-    numbers = [(name, number) for name, number, _ in interleave.in_turn(ways, {"a": 1, "b": 3}, 0.1, "nothing")]
+    numbers = [(name, number) for name, number, _ in timing_loop.in_turn(ways, {"a": 1, "b": 3}, 0.1, "nothing")]
     assert numbers == calls == [("a", 1), ("b", 1), ("b", 2), ("b", 3)]
-    assert list(interleave.in_turn({}, {}, 0.1, "nothing")) == []
+    assert list(timing_loop.in_turn({}, {}, 0.1, "nothing")) == []
 
 
 def test_ratios_are_those_of_pairs():
@@ -214,7 +204,7 @@ def by_definition(pieces, n):
 def test_all_algorithms_ban_what_the_definition_bans(sequences, n):
     expected = [by_definition(pieces, n) for pieces in sequences]
     array = np.array(sequences, np.int32).reshape(len(sequences), -1)
-    for algorithm in ngrams.ALGORITHMS.values():
+    for algorithm in ngram_timing.ALGORITHMS.values():
         scores = np.zeros((len(sequences), 4), np.float32)
         algorithm(array, scores, n)
         assert [set(np.isneginf(row).nonzero()[0]) for row in scores] == expected
@@ -237,4 +227,4 @@ def test_shared_and_copied_caches_give_the_same_contexts(beam_size):
 def test_attention_is_a_weighted_mean_of_values():
     queries, keys = np.zeros((1, 1, 2, 4), np.float32), np.ones((1, 1, 3, 4), np.float32)
     values = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
-    assert shared_attention.shared(queries, keys, values)[0, 0, 1].tolist() == pytest.approx([4, 5, 6, 7])
+    assert encoder_cache.shared(queries, keys, values)[0, 0, 1].tolist() == pytest.approx([4, 5, 6, 7])

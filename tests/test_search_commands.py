@@ -19,12 +19,12 @@ from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
 from experiments import components, components_native, pipeline_cost
 from formats import measurement, records
-from formats.experiments import OPERATORS
+from formats.measurement import OPERATORS
 from measure import in_process
 from report import __main__ as report
-from report import beam_batch as beam_batch_report
-from report import components as components_report
-from report import pipeline_cost as pipeline_report
+from report import fastseq as pipeline_report
+from report import wnmt2018 as beam_batch_report
+from report import wnmt2018 as components_report
 from report.registry import SUBJECTS
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,7 @@ def page(question, tmp_path, *found):
 
 
 def footnote(question, found):
-    return " ".join(importlib.import_module(SUBJECTS[f"search-{question}"].module).draw(found).get_supxlabel().split())
+    return " ".join(SUBJECTS[f"search-{question}"].functions().draw(found).get_supxlabel().split())
 
 
 def test_grid(test_set, tmp_path):
@@ -74,7 +74,7 @@ def test_grid(test_set, tmp_path):
     assert all(part in text for part in shown)
     best = found[-1].bleu + 1
     found[-2] = replace(found[-2], bleu=best)
-    text = beam_batch_report.table(found)
+    text = beam_batch_report.table_grid(found)
     assert f"without a map, tiny float32 greedy ({best:.2f})" in text
     lost = text.split("## Loss of BLEU")[1].split("##")[0]
     assert f" {best - found[0].bleu:z.2f} |" in lost and "beam 4" not in lost
@@ -179,7 +179,7 @@ def test_the_pipelines_of_two_engines(native, test_set, tmp_path):
     half = len(found["rows"]) // 2
     assert [row["engine_label"] for row in found["rows"]] == ["CTranslate2"] * half + ["native"] * half
     assert page("pipeline", tmp_path, tmp_path / "p.json").count(" native |") == half
-    panels = pipeline_report.draw(found).axes
+    panels = pipeline_report.draw_pipeline(found).axes
     assert [axes.get_title(loc="left") for axes in panels] == ["CTranslate2", "native"]
 
 
@@ -209,8 +209,8 @@ def test_the_grid_says_whose_candidates_there_are(native, test_set, tmp_path):
     options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
     run("beam_batch", "--model", native / "int8", *options, "--output", tmp_path / "grid.json")
     found = measurement.read(tmp_path / "grid.json")
-    assert len({record.bleu for record in found}) == 1 and "in native" in beam_batch_report.table(found)
-    assert "Here each sentence has candidates of its own" in beam_batch_report.table(found)
+    assert len({record.bleu for record in found}) == 1 and "in native" in beam_batch_report.table_grid(found)
+    assert "Here each sentence has candidates of its own" in beam_batch_report.table_grid(found)
 
 
 # With the native engine alone, where CTranslate2 does not run the system

@@ -27,9 +27,9 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from common.errors import UserError
 from corpora import fetch
 from corpora.availability import available
-from corpora.sources import mtdata_catalogue as catalogue
+from corpora.sources import mtdata as catalogue
 from corpora.sources import source_of
-from corpora.sources.mirror import MIRROR
+from corpora.sources.stored import MIRROR
 from formats import records
 from study import config
 
@@ -105,7 +105,7 @@ def test_what_mtdata_does_not_give(tmp_path, identifier, message):
 
 def test_mtdata_leaves_no_trace(tmp_path):
     code = (
-        "import logging; from corpora.sources.mtdata_catalogue import look_up; look_up('Statmt-europarl-9-deu-eng');"
+        "import logging; from corpora.sources.mtdata import look_up; look_up('Statmt-europarl-9-deu-eng');"
         "assert not logging.getLogger().handlers"
     )
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}

@@ -25,11 +25,11 @@ from measure import score
 from report import __main__ as report
 from report import architectures as architectures_report
 from report import end_to_end as end_to_end_report
-from report import identities as identities_report
+from report import engine_ablations as identities_report
+from report import engine_ablations as switches_report
 from report import ladder as ladder_report
 from report import scaling as scaling_report
-from report import speed
-from report import switches as switches_report
+from report import table_parts
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ SOURCES = sentences(6, seed=4)
 @pytest.fixture
 def two_cores(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
-    monkeypatch.setattr(tuned, "isa", lambda *_: "AVX512")
+    monkeypatch.setattr(engines, "isa", lambda *_: "AVX512")
     monkeypatch.setattr(machine, "packs", lambda: True)
 
 
@@ -161,7 +161,7 @@ def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypa
 
 def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (3,))
-    monkeypatch.setattr(tuned, "isa", lambda *_: None)
+    monkeypatch.setattr(engines, "isa", lambda *_: None)
     found = ladder.rungs(*folders().values())
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
     assert {configuration.isa for configuration in found.values()} == {None}
@@ -196,7 +196,7 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert [label.get_text() for label in axes.get_yticklabels()] == list(rows)[1:]
     assert "80   ×15.0" in texts(axes) and texts(axes).count("100.00") == texts(axes).count("0.39") == 11
     widths = [bar.get_width() for bar in axes.patches]
-    assert widths == [speed.tokens_per_second(record).middle for record in found[:-1]]
+    assert widths == [table_parts.tokens_per_second(record).middle for record in found[:-1]]
 
 
 def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up, tmp_path):
@@ -347,7 +347,7 @@ def test_scaling_and_switches_of_a_recurrent_model(two_cores, made_up, gru, tmp_
     found = run(scaling, tmp_path, "--models", gru["int8"])
     assert {record.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
     found = run(switches, tmp_path, "--model", gru["int8"], "--others", gru["float32"])
-    assert "float32" in rows_of(switches_report.table(found))
+    assert "float32" in rows_of(switches_report.table_switches(found))
 
 
 # Table 6
@@ -507,14 +507,14 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
     found = run(switches, tmp_path, "--model", native / "native-int8", "--others", *types)
     assert len(found) == 17 and len(made_up) == 2 * 17
     assert [len(group) for group in switches_report.groups(found)] == [11, 4, 2]
-    text = switches_report.table(found)
+    text = switches_report.table_switches(found)
     rows = rows_of(text)
     assert (
         "1.00 (1.00 to 1.00)" in rows["map of the batch"]
         and "0.75 (0.75 to 0.75)" in rows["2 threads in place of workers"]
     )
     assert "×" not in rows["everything"] and "100.00" in rows["int16"] and "| 300 |" in re.sub(" +", " ", rows["int16"])
-    picture = switches_report.draw(found)
+    picture = switches_report.draw_switches(found)
     (axes,) = picture.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [record.rung for record in found]
     assert [bar.get_width() for bar in axes.patches][-2:] == [1, pytest.approx(0.75)]
@@ -554,14 +554,14 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
 def test_identities(two_cores, made_up, layered, tmp_path):
     run(identities, tmp_path, "--models", *layered)
     assert len(made_up) == 2 * 8
-    found = identities_report.read(tmp_path / "scored.json")
+    found = identities_report.read_identities(tmp_path / "scored.json")
     last = tmp_path / found[-1].record.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
-    found = identities_report.read(tmp_path / "scored.json")
+    found = identities_report.read_identities(tmp_path / "scored.json")
     assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6)]
-    rows = rows_of(identities_report.table(found))
+    rows = rows_of(identities_report.table_identities(found))
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
-    (axes,) = identities_report.draw(found).axes
+    (axes,) = identities_report.draw_identities(found).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [rung.record.rung for rung in found]
     assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 

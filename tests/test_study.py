@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decode.engines.native import Native
-from formats.selection import BASELINE
+from formats.comparison import BASELINE
 from measure.configuration import Configuration
 from study import config
 from study.plan import Study

@@ -13,8 +13,8 @@ from measured import measured
 from outline import Outline
 
 from common.files import read_json, write_json
-from formats import best_model, measurement, selection, wording
-from report import choices, ideas, study_page, teacher_student
+from formats import best_model, captions, comparison, measurement
+from report import ablation_table, recommendation, study_page, teacher_student
 
 DATA = Path(__file__).parent / "data"
 FIXTURE = DATA / "measurements.json"
@@ -147,16 +147,16 @@ def test_conditions_are_told_as_in_the_records(records):
 
 
 def test_the_answer_has_the_numbers_of_the_best_model(records):
-    best, answer = best_model.best(records), choices.answer(records)
+    best, answer = best_model.best(records), recommendation.answer(records)
     text = " ".join(answer.sentences)
-    assert answer.ship == wording.title(best) and answer.command == wording.decoding_command(best)
+    assert answer.ship == captions.title(best) and answer.command == captions.decoding_command(best)
     assert f"{best.bleu:.2f} BLEU" in text and f"p = {best.bleu_p_teacher:.3f}" in text
     assert f"{best.model_bytes / 1e6:,.1f} MB" in text and f"{best.core_seconds_per_million_words:,.1f} core-s" in text
     bare = replace(best, bleu_delta_teacher=None, teacher=None, model_bytes=None, peak_rss_bytes=None, output=None)
-    answer = choices.answer([bare])
+    answer = recommendation.answer([bare])
     assert answer.command is None and answer.sentences[0] == f"It has {best.bleu:.2f} BLEU on {TIMED}."
     assert answer.sentences[1].endswith("runs).") and answer.sentences[2].startswith("It takes ")
-    priced = choices.cost(replace(best, usd_per_million_words=0.00123))
+    priced = recommendation.cost(replace(best, usd_per_million_words=0.00123))
     assert priced.endswith("(0.00123 USD)")
 
 
@@ -166,14 +166,14 @@ def test_choices_name_a_record_once_with_all_its_reasons():
         measured(system=name, bleu=bleu, source_words_per_second=speed, model_bytes=size, dev_set="d", dev_bleu=bleu)
         for name, (bleu, speed, size) in values.items()
     ]
-    named = {record.system: reasons for record, reasons in choices.choices(found)}
+    named = {record.system: reasons for record, reasons in recommendation.choices(found)}
     assert named == {
         "near": ["to ship", "fastest within 1 BLEU of the best"],
         "good": ["best BLEU"],
         "small": ["fastest", "smallest"],
     }
     other = replace(found[1], test_set="u", bleu=11.0)
-    row = choices.rows([*found, other])[0]
+    row = recommendation.rows([*found, other])[0]
     assert (row["BLEU, t"], row["BLEU, u"], row["model"]) == ("29.50", "11.00", "near int8 greedy")
     assert "USD/M words" not in row
 
@@ -208,7 +208,7 @@ def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():
         measured(compute_type=type, beam_size=beam, vocabulary_map=map, bleu=one, source_words_per_second=other)
         for (type, beam, map), one, other in zip(ways, bleu, speed, strict=True)
     ]
-    rows = by_idea(ideas.tables(found)["Decoding"])
+    rows = by_idea(ablation_table.tables(found)["Decoding"])
     told = {idea: (row["BLEU"], row["speed ×"], row["p"]) for idea, row in rows.items()}
     assert told == {
         "int8 weights": ("-0.12 (-0.25 to +0.00)", "1.62 (1.25 to 2.00)", "–"),
@@ -222,18 +222,20 @@ def test_comet_stands_beside_bleu_where_it_was_measured():
     about = {"bleu": 20.0, "dev_set": "d", "dev_bleu": 20.0}
     found = [measured(**about, comet=80.0, vocabulary_map=True), measured(**about, comet=81.5, compute_type="float32")]
     found.append(measured(**about, comet=82.25))
-    rows = ideas.tables(found)["Decoding"]
+    rows = ablation_table.tables(found)["Decoding"]
     assert {row["idea"]: row["COMET"] for row in rows} == {"int8 weights": "+0.75", "vocabulary map": "-2.25"}
-    assert choices.answer(found[:1]).sentences[0] == "It has 20.00 BLEU and 80.00 COMET on t."
-    assert choices.rows(found)[0]["COMET"] == f"{best_model.best(found).comet:.2f}"
+    assert recommendation.answer(found[:1]).sentences[0] == "It has 20.00 BLEU and 80.00 COMET on t."
+    assert recommendation.rows(found)[0]["COMET"] == f"{best_model.best(found).comet:.2f}"
     without = [replace(record, comet=None) for record in found]
-    assert "COMET" not in str([ideas.tables(without), choices.rows(without), choices.answer(without)])
+    assert "COMET" not in str(
+        [ablation_table.tables(without), recommendation.rows(without), recommendation.answer(without)]
+    )
 
 
 def test_one_pair_has_the_spread_of_its_runs():
     runs = {"bleu": 20.0, "vocabulary_map": True, "text_seconds_runs": (1.0, 2.0, 4.0)}
     found = [measured(**runs), measured(**runs | {"vocabulary_map": False, "text_seconds_runs": (3.0, 4.0, 4.0)})]
-    (row,) = ideas.tables(found)["Decoding"]
+    (row,) = ablation_table.tables(found)["Decoding"]
     assert row["speed ×"] == "2.00 (1.00 to 3.00)" and row["compared"] == "rather than all pieces, deep int8 greedy map"
 
 
@@ -245,7 +247,7 @@ def test_a_network_is_compared_with_its_teacher_over_all_seeds():
         scores = {"bleu": 30 + delta, "bleu_delta_teacher": delta, "bleu_p_teacher": p}
         found.append(measured(**full, **about, **scores, source_words_per_second=300.0))
     found.append(replace(found[1], system="deep-mbr", mixture="mbr"))
-    deep, mbr = ideas.tables(found)["Network and training"]
+    deep, mbr = ablation_table.tables(found)["Network and training"]
     assert (deep["BLEU"], deep["p"], deep["speed ×"]) == ("-1.50 (-2.00 to -1.00)", "0.200", "3.00")
     assert deep["compared"].endswith("2 seeds")
     assert (deep["idea"], mbr["idea"]) == ("deep, distilled: 1:1 d16", "deep, mbr: 1:1 d16")
@@ -259,7 +261,7 @@ def test_students_that_differ_in_one_setting():
     about = {"bleu": 30.0, "seed": 1, "mixture": "distilled"}
     deep = measured(system="deep-seed1", student="deep", source_words_per_second=100.0, **about)
     found = [deep, replace(deep, system="long-seed1", student="long", source_words_per_second=90.0)]
-    rows = ideas.tables(found, {"test_sets": {found[0].test_set: {"beams": beams}}})["Network and training"]
+    rows = ablation_table.tables(found, {"test_sets": {found[0].test_set: {"beams": beams}}})["Network and training"]
     assert [row["compared"] for row in rows] == [
         f"long rather than deep (200), distilled, {search}, 2 seeds" for search in ("greedy", "beam 4")
     ]
@@ -268,13 +270,15 @@ def test_students_that_differ_in_one_setting():
 
 
 def test_averages_of_checkpoints_are_compared_with_the_last_one():
-    found = ideas.averages([trained("a", 20.0, 20.5), trained("b", 20.0, 19.75), trained("c")])
+    found = ablation_table.averages([trained("a", 20.0, 20.5), trained("b", 20.0, 19.75), trained("c")])
     assert [(row["idea"], row["BLEU"]) for row in found] == [("average of 4", "+0.12 (-0.25 to +0.50)")]
 
 
 def test_trainings_of_several_seeds_with_the_p_of_the_least_significant():
     gap = teacher_student.read(REFERENCE / "multi30k-captions/gap.json")
-    rows = [row for row in ideas.trainings(gap["test_sets"][TIMED]) if row["compared"].endswith("beam 4, 3 seeds")]
+    rows = [
+        row for row in ablation_table.trainings(gap["test_sets"][TIMED]) if row["compared"].endswith("beam 4, 3 seeds")
+    ]
     assert len(rows) == 6
     (twins,) = [row for row in rows if row["idea"] == "distillation"]
     assert (twins["BLEU"], twins["p"]) == ("+2.01 (+1.80 to +2.37)", "0.001")
@@ -286,7 +290,7 @@ def test_8_bits_on_other_cpus_are_against_those_here():
     folder = REFERENCE / "demo"
     records = measurement.read(folder / "measurements.json")
     rounded = read_json(folder / "quantization.json")
-    timed = selection.of_test_set(records, TIMED)
-    (row,) = ideas.on_other_cpus(timed, rounded["system"], rounded["elsewhere"])
+    timed = comparison.of_test_set(records, TIMED)
+    (row,) = ablation_table.on_other_cpus(timed, rounded["system"], rounded["elsewhere"])
     assert (row["idea"], row["BLEU"]) == ("int8 where products are exact", "-0.35")
-    assert list(ideas.on_other_cpus(timed, "none", rounded["elsewhere"])) == []
+    assert list(ablation_table.on_other_cpus(timed, "none", rounded["elsewhere"])) == []

@@ -14,15 +14,13 @@ from translation import run
 
 from common import cpu
 from common.errors import UserError
-from decode import engines, tuned
+from decode import engines
 from decode.engines import SWITCHES, Search
 from decode.engines.native import ISA
-from decode.options import SWITCHED_OFF
-from decode.tokenizer import Tokenizer
-from decode.translator import Translator
+from decode.translator import SWITCHED_OFF, Tokenizer, Translator
 from formats import measurement
+from measure import kept_runs
 from measure import run as measure_run
-from measure import summary
 from measure.configuration import Configuration
 
 OTHER = {
@@ -91,7 +89,7 @@ def test_every_switch_has_a_name_an_option_and_a_place_in_the_record():
         assert changed.name == f"{plain.name}.{switch}-{value}"
         assert engines.option(switch) in changed.command([]) and engines.option(switch) not in plain.command([])
         told = measured(length_penalty=1.0, **changed.settings)
-        assert told.as_json()[switch] == value and summary.signature(told) != summary.signature(record)
+        assert told.as_json()[switch] == value and kept_runs.signature(told) != kept_runs.signature(record)
     assert set(SWITCHES) <= {column.name for column in fields(measurement.Measurement)}
 
 
@@ -108,7 +106,11 @@ def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, mo
     assert Configuration(native).environment == {} and Configuration(native, isa="avx2").environment == {ISA: "avx2"}
     assert Configuration(HERE["opennmt-tf"], isa="AVX2").environment == {}
     monkeypatch.setenv(ISA, "portable")
-    assert (tuned.isa(native), tuned.isa(HERE["int8"]), tuned.isa(HERE["opennmt-tf"])) == ("portable", "AVX512", None)
+    assert (engines.isa(native), engines.isa(HERE["int8"]), engines.isa(HERE["opennmt-tf"])) == (
+        "portable",
+        "AVX512",
+        None,
+    )
 
 
 # The native engine

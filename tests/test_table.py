@@ -12,11 +12,11 @@ from measured import measured
 
 from common.errors import UserError
 from decode.engines import ENGINES
-from formats import best_model, comparison, measurement, selection, wording
+from formats import best_model, captions, comparison, measurement
+from formats.comparison import matching
 from formats.cost import NO_PRICE
-from formats.selection import matching
-from report import choices, measurements, terminal
-from report.headline import headline
+from report import measurements, recommendation, terminal
+from report.measurements import headline
 
 FIXTURE = Path(__file__).parent / "data" / "measurements.json"
 TIMED = "test_2016_flickr"
@@ -29,7 +29,7 @@ def records():
 
 @pytest.fixture
 def timed(records):
-    return selection.of_test_set(records, TIMED)
+    return comparison.of_test_set(records, TIMED)
 
 
 def run(module, *arguments):
@@ -70,11 +70,11 @@ def test_a_test_set_that_was_not_measured(records):
     with pytest.raises(
         UserError, match="nothing was measured on the test set wmt; there are test_2016_flickr, test_2017"
     ):
-        selection.of_test_set(records, "wmt")
+        comparison.of_test_set(records, "wmt")
 
 
 def test_systems_come_teacher_first_and_control_last(timed):
-    assert list(selection.systems(list(reversed(timed)))) == ["teacher", "tiny", "deep", "deep-control"]
+    assert list(comparison.systems(list(reversed(timed)))) == ["teacher", "tiny", "deep", "deep-control"]
 
 
 # The best model
@@ -121,7 +121,7 @@ def test_no_student_beats_the_best_on_the_dev_set_and_test_scores_decide_nothing
 
 def test_best_gives_up_quality_for_speed_up_to_the_tolerance(records, timed):
     best = best_model.best(records)
-    assert wording.title(best) == "deep int8 greedy map" and best.test_set == TIMED
+    assert captions.title(best) == "deep int8 greedy map" and best.test_set == TIMED
     worse = [replace(r, dev_bleu=r.dev_bleu - 0.3) if r is best else r for r in timed]
     assert best_model.best(worse).source_words_per_second < best.source_words_per_second
     faster = [replace(r, dev_bleu=best.dev_bleu) if r.system == "tiny" else r for r in timed]
@@ -145,7 +145,7 @@ def test_a_study_without_a_best_model_says_why(timed):
 def test_where_the_test_set_disagrees_with_the_dev_set_it_is_said(timed, tmp_path):
     best = best_model.best(timed)
     assert best_model.verdict(timed, best).endswith("no faster student has as much.")
-    other = [replace(r, bleu=40.0) if wording.title(r) == "tiny int8 greedy map" else r for r in timed]
+    other = [replace(r, bleu=40.0) if captions.title(r) == "tiny int8 greedy map" else r for r in timed]
     assert best_model.best(other) == best
     assert "tiny int8 greedy map (40.00). The two sets disagree." in best_model.verdict(other, best)
     assert headline(other)["best"]["beaten_by"] == ["tiny int8 greedy map"]
@@ -154,22 +154,22 @@ def test_where_the_test_set_disagrees_with_the_dev_set_it_is_said(timed, tmp_pat
 def test_records_without_a_score_are_neither_best_nor_on_the_front(timed):
     unscored = [replace(r, bleu=None, speed_only=True) if r.compute_type == "int8" else r for r in timed]
     assert best_model.best(unscored).compute_type == "float32"
-    assert all(record.compute_type == "float32" for record in selection.on_front(unscored))
+    assert all(record.compute_type == "float32" for record in comparison.on_front(unscored))
 
 
 def test_a_type_that_the_cpu_replaces_shows(timed):
     record = matching(timed, compute_type="int8")[0]
-    assert wording.compute_type(replace(record, effective_compute_type="int8_float32")) == "int8"
+    assert captions.compute_type(replace(record, effective_compute_type="int8_float32")) == "int8"
     record = replace(record, compute_type="int16", effective_compute_type="int8_float32")
-    assert wording.configuration(record).startswith("int16 (as int8) ")
+    assert captions.configuration(record).startswith("int16 (as int8) ")
 
 
 def test_a_type_that_saturates_shows(timed):
     exact = matching(timed, compute_type="int8")[0]
     record = replace(exact, library="oneDNN", int8_saturates=True)
-    assert wording.compute_type(record) == "int8 (saturates)"
+    assert captions.compute_type(record) == "int8 (saturates)"
     said = "saturates: oneDNN cuts off sums of 8-bit products here"
-    assert said in wording.marks([exact, record]) and said not in wording.marks([exact])
+    assert said in captions.marks([exact, record]) and said not in captions.marks([exact])
 
 
 def test_loss_is_against_the_best_search_of_the_same_weights(timed):
@@ -181,7 +181,7 @@ def test_loss_is_against_the_best_search_of_the_same_weights(timed):
         assert comparison.best_search(worse, "deep") is chosen
         assert comparison.loss(worse, fast) == chosen.bleu - fast.bleu
         assert measurements.row(fast, worse)["loss"] == f"{chosen.bleu - fast.bleu:.2f}"
-        assert f"{wording.title(chosen)} ({chosen.bleu:.2f})" in measurements.notes(worse)
+        assert f"{captions.title(chosen)} ({chosen.bleu:.2f})" in measurements.notes(worse)
         assert comparison.loss(worse, chosen) == 0
 
 
@@ -230,9 +230,9 @@ def test_a_multiple_of_a_disturbed_baseline_has_its_mark(timed):
     )
     assert measurements.row(quiet[deep], quiet)["×"][-1].isdigit()
     assert not measurements.row(loud[deep], loud)["×"][-1].isdigit()
-    assert "times as fast as the same model" in choices.speed(quiet, quiet[deep])
+    assert "times as fast as the same model" in recommendation.speed(quiet, quiet[deep])
     noisy = [replace(record, noisy=record.engine == "opennmt-tf") for record in loud]
-    assert "times as fast" not in choices.speed(noisy, noisy[deep])
+    assert "times as fast" not in recommendation.speed(noisy, noisy[deep])
 
 
 def test_cost_is_in_core_seconds_with_the_cpu_and_the_reason_why_there_are_no_usd(timed, tmp_path):
@@ -271,9 +271,9 @@ def test_comet_has_a_column_and_a_note_only_where_it_was_measured(records, timed
 
 def test_markdown_has_a_table_for_each_test_set(records):
     text = measurements.table(records)
-    for name in selection.test_sets(records):
+    for name in comparison.test_sets(records):
         part = text.split(f"## {name}\n")[1].split("\n## ")[0]
-        assert part.count("\n| ") == 1 + len(selection.of_test_set(records, name))
+        assert part.count("\n| ") == 1 + len(comparison.of_test_set(records, name))
         assert "tok:13a" in part and "p < 0.05" in part
 
 
@@ -293,19 +293,19 @@ def test_notes_say_what_sets_a_student_and_its_control_apart(timed):
     untold = [replace(record, control_difference=None) for record in timed]
     assert "(deep to deep-control: what sets their trainings apart was not recorded;" in measurements.notes(untold)
     assert "deep-control" not in measurements.notes(matching(timed, role="teacher"))
-    record = selection.full_precision(timed, "deep")
+    record = comparison.full_precision(timed, "deep")
     expected = {"bleu": record.bleu_delta_control, "p": record.bleu_p_control}
     found = headline(timed)["test_sets"][TIMED]["to_control"]
     assert found == {"deep": {"control": "deep-control", "difference": words, **expected}}
 
 
 def test_full_precision_is_that_of_an_engine_which_has_the_system(timed):
-    exact = selection.full_precision(timed, "deep")
+    exact = comparison.full_precision(timed, "deep")
     assert exact.engine == "ctranslate2" and (exact.compute_type, exact.vocabulary_map) == ("float32", False)
     baseline = [record for record in timed if record.engine != "ctranslate2"]
     native = replace(exact, engine="native")
-    assert selection.full_precision([*baseline, native], "deep") is native
-    assert selection.full_precision(baseline, "deep").engine == "opennmt-tf"
+    assert comparison.full_precision([*baseline, native], "deep") is native
+    assert comparison.full_precision(baseline, "deep").engine == "opennmt-tf"
 
 
 def test_terminal_fits_and_names_what_is_there(tmp_path, records):
@@ -313,7 +313,7 @@ def test_terminal_fits_and_names_what_is_there(tmp_path, records):
     replaced = [replace(r, compute_type="int16") if r.compute_type == "int8" else r for r in records]
     assert max(map(len, (text + terminal.summary(replaced, tmp_path)).splitlines())) <= 120
     assert text.count("baseline") == 4 and "best model:" not in text and "report:" not in text
-    best = best_model.best(selection.of_test_set(records, TIMED))
+    best = best_model.best(comparison.of_test_set(records, TIMED))
     model = tmp_path / "models" / best.system / best.compute_type
     model.mkdir(parents=True)
     (tmp_path / "report").mkdir()
@@ -325,7 +325,7 @@ def test_terminal_fits_and_names_what_is_there(tmp_path, records):
 
 def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
     for record in timed:
-        (tmp_path / wording.model_folder(record)).mkdir(parents=True, exist_ok=True)
+        (tmp_path / captions.model_folder(record)).mkdir(parents=True, exist_ok=True)
     beam = [r for r in timed if r.beam_size == 4 and not r.vocabulary_map]
     assert "--beam-size 4 --no-vocabulary-map\n" in terminal.paths(beam, tmp_path)
     command = terminal.paths(timed, tmp_path).splitlines()[-1]
@@ -335,7 +335,7 @@ def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
 def test_the_folder_of_a_model_is_named_as_its_engine_names_it(tmp_path, timed):
     for engine in ENGINES.values():
         record = replace(timed[0], engine=engine.name, compute_type="int8")
-        assert Path(wording.model_folder(record)).name == engine.folder("int8")
+        assert Path(captions.model_folder(record)).name == engine.folder("int8")
 
 
 # Headline
@@ -345,7 +345,7 @@ def test_headline(timed):
     figures = headline(timed)["test_sets"][TIMED]
     best = comparison.best_search(timed, "teacher")
     assert figures["bleu"]["teacher"]["bleu"] == best.bleu
-    assert figures["bleu"]["teacher"]["decoding"] == wording.configuration(best)
+    assert figures["bleu"]["teacher"]["decoding"] == captions.configuration(best)
     assert {name: system["role"] for name, system in figures["bleu"].items()} == {
         "teacher": "teacher",
         "deep": "student",
@@ -354,7 +354,7 @@ def test_headline(timed):
     }
     best, quoted = best_model.best(timed), headline(timed)["best"]
     assert quoted["rule"] == best_model.RULE and quoted["beaten_by"] == []
-    assert (quoted["system"], quoted["decoding"]) == (best.system, wording.configuration(best))
+    assert (quoted["system"], quoted["decoding"]) == (best.system, captions.configuration(best))
     assert (quoted["dev_bleu"], quoted["bleu"]) == (best.dev_bleu, {TIMED: best.bleu})
     assert quoted["times_baseline"] == comparison.speed_up(timed, best)
     assert quoted["core_seconds_per_million_words"] == best.core_seconds_per_million_words
@@ -428,11 +428,11 @@ def test_command_line_reports_mistakes_without_a_traceback(tmp_path):
 
 def test_captions_say_of_every_row_how_often_it_was_measured(timed):
     some = [replace(record, runs=3) for record in timed]
-    assert "medians of 3 runs: " in measurements.notes(some) and wording.ONCE not in str(measurements.rows(some))
+    assert "medians of 3 runs: " in measurements.notes(some) and captions.ONCE not in str(measurements.rows(some))
     some[1] = replace(some[1], runs=1)
     assert "medians of 3 runs (¹: a single run): " in measurements.notes(some)
-    marked = [row for row in measurements.rows(some) if row["source words/s"].endswith(wording.ONCE)]
+    marked = [row for row in measurements.rows(some) if row["source words/s"].endswith(captions.ONCE)]
     assert marked == [measurements.row(some[1], some)]
     once = [replace(record, runs=1) for record in some]
-    assert "a single run: " in measurements.notes(once) and wording.ONCE not in str(measurements.rows(once))
-    assert wording.repeats([5, 1, 3]) == "medians of 3 or 5 runs, or one run"
+    assert "a single run: " in measurements.notes(once) and captions.ONCE not in str(measurements.rows(once))
+    assert captions.repeats([5, 1, 3]) == "medians of 3 or 5 runs, or one run"

@@ -9,8 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.characters import ASSIGNED, CODE_POINTS, characters
-from corpora.text_features import MAX_NGRAM, Measured
+from corpora.text_features import ASSIGNED, CODE_POINTS, MAX_NGRAM, Measured, characters
 from formats import records
 from formats.batches import batches
 

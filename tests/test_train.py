@@ -15,14 +15,13 @@ from common.files import read_json, write_json
 from formats import loading, records
 from formats.shape import shape
 from train import sample, vocabulary
-from train.batch_tail import groups, longest, rows
-from train.dataset import dataset, shuffle_buffer
-from train.learning import left_out, mixture, reads
+from train.dataset import dataset, groups, longest, rows, shuffle_buffer
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.train import definition, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
+from train.training_record import left_out, mixture, reads
 from train.validation import Validation, stalled
 
 SHAPE = shape(VALUES)

@@ -19,7 +19,7 @@ from common.files import read_json
 from export import read_opennmt_tf
 from formats import records
 from train import sample
-from train.learning import left_out
+from train.training_record import left_out
 
 pytestmark = pytest.mark.slow
 

@@ -12,11 +12,11 @@ from translation import run
 from common import cpu
 from common.errors import UserError
 from common.files import write_json
-from decode import tuned
+from decode import engines, tuned
 from decode.pipeline import GPU
 from decode.translator import best_batch
 from measure import tune
-from measure.interleave import Repeats
+from measure.timing_loop import Repeats
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert found == {"isa": "AVX2", "batch_tokens": 1024, "source_words_per_second": 20}
     assert tuned.settings(folder) == found and tuned.settings(folder, beam_size=4) == {}
     monkeypatch.delenv(cpu.ISA, raising=False)
-    assert (tuned.isa(folder), tuned.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
+    assert (engines.isa(folder), engines.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
     monkeypatch.setenv(cpu.ISA, "AVX512")  # so that it is put back
     here = len(os.sched_getaffinity(0))
     assert best_batch(folder, 1, here, "cpu") in (256, 512)  # tuned for another set of instructions

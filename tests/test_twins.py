@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.files import read_json, write_json
 from formats import records
-from measure import twins
+from measure import training_differences
 from study import config
-from study.mixtures import composition
-from train import learned, sample
-from train.learning import sentences
+from study.systems import composition
+from train import sample, training_record
+from train.training_record import sentences
 
 ORIGINAL = {
     "targets": "original",
@@ -57,8 +57,8 @@ FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
     ],
 )
 def test_words(one, other, words):
-    assert twins.difference(one, other) == words
-    assert twins.same_sentences(one, other) == ("sentence" not in words and words != "other weights")
+    assert training_differences.difference(one, other) == words
+    assert training_differences.same_sentences(one, other) == ("sentence" not in words and words != "other weights")
 
 
 MIXTURES = st.fixed_dictionaries(
@@ -74,11 +74,15 @@ MIXTURES = st.fixed_dictionaries(
 
 @given(MIXTURES, MIXTURES)
 def test_only_twins_are_said_to_differ_in_distillation_alone(one, other):
-    words = twins.difference(one, other)
-    assert twins.same_sentences(one, other) == twins.same_sentences(other, one)
+    words = training_differences.difference(one, other)
+    assert training_differences.same_sentences(one, other) == training_differences.same_sentences(other, one)
     if words == "chance" or re.fullmatch(r"distillation( with [-\w]+ targets)?", words):
-        assert twins.same_sentences(one, other)
-    assert words.replace("more", "?").count("?") == words.count("more") == twins.difference(other, one).count("fewer")
+        assert training_differences.same_sentences(one, other)
+    assert (
+        words.replace("more", "?").count("?")
+        == words.count("more")
+        == training_differences.difference(other, one).count("fewer")
+    )
 
 
 @given(
@@ -111,9 +115,9 @@ def test_half_an_epoch_counts_half():
 def test_mixtures_of_a_study():
     study = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
     of = {name: composition(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
-    assert twins.same_sentences(of["bilingual"], of["original"])
-    assert twins.same_sentences(of["distilled"], of["interpolated"])
-    assert not twins.same_sentences(of["distilled"], of["original"])
+    assert training_differences.same_sentences(of["bilingual"], of["original"])
+    assert training_differences.same_sentences(of["distilled"], of["interpolated"])
+    assert not training_differences.same_sentences(of["distilled"], of["original"])
     assert of["distilled"]["shares"] == {"captions": round(2 / 7, 6), "multi30k": round(5 / 7, 6)}
     assert of["bilingual"]["teachers"] == ["narrow"] and of["original"]["teachers"] == []
 
@@ -124,9 +128,9 @@ def test_the_file_of_a_system(tmp_path, monkeypatch):
     call = ["learned", "--mixture", '{"shares": {"pairs": 1.0}}', "--learning", f"{tmp_path}/learning.json"]
     call += ["--epochs", f"{tmp_path}/mix.1.json", "--output", f"{tmp_path}/learned.json"]
     monkeypatch.setattr(sys, "argv", call)
-    learned.main()
-    assert twins.read([tmp_path / "learned.json"]) == {
+    training_record.main()
+    assert training_differences.read([tmp_path / "learned.json"]) == {
         "deep": {"system": "deep", "shares": {"pairs": 1.0}, "sentences": {"pairs": 30}}
     }
-    with pytest.raises(UserError, match=r"learning\.json: not made by train\.learned"):
-        twins.read([tmp_path / "learning.json"])
+    with pytest.raises(UserError, match=r"learning\.json: not made by train\.training_record"):
+        training_differences.read([tmp_path / "learning.json"])

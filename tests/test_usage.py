@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from measure import usage
+from measure import timing_loop
 
 pytestmark = pytest.mark.slow
 
@@ -29,14 +29,14 @@ def pinned():
     os.sched_setaffinity(0, before)
 
 
-@pytest.mark.skipif(usage.busy_seconds([CORE]) is None, reason="no /proc/stat here")
+@pytest.mark.skipif(timing_loop.busy_seconds([CORE]) is None, reason="no /proc/stat here")
 def test_others_on_the_core_are_seen(pinned):
     """A busy neighbour takes about half the core, whatever else there is. Not our child: its parent has ended."""
     start = f"{sys.executable} -c 'while True: pass' > /dev/null & echo $!"
     neighbour = int(subprocess.check_output(["sh", "-c", start]))
     try:
         time.sleep(0.2)
-        with usage.watch([CORE]) as used:
+        with timing_loop.watch([CORE]) as used:
             work(0.5)
     finally:
         os.kill(neighbour, signal.SIGKILL)
@@ -47,15 +47,15 @@ def test_others_on_the_core_are_seen(pinned):
 def test_idle_time_is_nobodys(tmp_path, monkeypatch):
     """user nice system idle iowait irq softirq steal guest: of 100 ticks a core 60 were idle or waited for a disk."""
     stat = tmp_path / "stat"
-    monkeypatch.setattr(usage, "STAT", stat)
+    monkeypatch.setattr(timing_loop, "STAT", stat)
     stat.write_text("cpu  0\ncpu0 10 0 0 50 5 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0\n")
-    before = usage.busy_seconds([0, 1])
+    before = timing_loop.busy_seconds([0, 1])
     stat.write_text("cpu  0\ncpu0 30 5 3 100 15 2 1 9 20\ncpu1 0 0 0 100 0 0 0 0 0\n")
-    assert usage.busy_seconds([0, 1]) - before == pytest.approx(40 / usage.TICKS)
+    assert timing_loop.busy_seconds([0, 1]) - before == pytest.approx(40 / timing_loop.TICKS)
 
 
 def test_of_short_work_nothing_is_said(pinned):
-    with usage.watch([CORE]) as used:
+    with timing_loop.watch([CORE]) as used:
         time.sleep(0.05)
     assert used.seconds >= 0.05 and used.cpu_seconds < 0.05 and used.others is None
 
@@ -67,22 +67,22 @@ def counter(folder, value, top=1000_000_000):
 
 
 def test_energy_is_that_of_all_packages_and_counters_begin_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "POWERCAP", tmp_path)
+    monkeypatch.setattr(timing_loop, "POWERCAP", tmp_path)
     counter(tmp_path / "intel-rapl:0", 5_000_000)
     counter(tmp_path / "intel-rapl:1", 999_000_000)
     counter(tmp_path / "intel-rapl:0:0", 1)  # a part of package 0
-    before = usage.joules()
+    before = timing_loop.joules()
     counter(tmp_path / "intel-rapl:0", 7_500_000)
     counter(tmp_path / "intel-rapl:1", 500_000)
-    assert usage.spent(before, usage.joules()) == pytest.approx(2.5 + 1.5)
+    assert timing_loop.spent(before, timing_loop.joules()) == pytest.approx(2.5 + 1.5)
     (tmp_path / "intel-rapl:0" / "energy_uj").unlink()
-    assert usage.spent(before, usage.joules()) is None and usage.spent({}, {}) is None
+    assert timing_loop.spent(before, timing_loop.joules()) is None and timing_loop.spent({}, {}) is None
 
 
 def test_a_machine_without_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "STAT", tmp_path / "absent")
-    monkeypatch.setattr(usage, "SHORTEST", 0)
-    with usage.watch([0]) as used:
+    monkeypatch.setattr(timing_loop, "STAT", tmp_path / "absent")
+    monkeypatch.setattr(timing_loop, "SHORTEST", 0)
+    with timing_loop.watch([0]) as used:
         pass
     assert used.others is None
 
@@ -91,7 +91,7 @@ def test_the_work_of_children_is_ours(pinned):
     """So that an engine in processes of its own is no noise: what it works is counted once, as ours."""
     program = "import sys; [sum(range(10_000_000)) for line in sys.stdin if print(flush=True) is None]"
     child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    with usage.watch([CORE]) as used:
+    with timing_loop.watch([CORE]) as used:
         child.stdin.write(b"\n\n")
         child.stdin.flush()
         child.stdout.readline()
@@ -101,10 +101,10 @@ def test_the_work_of_children_is_ours(pinned):
 
 
 def test_memory_is_that_of_the_process_and_its_children():
-    before = usage.peak_rss_bytes()
+    before = timing_loop.peak_rss_bytes()
     command = [sys.executable, "-c", "x = bytearray(80_000_000); print(len(x), flush=True); input()"]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
-    assert 80e6 < usage.peak_rss_bytes() - before < 200e6
+    assert 80e6 < timing_loop.peak_rss_bytes() - before < 200e6
     child.communicate(b"\n")
-    assert usage.peak_rss_bytes() < before + 50e6
+    assert timing_loop.peak_rss_bytes() < before + 50e6

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from formats import opennmt_vocabulary, records
+from formats import opennmt_tf, records
 from train.vocabulary import entries, foreign_characters, reservoir, train
 
 TEXT = [f"a {colour} {animal} runs past {count} houses" for colour in ("red", "grün", "blue") for animal in
@@ -85,14 +85,14 @@ def test_foreign_letters_become_no_pieces(tmp_path):
     options = ["--corpora", tmp_path / "c.tsv.zst", "--languages", "en", "de", "--pieces", 40]
     options += ["--model", tmp_path / "model", "--vocabulary", tmp_path / "vocabulary"]
     subprocess.run([sys.executable, "-m", "train.vocabulary", *map(str, options)], check=True)
-    pieces = opennmt_vocabulary.read(tmp_path / "vocabulary")
+    pieces = opennmt_tf.read_vocabulary(tmp_path / "vocabulary")
     assert "h" in "".join(pieces) and not any(letter in "мир" for letter in "".join(pieces))
 
 
 def test_a_piece_may_have_a_line_separator_in_it(tmp_path):
-    pieces = [*opennmt_vocabulary.CONTROL, "a\u2028b", "c\x0bd", "\x85"]
+    pieces = [*opennmt_tf.CONTROL, "a\u2028b", "c\x0bd", "\x85"]
     (tmp_path / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
-    assert opennmt_vocabulary.read(tmp_path / "vocabulary.txt") == pieces
+    assert opennmt_tf.read_vocabulary(tmp_path / "vocabulary.txt") == pieces
 
 
 @pytest.mark.parametrize(("normalization", "expected"), [("identity", "你好，世界！"), ("nmt_nfkc", "你好,世界!")])

@@ -16,8 +16,7 @@ from common.errors import UserError
 from common.files import write_json
 from export import coverage, shortlist
 from export.coverage import Sentence
-from export.map_knobs import Knobs
-from export.vocabulary_map import write
+from export.vocabulary_map import Knobs, write
 from formats.vocabulary_map import VocabularyMap, check
 
 SENTENCES = [

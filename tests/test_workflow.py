@@ -10,7 +10,7 @@ from snakefile import ROOT, TINY, TINY_GIVEN, dry_run, planned, snakemake, succe
 from corpora.availability import available
 from decode.engines.native import Native
 from study import config
-from study.identity import config_hash
+from study.schema import config_hash
 
 pytestmark = pytest.mark.slow
 

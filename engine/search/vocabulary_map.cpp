@@ -5,7 +5,7 @@
 namespace nmt {
 namespace {
 
-// As formats.native_map writes the table.
+// As formats.native_model writes the table.
 uint32_t hash(const int32_t* ngram, int size) {
   uint32_t value = 0;
   for (int i = 0; i < size; ++i) {
@@ -17,7 +17,7 @@ uint32_t hash(const int32_t* ngram, int size) {
 
 }  // namespace
 
-constexpr size_t kLongest = 64;  // n-gram, as formats.native_map writes them
+constexpr size_t kLongest = 64;  // n-gram, as formats.native_model writes them
 
 VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int target_pieces) : file_(path) {
   if (file_.metadata("format") != "nmt-frontier-map-1") file_.fail("its format is not nmt-frontier-map-1");

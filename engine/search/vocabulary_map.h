@@ -9,7 +9,7 @@
 
 namespace nmt {
 
-// A map in a safetensors file (formats.native_map): a hash table of n-grams, in place.
+// A map in a safetensors file (formats.native_model): a hash table of n-grams, in place.
 class VocabularyMap {
  public:
   // Throws Error for a damaged file, and for a map of a model with other vocabularies.

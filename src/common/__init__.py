@@ -7,7 +7,6 @@
 - ``batch_job``: long work in a job with a time limit, which ends at a checkpoint
 - ``cpu``: how CTranslate2 multiplies integers on this CPU
 - ``folder_lock``: locks of files, and of a folder that one process at a time continues
-- ``gpu_lease``: GPUs of this machine, each for one process at a time
-- ``cuda_libraries``: CUDA's libraries where pip put them
+- ``gpu_lease``: GPUs of this machine, each for one process at a time; CUDA's libraries where pip put them
 - ``machine``: the machine that a measurement runs on
 """

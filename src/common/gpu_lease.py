@@ -1,14 +1,20 @@
-"""GPUs of this machine, each for one process at a time.
+"""GPUs of this machine, each for one process at a time, and CUDA's libraries for it.
 
 Snakemake counts the GPUs that jobs ask for (``--resources gpu=4``) and does not say which ones a job gets: all would
 take the first. So a process locks those that it takes. A cluster shows a job only its own GPUs, and nobody waits.
+
+TensorFlow 2.13 and CTranslate2 open ``libcublas.so.11`` and the like, which the system looks for in its own folders and
+in LD_LIBRARY_PATH. But a library that the process has loaded already is found by its name, wherever its file is.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -20,6 +26,12 @@ from common.folder_lock import lock
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS = 5.0  # from one look for free GPUs to the next
 HELD: list[AbstractContextManager[object]] = []  # locks of this process, which are dropped with the list
+
+CUDA_OF_TENSORFLOW = (  # CUDA 11.8 and cuDNN 8.6; it uses no GPU if one of them is missing
+    "libcudart.so.11.0", "libcublasLt.so.11", "libcublas.so.11", "libcufft.so.10", "libcurand.so.10",
+    "libcusparse.so.11", "libcusolver.so.11", "libcudnn.so.8",
+)  # fmt: skip
+CUDA_OF_CTRANSLATE2 = ("libcublasLt.so.12", "libcublas.so.12")
 
 
 @cache
@@ -74,3 +86,10 @@ def locked(path: Path) -> bool:
     except Timeout:
         return False
     return True
+
+
+def load_cuda(names: Iterable[str]) -> None:
+    """Load libraries, each after those that it needs. One that pip did not install is left to the system."""
+    for name in names:
+        for path in Path(sysconfig.get_path("purelib")).glob(f"nvidia/*/lib/{name}"):
+            ctypes.CDLL(str(path))

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 from common.errors import UserError
 from corpora.download import CACHE, NoAnswer, Unreachable
 from corpora.sources import source_of
-from corpora.sources.copy import Copy
-from corpora.sources.mirror import mirror_folder
-from corpora.sources.place import Place
+from corpora.sources.place import Copy, Place
 from corpora.sources.source import languages
-from corpora.sources.stored import StoredSource
+from corpora.sources.stored import StoredSource, mirror_folder
 
 CHECK_SECONDS = 4.0  # for all addresses of a study together
 

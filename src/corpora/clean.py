@@ -17,9 +17,8 @@ from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from common.progress import progress
 from corpora import rules
-from corpora.characters import Characters, characters
 from corpora.funnel import KEPT, Funnel, with_reading
-from corpora.text_features import Measured
+from corpora.text_features import Characters, Measured, characters
 from formats import records
 from formats.batches import Batch, batches
 

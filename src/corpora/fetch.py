@@ -16,11 +16,10 @@ from common.files import write_json
 from common.progress import progress
 from corpora.archives import Unreadable
 from corpora.availability import unknown_checksums
-from corpora.counted import CountedCorpus
 from corpora.download import CACHE
 from corpora.sources import source_of
-from corpora.sources.mirror import MIRROR, mirror_folder
-from corpora.sources.source import Entry, Text
+from corpora.sources.source import CountedCorpus, Entry, Text
+from corpora.sources.stored import MIRROR, mirror_folder
 from formats import records
 
 

@@ -17,11 +17,10 @@ from common.errors import UserError, command
 from common.files import read_json, write_json
 from common.progress import progress
 from corpora import duplicates
-from corpora.characters import characters
 from corpora.clean import keys_file, rejected_lines
 from corpora.funnel import KEPT, Funnel, chained, merged, require_lines, with_reading
 from corpora.rules import Rule
-from corpora.text_features import Measured
+from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import Batch, batches
 

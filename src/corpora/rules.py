@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from corpora.characters import Characters
 from corpora.language import Identifier
-from corpora.text_features import Measured
+from corpora.text_features import Characters, Measured
 from formats.batches import batches
 
 Rule = Callable[[Measured, np.ndarray], np.ndarray]
@@ -32,7 +31,7 @@ def empty(measured: Measured, rows: np.ndarray) -> np.ndarray:
 
 
 def control_characters(measured: Measured, rows: np.ndarray) -> np.ndarray:
-    """A side has a character of damaged text: see corpora.characters."""
+    """A side has a character of damaged text: see corpora.text_features."""
     return _of_sides(measured, rows, "control").any(0)
 
 

@@ -1,22 +1,59 @@
 """Draw a random subset of a corpus of an exact size, uniformly, and keep the order of the records.
 
-Record i is taken if a permutation of all record numbers (corpora.permutation) puts it among the first N. So the text is
+Record i is taken if a permutation of all record numbers puts it among the first N. So the text is
 streamed, and equal seeds give equal bytes. The other records are counted as not_sampled.
+
+A Feistel network of four rounds permutes the numbers below the next power of four; a result outside 0..n-1 is permuted
+again until it falls inside (cycle walking; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The
+rounds hash with MurmurHash3's finaliser, which is good enough for shuffling, though not for a cipher.
 """
 
 import argparse
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numba
 import numpy as np
 
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from common.progress import progress
-from corpora.permutation import keys, places
 from formats import records
 from formats.batches import batches
+
+ROUNDS = 4
+LEAST_HALF = 4  # bits; a network over fewer numbers does not mix them evenly
+
+
+def keys(*names: object) -> np.ndarray:
+    """The keys of the permutation identified by ``names``, such as seed, corpus and number: uint64[ROUNDS]."""
+    digest = hashlib.blake2b("\t".join(map(str, names)).encode(), digest_size=8 * ROUNDS).digest()
+    return np.frombuffer(digest, "<u8").astype(np.uint64)
+
+
+@numba.njit(cache=True, nogil=True)
+def places(numbers: np.ndarray, size: int, keys: np.ndarray) -> np.ndarray:
+    """Where the permutation of 0..size-1 puts these numbers: int64[numbers]."""
+    half = LEAST_HALF
+    while (1 << (2 * half)) < size:
+        half += 1
+    mask = np.uint64((1 << half) - 1)
+    permuted = np.empty(len(numbers), np.int64)
+    for row in range(len(numbers)):
+        value = np.uint64(numbers[row])
+        while True:
+            left, right = value >> np.uint64(half), value & mask
+            for key in keys:
+                mixed = (right ^ key) * np.uint64(0xFF51AFD7ED558CCD)
+                mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+                left, right = right, left ^ ((mixed ^ (mixed >> np.uint64(33))) & mask)
+            value = left << np.uint64(half) | right
+            if value < np.uint64(size):
+                break
+        permuted[row] = np.int64(value)
+    return permuted
 
 
 def drawn(path: Path, total: int, sample: int, seed: int) -> Iterator[bytes]:

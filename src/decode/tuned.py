@@ -1,16 +1,14 @@
 """The fastest settings of a model folder on this machine, which ``measure.tune`` found and left beside the model."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 from common import machine
 from common.errors import UserError
 from common.files import read_json
-from decode import engines
 from formats import model_folder
 
-# batch_tokens: int; isa: str or None; source_words_per_second: int; products: of a native model (measure.tune_products)
+# batch_tokens: int; isa: str or None; source_words_per_second: int; products: of a native model (measure.tune)
 Settings = dict[str, Any]
 
 
@@ -39,12 +37,3 @@ def settings(folder: Path, beam_size: int = 1) -> Settings:
 
 def _sound(batch_tokens: object, isa: object) -> bool:
     return isinstance(batch_tokens, int) and batch_tokens > 0 and isinstance(isa, str | None)
-
-
-def isa(folder: Path, beam_size: int = 1) -> str | None:
-    """The instruction set that the folder's engine is told to use: the environment's, else the tuned one, else the
-    widest; None if it is told none."""
-    engine = engines.of(folder)
-    if not engine.isa_variable:
-        return None
-    return os.environ.get(engine.isa_variable) or settings(folder, beam_size).get("isa") or engine.widest()

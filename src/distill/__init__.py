@@ -4,15 +4,13 @@ The commands, in the order in which a study runs them:
 
 - ``translate``: a teacher translates a shard into n-best lists
 - ``rescore``: an ensemble merges the lists of all teachers, and every teacher scores every hypothesis
-- ``select``: choose one hypothesis per sentence as the target that students learn
+- ``select``: choose one hypothesis per sentence as the target that students learn, by BLEU or by minimum Bayes risk
 - ``drop``: leave the worst pairs out of a mixture
 
 What they share:
 
 - ``n_best_lists``: the format of n-best lists; as a command, it writes the best hypotheses as text
 - ``parts``: output made in parts, so that a job that ends goes on after the last whole one
-- ``teacher``: a model that translates text and scores translations
-- ``engine``: what an engine does for it: ``native``, ``ctranslate2``
+- ``teacher``: a model that translates text and scores translations, with the native engine or CTranslate2
 - ``tokenization``: how teachers split text into pieces
-- ``bayes_risk``: the hypothesis of minimum Bayes risk in an n-best list
 """

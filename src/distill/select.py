@@ -4,31 +4,89 @@ best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2). in
 highest sentence BLEU against the original target (Kim and Rush 2016, section 3.3, as in Marian at WNMT 2018); among
 equal ones, that with the best score of the teachers. Sentence BLEU is sacreBLEU's: tokens of the language, exponential
 smoothing, effective order (a sentence of three tokens counts n-grams up to three only). mbr: the hypothesis of minimum
-Bayes risk (distill.bayes_risk), by the same BLEU. all: every hypothesis, each with its source (the K best of Kim and
+Bayes risk, by the same BLEU. all: every hypothesis, each with its source (the K best of Kim and
 Rush 2016), so that an epoch that draws from them meets one translation of a sentence, and another epoch another one.
 
 The output has records of three columns: source, target, score (the teachers' mean log-probability per token). Sentences
 without a hypothesis are dropped and counted: those that every teacher translates to nothing, and those that are too
 long (distill.teacher).
+
+The hypothesis of minimum Bayes risk has the highest expected sentence BLEU against the list: the mean over all
+hypotheses, itself included, each weighted with its probability, the softmax of the scores. Scores are log-probabilities
+per token, which order the lists too: with those of whole sentences, short hypotheses would weigh more. BLEU is that of
+interpolated targets.
+
+The tokens of a hypothesis, and its n-grams, are counted once; the matches of all pairs come out of one array.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
+from math import exp, fsum
 from pathlib import Path
 
+import numpy as np
 from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
-from distill import bayes_risk, n_best_lists
+from distill import n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
-from formats.bleu import bleu
+from formats.metrics import bleu
+
+ORDER = 4  # of the longest n-grams
+
+Tokenizer = Callable[[str], str]  # gives tokens with spaces between them
 
 SAMPLES = 20  # sources without a hypothesis to keep in the counts, for inspection
 TARGETS = ("best", "interpolated", "mbr", "all")
+
+
+def least_risk(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> tuple[Hypothesis, float]:
+    """The hypothesis with the least risk, the first among equals, and its expected sentence BLEU (0 to 100)."""
+    highest = max(hypothesis.score for hypothesis in hypotheses)
+    weights = [exp(hypothesis.score - highest) for hypothesis in hypotheses]
+    # fsum: the order of the list must not decide between almost equal ones
+    expected = [
+        fsum(weight * bleu for weight, bleu in zip(weights, row, strict=True)) / fsum(weights)
+        for row in sentence_bleu([hypothesis.text for hypothesis in hypotheses], tokenizer)
+    ]
+    best = max(range(len(hypotheses)), key=expected.__getitem__)
+    return hypotheses[best], expected[best]
+
+
+def sentence_bleu(texts: list[str], tokenizer: Tokenizer) -> list[list[float]]:
+    """Sentence BLEU (0 to 100) of each text, a row, against each as the reference, a column."""
+    ngrams, lengths = zip(*(extract_all_word_ngrams(tokenizer(text), 1, ORDER) for text in texts), strict=True)
+    matches = _matches(ngrams)
+    return [
+        [
+            BLEU.compute_bleu(
+                row[column].tolist(),
+                [max(lengths[text] - order, 0) for order in range(ORDER)],
+                lengths[text],
+                length,
+                smooth_method="exp",
+                effective_order=True,
+            ).score
+            for column, length in enumerate(lengths)
+        ]
+        for text, row in enumerate(matches)
+    ]
+
+
+def _matches(ngrams: list[dict[tuple[str, ...], int]]) -> np.ndarray:
+    """How many n-grams two texts share, by the order of the n-grams: int64 (texts, texts, ORDER)."""
+    columns = {ngram: column for column, ngram in enumerate(dict.fromkeys(ngram for text in ngrams for ngram in text))}
+    counts = np.zeros((len(ngrams), len(columns)), np.float32)
+    for row, text in zip(counts, ngrams, strict=True):
+        row[[columns[ngram] for ngram in text]] = list(text.values())
+    orders = np.zeros((len(columns), ORDER), np.float32)
+    orders[np.arange(len(columns)), [len(ngram) - 1 for ngram in columns]] = 1
+    return (np.minimum(counts[:, None], counts) @ orders).astype(np.int64)
 
 
 def closest(hypotheses: list[Hypothesis], reference: str, metric: BLEU) -> tuple[Hypothesis, float]:
@@ -71,7 +129,7 @@ class Selection:
         """Yield source, hypothesis of minimum Bayes risk and score likewise."""
         for number, n_best_list in enumerate(lists, 1):
             if self._translated(number, n_best_list):
-                yield self._chosen(n_best_list, *bayes_risk.least(n_best_list.hypotheses, self._metric.tokenizer))
+                yield self._chosen(n_best_list, *least_risk(n_best_list.hypotheses, self._metric.tokenizer))
 
     def all(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
         """Yield source, hypothesis and score of every hypothesis, best first."""

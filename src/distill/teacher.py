@@ -1,28 +1,210 @@
-"""A teacher: a model with its own tokenization, which translates text and scores translations."""
+"""A teacher: a model with a tokenization and an engine of its own, which translates text and scores translations.
+
+A sentence gets the same hypotheses and scores in any batch, so that they do not depend on shards, windows or threads.
+"""
 
 import argparse
+import contextlib
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
+from common import cpu, gpu_lease
 from common.command_line import positive
 from common.errors import UserError
+from decode.batching import batches, in_order
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.interface import Search, in_one_line
+from decode.engines.native import Native
 from decode.pipeline import GPU
-from distill.ctranslate2 import CTranslate2Teacher
-from distill.engine import TeacherEngine
 from distill.n_best_lists import Hypothesis
-from distill.native import NativeTeacher
 from distill.tokenization import Tokenizer
-from formats import records
-from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
+from formats import loading, native_model, records, safetensors
+from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
+
+Pieces = list[str]  # without control tokens
+Pair = tuple[Pieces, Pieces]  # a source and its translation
+Scored = tuple[Pieces, float]  # a hypothesis; the mean log-probability of its pieces and its end
+
+SCORING_WINDOW = 20_000  # pairs scored at a time
+
+NATIVE_BATCH_TOKENS = 512  # as fast as 2,048 (measured with beams of 4 and 8), in a quarter of the memory
+WINDOW = 1000  # sentences for each worker, sorted by length
+REMEDY = "CTranslate2 may do it, distillation: {engine: ctranslate2}"
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class TeacherEngine(Protocol):
+    """A loaded model. Both methods keep the order, and hold no more than a window or two in memory.
+
+    A sentence or translation is read up to MAXIMUM_OUTPUT pieces, control tokens included, and no hypothesis is longer.
+    arithmetic: for the record, the engine, the type asked for, the type it became, the library or the instructions, and
+    whether int8 saturates.
+    """
+
+    arithmetic: dict[str, Any]
+
+    def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
+        """Yield the hypotheses of each sentence, best first; those of a sentence without pieces say nothing."""
+
+    def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
+        """Yield the mean log-probability per token of each translation and its end, given its source."""
+
+
+class CTranslate2Teacher:
+    """Decodes in ``threads`` single-threaded translators. model: a folder named after the type to compute in.
+
+    batch_tokens: of a batch, with padding; None takes as many as suit the device. On a GPU the process takes one of
+    those that are free, and raises UserError if there is none at all.
+    """
+
+    def __init__(self, model: Path, threads: int, device: str, batch_tokens: int | None = None):
+        prepare(model.name, device)
+        if device == "cuda":
+            gpu_lease.lease(1)
+            loading.use_gpu()
+        size = batch_tokens or {"cpu": BATCH_TOKENS, "cuda": GPU}[device]
+        self._batches = {"max_batch_size": size, "batch_type": "tokens", "max_input_length": MAXIMUM_OUTPUT}
+        workers = {"inter_threads": threads, "intra_threads": 1}
+        requested_type = compute_type(model.name, device)
+        self._model = model
+        self._translator = loading.translator(model, device=device, compute_type=requested_type, **workers)
+        saturates = device == "cpu" and self._translator.compute_type.startswith("int8") and cpu.int8_saturates()
+        if saturates:
+            print(cpu.warning(model), file=sys.stderr)
+        self.arithmetic = {
+            "engine": CTranslate2.name,
+            "compute_type": model.name,
+            "effective_compute_type": self._translator.compute_type,
+            "library": cpu.described() if device == "cpu" else None,
+            "int8_saturates": saturates,
+        }
+
+    def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
+        results = self._translator.translate_iterable(
+            iter(sentences),
+            beam_size=beam_size,
+            num_hypotheses=n_best,
+            return_scores=True,
+            max_decoding_length=MAXIMUM_OUTPUT,
+            **self._batches,
+        )
+        with self._in_one_line():
+            for result in results:
+                yield [*zip(result.hypotheses, result.scores, strict=True)]
+
+    def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
+        pairs = iter(pairs)
+        while window := list(islice(pairs, SCORING_WINDOW)):
+            sources, targets = zip(*window, strict=True)
+            with self._in_one_line():
+                results = self._translator.score_batch([*sources], [*targets], **self._batches)
+            for result in results:
+                yield sum(result.log_probs) / max(len(result.log_probs), 1)
+
+    def _in_one_line(self) -> contextlib.AbstractContextManager[None]:
+        return in_one_line(f"{self._model}: CTranslate2 failed", "lower distillation.batch_tokens")
+
+
+class NativeTeacher(Native):
+    """Decodes in ``threads`` workers. model: a folder of export.native.
+
+    Raises UserError for a damaged file, and where the engine is not installed.
+    """
+
+    def __init__(self, model: Path, threads: int):
+        kind = safetensors.metadata(model / native_model.NAME).get("type", "")
+        super().__init__(model, {"quantization": kind}, Search(workers=threads))
+        self._folder, self._threads = model, threads
+        self.arithmetic = {
+            "engine": self.name,
+            "compute_type": kind,
+            "effective_compute_type": self.effective_compute_type,
+            "library": self.isa,
+            "int8_saturates": self.int8_saturates,
+        }
+
+    def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
+        # CTranslate2 lets no translation of a teacher be empty, either.
+        lengths = {"shortest": 1, "longest": MAXIMUM_OUTPUT}
+        options = replace(self._options, beam_size=beam_size, n_best=n_best, scores=True, **lengths)
+
+        def found(batch: list[Pieces]) -> list[list[Scored]]:
+            with self._decoding() as worker:
+                lists = worker.translate([*map(self._source_numbers, batch)], options)
+            return [[(self._vocabulary.pieces(pieces), score) for pieces, score, *_ in best] for best in lists]
+
+        for hypotheses in self._in_order(sentences, list, found):
+            yield hypotheses or []
+
+    def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
+        def found(batch: list[Pair]) -> list[float]:
+            sources, targets = zip(*batch, strict=True)
+            with self._decoding() as worker:
+                scores = worker.score([*map(self._source_numbers, sources)], [*map(self._target_numbers, targets)])
+            return [float(each.mean(dtype=float)) for each in scores]
+
+        for score in self._in_order(pairs, joined, found):
+            yield score or 0.0
+
+    def _source_numbers(self, sentence: Pieces) -> list[int]:
+        """A source in numbers, cut as CTranslate2 cuts it: the pieces that frame it stay."""
+        frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
+        return self._vocabulary.numbers(sentence[: MAXIMUM_OUTPUT - frame])
+
+    def _target_numbers(self, sentence: Pieces) -> list[int]:
+        """A given translation in numbers, cut as CTranslate2 cuts it: its end stays."""
+        numbers = self._vocabulary.target_numbers
+        unknown = numbers[self._vocabulary.unknown]
+        return [numbers.get(piece, unknown) for piece in sentence[: MAXIMUM_OUTPUT - 1]]
+
+    @contextlib.contextmanager
+    def _decoding(self) -> Iterator[Any]:
+        """A worker that is free. Raises UserError for what the engine cannot do."""
+        try:
+            with self._worker() as worker:
+                yield worker
+        except (RuntimeError, MemoryError) as error:
+            reason = str(error) or "no memory left"
+            raise UserError(f"{self._folder}: {reason}; {REMEDY}") from error
+
+    def _in_order(
+        self, items: Iterable[Item], pieces: Callable[[Item], Pieces], work: Callable[[list[Item]], list[Result]]
+    ) -> Iterator[Result | None]:
+        """What ``work`` makes of each item, in batches of items of like length; None for one without pieces."""
+
+        def cut(window: list[Item]) -> Iterator[list[int]]:
+            return batches([*map(pieces, window)], NATIVE_BATCH_TOKENS)
+
+        stream, sentences = iter(items), WINDOW * self._threads
+        windows = iter(lambda: list(islice(stream, sentences)), [])
+        pool = ThreadPoolExecutor(self._threads)
+        try:
+            for _, results in in_order(windows, list, cut, work, pool):
+                yield from results
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def joined(pair: Pair) -> Pieces:
+    """What decides on the batch of a pair; nothing for a source without pieces, whose translation scores nothing."""
+    source, target = pair
+    return source and [*source, *target]
 
 
 class Teacher:
     """Translates text, and scores translations, in ``threads`` single-threaded workers.
 
-    model: a folder of CTranslate2, named after the type to compute in, or of the native engine. tokenizers: of the
-    source and the target side. batch_tokens: of CTranslate2 (distill.ctranslate2). arithmetic: for the record
-    (distill.engine).
+     model: a folder of CTranslate2, named after the type to compute in, or of the native engine. tokenizers: of the
+     source and the target side. batch_tokens: of CTranslate2. arithmetic: for the record
+    .
     """
 
     def __init__(

@@ -13,16 +13,13 @@ Measured in processes of their own (measure.protocol), as records:
 Measured as calls in one process (measure.in_process):
 
 - ``components``, ``components_tf``: where the time of CTranslate2, of the native engine and of OpenNMT-tf goes
-  (Figure 2 of the same), by ``components_native`` and ``component_rows`` where an engine has a clock
+  (Figure 2 of the same), by ``components_native`` and ``components_native`` where an engine has a clock
 - ``map_timing``: vocabulary maps of many knobs (Table 1 of WNMT 2018)
 - ``pipeline_cost``: the pipeline over the bare engine (FastSeq)
-- ``ngram_timing``: n-gram blocking (FastSeq)
+- ``ngram_timing``: n-gram blocking, by three algorithms and in the engines (FastSeq)
 - ``encoder_cache``: one copy of the encoder's cache for a sentence, or one for a beam (FastSeq)
 
 What they measure:
 
-- ``model_variants``: a model without one of its parts
-- ``forced_length``: the native engine with translations of a given length
-- ``ngrams``: n-gram blocking in three ways
-- ``shared_attention``: attention with shared and with copied caches
+- ``altered_models``: a model without one of its parts, and one with translations of a given length
 """

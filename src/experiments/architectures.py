@@ -12,7 +12,7 @@ from common.errors import UserError, command
 from decode import engines
 from decode.pipeline import ONE_CORE
 from formats import measurement
-from formats.selection import BASELINE, NATIVE
+from formats.comparison import BASELINE, NATIVE
 from measure import protocol
 from measure.configuration import Configuration
 

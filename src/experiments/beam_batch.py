@@ -18,8 +18,8 @@ from common.command_line import pick, positive
 from common.errors import command
 from decode import engines
 from formats import measurement
+from formats.comparison import BEAM
 from formats.measurement import Measurement
-from formats.selection import BEAM
 from measure import protocol
 from measure.bootstrap import TestSet
 from measure.configuration import Conditions, Configuration

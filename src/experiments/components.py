@@ -3,7 +3,7 @@
 The wheels of CTranslate2 on PyPI have no profiler: they are built without ENABLE_PROFILING, Python has no names for
 its functions, and called from C++ they throw. (oneMKL's own log, MKL_VERBOSE, is no substitute: it gives 10
 microseconds to a call that computes nothing, as many as to a product of a small model.) So a part of the model is
-removed (experiments.model_variants), and its time is the time that is then missing. All sentences are decoded to the
+removed (experiments.altered_models), and its time is the time that is then missing. All sentences are decoded to the
 same number of pieces, whatever the model says, so that every variant takes the same steps with the same shapes:
 
     measured   whole       the model as it is
@@ -42,19 +42,18 @@ from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.pipeline import ONE_CORE
-from experiments import components_native, model_variants
+from experiments import altered_models, components_native
 from formats import loading
 from formats.decoding import compute_type
-from formats.experiments import COMPONENTS, FEW
-from formats.spread import Spread
+from formats.measurement import COMPONENTS, FEW, Spread
 from measure import in_process
 from measure.in_process import Conditions
-from measure.usage import Usage
+from measure.timing_loop import Usage
 
 OPERATIONS = {  # that make the variants of a model
-    "whole": model_variants.whole,
-    "deaf": model_variants.without_attention,
-    "encoder": model_variants.encoder,
+    "whole": altered_models.whole,
+    "deaf": altered_models.without_attention,
+    "encoder": altered_models.encoder,
 }
 
 Job = Callable[[], Any]
@@ -79,7 +78,7 @@ class Variants:
         settings = {"device": "cpu", "compute_type": kind, "intra_threads": 1}
 
         def variant(name: str, vmap: Path | None = None) -> Path:
-            return stack.enter_context(model_variants.folder(model, OPERATIONS[name], vmap))
+            return stack.enter_context(altered_models.folder(model, OPERATIONS[name], vmap))
 
         self.encoder = loading.encoder(variant("encoder"), **settings)
         self.whole = loading.translator(variant("whole"), **settings)

@@ -1,4 +1,4 @@
-"""Where the native engine's time goes, by its own clock, in the components of experiments.components.
+"""Where the native engine's time goes, by its own clock, and the rows of components of engines that have one.
 
 The engine reads the CPU's clock around each of its steps and adds up twelve components, which are grouped here:
 
@@ -17,17 +17,19 @@ other two engines count them as attention. Nothing is left over for *other*.
 By operators, the softmax of attention is part of its products, and the softmax of a beam part of its search.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from decode import engines
-from decode.engines import Batch, Search
+from decode.engines import Batch, Engine, Search
 from decode.engines.native import Native
-from experiments import component_rows
-from experiments.component_rows import Profile
+from formats.measurement import Spread
+from measure import in_process, timing_loop
 from measure.in_process import Conditions
-from measure.usage import watch
+from measure.timing_loop import Usage, watch
 
 GROUPS = {
     "encoder": ("encoder products", "encoder attention", "encoder rows"),
@@ -43,6 +45,61 @@ OPERATORS = {
     "activations": ("encoder rows", "decoder rows"),
     "other": ("embeddings", "candidates", "search"),
 }
+
+
+@dataclass
+class Profile(Usage):
+    """shares: of each of COMPONENTS in the time; operators: of those of OPERATORS that the clock tells apart."""
+
+    shares: dict[str, float] = field(default_factory=dict)
+    operators: dict[str, float] = field(default_factory=dict)
+
+
+Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a core under the engine's own clock
+
+
+def row(
+    model: Path, search: Search, how: str, profiled: Profiled, batches: list[Batch], conditions: Conditions
+) -> dict[str, Any]:
+    """The shares of the components, and the times of decoding without the clock; the two take turns. how: in a word."""
+    engine = engines.load(model, search)
+    engine.translate(batches[0])  # warm-up
+    usages = timing_loop.timed(
+        {
+            "profiled": lambda _: profiled(engine, batches, conditions.core),
+            "bare": in_process.watched(lambda: decode(engine, batches), [conditions.core]),
+        },
+        conditions,
+        f"{engine.label}, beam {search.beam_size}",
+    )
+    profiles, bare = usages["profiled"], usages["bare"]
+    costs = [profile.seconds / usage.seconds - 1 for profile, usage in zip(profiles, bare, strict=True)]
+    description = engines.describe(model)
+    return {
+        "engine": engine.name,
+        "engine_label": engine.label,
+        "engine_version": engine.version,
+        "how": how,
+        **{name: description.get(name) for name in ("system", "shape")},
+        "compute_type": engine.effective_compute_type,
+        "beam_size": search.beam_size,
+        "vocabulary_map": search.vocabulary_map,
+        **in_process.cpu_seconds(bare),
+        "others": in_process.others([*profiles, *bare]),
+        "profiler_costs": Spread.of(costs).middle,
+        "shares": spreads([profile.shares for profile in profiles]),
+        "operators": spreads([profile.operators for profile in profiles]),
+    }
+
+
+def spreads(shares: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The spread over all runs of the share of each part."""
+    return {name: Spread.of(of_run[name] for of_run in shares).fields("share") for name in shares[0]}
+
+
+def decode(engine: Engine, batches: list[Batch]) -> None:
+    for batch in batches:
+        engine.translate(batch)
 
 
 def grouped(shares: dict[str, float], groups: dict[str, tuple[str, ...]]) -> dict[str, float]:
@@ -67,4 +124,4 @@ def rows(
     mapped = [engines.describe_for(model, Native)["vocabulary_map"] for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
-    return [component_rows.row(model, search, "clock", profiled, batches, conditions) for model, search in ways]
+    return [row(model, search, "clock", profiled, batches, conditions) for model, search in ways]

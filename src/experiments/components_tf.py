@@ -22,12 +22,12 @@ from decode import engines
 from decode.engines import Batch, Engine, Search
 from decode.engines.opennmt_tf import OpenNMTTF
 from decode.pipeline import ONE_CORE
-from experiments import component_rows
-from experiments.component_rows import Profile
-from formats.experiments import COMPONENTS, OPERATORS
+from experiments import components_native
+from experiments.components_native import Profile
+from formats.measurement import COMPONENTS, OPERATORS
 from measure import in_process
 from measure.in_process import Conditions
-from measure.usage import watch
+from measure.timing_loop import watch
 
 ENCODER = re.compile(r"/(?:(?:self_attention|rnn|conditional)_encoder|dense_bridge)\w*/")
 DECODER = re.compile(r"/\w+_decoder(?:_\d+)?/")
@@ -104,7 +104,7 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
 
     with tempfile.TemporaryDirectory() as folder:
         with tf.profiler.experimental.Profile(folder), watch([core]) as usage:
-            component_rows.decode(engine, batches)
+            components_native.decode(engine, batches)
         recorded = operations(Path(folder))
     numbers = last(name for name, _ in recorded)
     by_component = shares([(component(name, numbers), time) for name, time in recorded], COMPONENTS, usage.seconds)
@@ -136,7 +136,7 @@ def main() -> None:
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     batches = in_process.in_batches(sentences, ONE_CORE)
     rows = [
-        component_rows.row(args.model, Search(beam), "profiler", profiled, batches, conditions)
+        components_native.row(args.model, Search(beam), "profiler", profiled, batches, conditions)
         for beam in args.beam_sizes
     ]
     write_json(args.output, {**shared, "rows": rows})

@@ -1,5 +1,13 @@
 """The encoder's cache with one copy per sentence or per beam: memory and time (FastSeq, sections 4.1.2 and 5.2).
 
+All beams of a sentence attend to the same keys and values. ``shared`` keeps one copy, which all beams of a sentence
+multiply in one matrix product. ``copied`` keeps one copy per beam, as toolkits did, so that each beam is a product of
+one row. ``reordered`` also moves the copies with their beams after the step, as if they differed.
+
+queries: float32 (sentences, heads, beam, units per head). keys and values: float32 (sentences, heads, length, units
+per head); for ``copied`` and ``reordered`` (sentences x beam, heads, length, units per head). The returned contexts
+have the shape of the queries.
+
 CTranslate2 keeps one copy: its decoder does not replicate the projected keys and values of the encoder, and multiplies
 the queries of all beams of a sentence with them in one product (TransformerDecoder::replicate_state and split_heads
 of CTranslate2). Memory must agree: the resident set that decoding adds, beam by beam, each in a process of its own, is
@@ -9,7 +17,7 @@ beams the peak is the encoder's, and says nothing. The map leaves FEW candidates
 CTranslate2 cannot tell what copies would cost in time, as it has none, and has no model whose decoder is recurrent or
 averages. The native engine has all of them and decodes in both ways, on the
 same batches, with and without copies that move behind their beams: the whole cost, in CPU seconds and memory. NumPy
-shows it for one layer, with the same products on the same numbers (experiments.shared_attention), after a check that
+shows it for one layer, with the same products on the same numbers, after a check that
 the results are equal.
 """
 
@@ -37,17 +45,18 @@ from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from experiments import model_variants
+from experiments import altered_models
+from experiments.altered_models import ForcedLength, converted
 from experiments.components import few_candidates, write_few
-from experiments.forced_length import ForcedLength, converted
-from experiments.shared_attention import copied, copies, reordered, shared
 from formats import ctranslate2_model, loading, safetensors
 from formats.decoding import compute_type
+from formats.measurement import Spread
 from formats.native_model import Vocabulary
-from formats.spread import Spread
-from measure import in_process, interleave
+from measure import in_process, timing_loop
 from measure.in_process import Conditions
-from measure.usage import Usage, forget_peak, peak_rss_bytes, watch
+from measure.timing_loop import Usage, forget_peak, peak_rss_bytes, watch
+
+Array = np.ndarray
 
 BEAMS = (1, 2, 4, 8, 16, 32)
 SENTENCES, PIECES, STEPS = 64, 200, 8  # of the engine's batch: long input, short output
@@ -56,6 +65,35 @@ HEADS = 4
 FLOAT = 4  # bytes; activations are float32 whatever the type of the weights
 TOLERANCE = 1e-4
 CALLS = 3  # steps in a run
+
+
+def copies(cache: Array, beam_size: int) -> Array:
+    """One copy of the cache per beam."""
+    return np.repeat(cache, beam_size, axis=0)
+
+
+def _weighted(queries: Array, keys: Array, values: Array) -> Array:
+    scores = queries @ keys.swapaxes(2, 3)
+    scores -= scores.max(-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(-1, keepdims=True)
+    return scores @ values
+
+
+def shared(queries: Array, keys: Array, values: Array) -> Array:
+    return _weighted(queries, keys, values)
+
+
+def copied(queries: Array, keys: Array, values: Array) -> Array:
+    sentences, heads, beam_size, units = queries.shape
+    rows = queries.swapaxes(1, 2).reshape(sentences * beam_size, heads, 1, units)
+    contexts = _weighted(rows, keys, values)
+    return contexts.reshape(sentences, beam_size, heads, units).swapaxes(1, 2)
+
+
+def reordered(queries: Array, keys: Array, values: Array, origins: Array) -> tuple[Array, Array, Array]:
+    """Contexts, keys and values of the next step; origins: int (sentences x beam,), the row each beam continues."""
+    return copied(queries, keys, values), keys[origins], values[origins]
 
 
 class Case(NamedTuple):
@@ -120,12 +158,12 @@ def engine(
     one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
     with tempfile.TemporaryDirectory() as scratch:
         few_candidates(model, vmap := Path(scratch) / "vmap.txt")
-        with model_variants.folder(model, vmap=vmap) as folder:
+        with altered_models.folder(model, vmap=vmap) as folder:
             ways = {
                 beam: lambda _, beam=beam: in_new_process(decoded, str(folder), kind, batch, beam, conditions.core)
                 for beam in beam_sizes
             }
-            decodings = interleave.timed(ways, conditions, "engine")
+            decodings = timing_loop.timed(ways, conditions, "engine")
     return [
         {"beam_size": beam, "length": length, "sentences": SENTENCES, "steps": STEPS}
         | in_process.cpu_seconds(runs)
@@ -146,7 +184,7 @@ def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditi
             )
             for beam, copied in itertools.product(beam_sizes, (False, True))
         }
-        decodings = interleave.timed(ways, conditions, "native engine")
+        decodings = timing_loop.timed(ways, conditions, "native engine")
     return [
         {"beam_size": beam, "length": len(batch[0]), "sentences": len(batch)}
         | both(decodings[beam, False], "shared")
@@ -222,7 +260,7 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
 def decoder(model: Path) -> tuple[int, int]:
     """The number of decoder layers, and their units, of a folder of CTranslate2 or the native engine."""
     if engines.of(model) is CTranslate2:
-        return model_variants.decoder_layers(ctranslate2_model.read(model))
+        return altered_models.decoder_layers(ctranslate2_model.read(model))
     engines.describe_for(model, Native)
     metadata = safetensors.metadata(model / Native.weights)
     return int(metadata.get("decoder_layers", 1)), int(metadata["units"])  # one where the units are transitions

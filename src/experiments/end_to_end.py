@@ -20,7 +20,7 @@ from common.errors import UserError, command
 from decode import engines, tuned
 from decode.pipeline import MANY_CORES, ONE_CORE
 from formats import measurement
-from formats.selection import BASELINE, BEAM
+from formats.comparison import BASELINE, BEAM
 from measure import protocol
 from measure.configuration import Configuration
 

@@ -19,7 +19,7 @@ from common.errors import UserError, command
 from decode import engines
 from decode.engines.native import Native
 from decode.pipeline import ONE_CORE
-from formats import measurement, selection
+from formats import comparison, measurement
 from measure import protocol
 from measure.configuration import Configuration
 
@@ -33,7 +33,7 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
     mapped = all((folder / engine.map_file).exists() for folder in models.values())
     plain = Configuration(
         models["float32"],
-        beam_size=selection.BEAM,
+        beam_size=comparison.BEAM,
         vocabulary_map=mapped,
         batch_tokens=ONE_CORE,
         batch_sentences=1,

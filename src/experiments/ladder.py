@@ -28,11 +28,11 @@ from typing import Any
 
 from common import machine
 from common.errors import UserError, command
-from decode import engines, tuned
+from decode import engines
 from decode.pipeline import ONE_CORE
-from formats import measurement, selection
+from formats import comparison, measurement
 from formats.comparison import fastest
-from formats.experiments import (
+from formats.measurement import (
     BEAM,
     EXACT,
     GREEDY,
@@ -43,8 +43,9 @@ from formats.experiments import (
     OWN_SEARCH,
     PEER,
     SEARCH,
+    UNTRAINED,
+    Measurement,
 )
-from formats.measurement import UNTRAINED, Measurement
 from measure import protocol
 from measure.configuration import Configuration
 
@@ -55,7 +56,7 @@ def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
     """The rungs of OpenNMT-tf, with none of the switches. shared: fields of all configurations."""
     shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
     greedy = Configuration(baseline, baseline=True, **shared)
-    return {BEAM: replace(greedy, beam_size=selection.BEAM), GREEDY: greedy}
+    return {BEAM: replace(greedy, beam_size=comparison.BEAM), GREEDY: greedy}
 
 
 def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
@@ -64,7 +65,7 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
     Model folders: ``baseline`` of OpenNMT-tf, ``exact`` and ``rounded`` of CTranslate2 in float32 and in 8 bits.
     shared: fields of all configurations.
     """
-    isa, ladder = tuned.isa(rounded), toolkit(baseline, **shared)
+    isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, packed=not machine.packs(), isa=isa)
     if isa not in (None, HELD):
         ladder[f"{PEER} held to {HELD}"] = replace(plain, isa=HELD)
@@ -117,7 +118,7 @@ def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configur
     """The search from whose BLEU the losses of a trained model's rungs are measured, decoded like the last rung."""
     if engines.describe(exact).get("role") == UNTRAINED:
         return {}
-    return {name: replace(last, model=exact, beam_size=selection.BEAM, vocabulary_map=False)}
+    return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
 
 
 def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
@@ -125,13 +126,13 @@ def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
 
     Raises UserError where those in float32 and in 8 bits of the first of them are missing.
     """
-    found: dict[str, dict[str, Path]] = {selection.CTRANSLATE2: {}, selection.NATIVE: {}}
+    found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
     for model in models:
         description = engines.describe(model)
         if description["engine"] not in found:
             raise UserError(f"{model}: is for {engines.of(model).label}; give it as --baseline")
         found[description["engine"]][description["quantization"]] = model
-    first = found[selection.CTRANSLATE2] or found[selection.NATIVE]
+    first = found[comparison.CTRANSLATE2] or found[comparison.NATIVE]
     if missing := {"float32", "int8"} - set(first):
         raise UserError(f"--models: none in {' and '.join(sorted(missing))}; a ladder needs both of its first engine")
     return found
@@ -154,7 +155,7 @@ def best(by_tokens: dict[int, Measurement]) -> Measurement:
     record = fastest(by_tokens)
     name = f"best of {len(by_tokens)} sizes of batches: {record.batch_tokens:,} tokens"
     workers = f"{record.workers} workers on {len(record.cores)} cores, " if record.workers > 1 else ""
-    engine = f"{NATIVE}, " if record.engine == selection.NATIVE else ""
+    engine = f"{NATIVE}, " if record.engine == comparison.NATIVE else ""
     return replace(record, rung=engine + workers + name)
 
 

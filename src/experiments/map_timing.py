@@ -25,19 +25,19 @@ from decode.batching import batches
 from decode.engines import Batch, Search
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from decode.tokenizer import Tokenizer
-from experiments import model_variants
-from experiments.forced_length import ForcedLength, converted
+from decode.translator import Tokenizer
+from experiments import altered_models
+from experiments.altered_models import ForcedLength, converted
 from formats.decoding import compute_type, longest_output
 from formats.loading import translator
+from formats.measurement import Spread
 from formats.native_model import Vocabulary
-from formats.spread import Spread
-from formats.test_sets import sources
+from formats.records import sources
 from formats.vocabulary_map import VocabularyMap
-from measure import in_process, interleave
+from measure import in_process, timing_loop
 from measure.bootstrap import TestSet, p_value
 from measure.in_process import Conditions
-from measure.usage import Usage, watch
+from measure.timing_loop import Usage, watch
 
 WHOLE = "whole"  # the vocabulary, without a map
 NOTHING = "nothing"  # a map that allows <unk>, <s> and </s> only
@@ -60,7 +60,7 @@ class Way(NamedTuple):
 
 def with_map(folder: Path, path: Path | None) -> AbstractContextManager[Path]:
     """A temporary model folder of CTranslate2 with this map in place of its own; without a map if None."""
-    return model_variants.linked(folder, {CTranslate2.map_file: path})
+    return altered_models.linked(folder, {CTranslate2.map_file: path})
 
 
 class InCTranslate2:
@@ -221,7 +221,7 @@ def measured(
     maps: list[Path],
     batch_tokens: list[int],
     steps: int | None,
-    repeats: interleave.Repeats,
+    repeats: timing_loop.Repeats,
     test_set: TestSet | None,
 ) -> list[dict[str, Any]]:
     """Time every map in every size of batches, in turn; a row for each, with BLEU where there is a test set."""
@@ -231,7 +231,7 @@ def measured(
         write_text(nothing := Path(folder) / NOTHING, "\t\n")
         named = {WHOLE: None, **({NOTHING: nothing} if steps else {}), **{path.stem: path for path in maps}}
         ways = [Way(name, path, tokens) for name, path in named.items() for tokens in batch_tokens]
-        runs = interleave.timed({way: functools.partial(timing.run, way) for way in ways}, repeats, "timing")
+        runs = timing_loop.timed({way: functools.partial(timing.run, way) for way in ways}, repeats, "timing")
     rows = []
     for way in ways:
         row = times(way, runs, timing.candidates[way])

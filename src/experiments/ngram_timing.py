@@ -1,6 +1,13 @@
 """N-gram blocking: the time of three algorithms for a step, and its cost in the engines (FastSeq, Table 3).
 
-As in the paper: batches of 32 sentences, no trigram twice. The algorithms (experiments.ngrams) work on random
+Each step of a search bans every piece that would end an n-gram which the hypothesis already has. ``scan`` does it as
+fairseq 0.9 did; ``sliding`` compares all places of all hypotheses at once, as the threads of FastSeq's kernel do
+(section 4.2); ``compiled`` is the kernel's loop on one thread.
+
+sequences: int (hypotheses, length), the pieces so far. scores: float (hypotheses, vocabulary); the algorithm writes
+-inf for banned pieces.
+
+As in the paper: batches of 32 sentences, no trigram twice. The algorithms work on random
 hypotheses of few different pieces, so that trigrams repeat, and must ban the same pieces. CTranslate2 decodes with its
 own no_repeat_ngram_size and without, to the same number of pieces; the difference is its whole cost, the scan in C++
 and the writing of the scores. So does the native engine, which scans with vectors or one place after the other. All are
@@ -14,6 +21,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from common import machine
@@ -24,14 +32,15 @@ from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from experiments.forced_length import ForcedLength
-from experiments.ngrams import ALGORITHMS, Scores, Sequences
+from experiments.altered_models import ForcedLength
 from formats import loading
 from formats.decoding import compute_type
-from formats.experiments import DIFFERENT, VOCABULARY
-from formats.spread import Spread
+from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from measure import in_process
 from measure.in_process import Conditions
+
+Sequences = np.ndarray
+Scores = np.ndarray
 
 SENTENCES, N = 32, 3  # FastSeq, section 2.2
 BEAMS, LENGTHS = (1, 4), (32, 128, 256)
@@ -39,6 +48,45 @@ OFF = "off"
 CTRANSLATE2 = {OFF: {"no_repeat_ngram_size": 0}, "on": {"no_repeat_ngram_size": N}}  # options of a batch
 NATIVE = {OFF: {}, "with vectors": {"blocked_ngram": N}, "place by place": {"blocked_ngram": N, "plain_scan": True}}
 CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a run, each one step of a search
+
+
+def scan(sequences: Sequences, scores: Scores, n: int) -> None:
+    """Plain Python, hypothesis by hypothesis: index all n-grams by their first n - 1 pieces, anew in each step."""
+    for row, pieces in enumerate(sequences.tolist()):
+        seen: dict[tuple[int, ...], list[int]] = {}
+        for ngram in zip(*(pieces[start:] for start in range(n)), strict=False):
+            seen.setdefault(ngram[:-1], []).append(ngram[-1])
+        for piece in seen.get(tuple(pieces[len(pieces) + 1 - n :]), []):
+            scores[row, piece] = -np.inf
+
+
+def sliding(sequences: Sequences, scores: Scores, n: int) -> None:
+    """NumPy: compare every place of every hypothesis with its last n - 1 pieces."""
+    places = sequences.shape[1] - n + 1
+    if places < 1:
+        return
+    equal = np.ones((len(sequences), places), bool)
+    for ahead in range(n - 1):
+        equal &= sequences[:, ahead : ahead + places] == sequences[:, places + ahead, None]
+    rows, starts = equal.nonzero()
+    scores[rows, sequences[rows, starts + n - 1]] = -np.inf
+
+
+@numba.njit(cache=True)
+def compiled(sequences: Sequences, scores: Scores, n: int) -> None:
+    """Numba: compare place by place; most places differ in the first piece."""
+    hypotheses, length = sequences.shape
+    places = length - n + 1
+    for row in range(hypotheses):
+        for start in range(places):
+            ahead = 0
+            while ahead < n - 1 and sequences[row, start + ahead] == sequences[row, places + ahead]:
+                ahead += 1
+            if ahead == n - 1:
+                scores[row, sequences[row, start + ahead]] = -np.inf
+
+
+ALGORITHMS = {"scan": scan, "sliding": sliding, "compiled": compiled}
 
 
 class Case(NamedTuple):

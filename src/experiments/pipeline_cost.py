@@ -20,8 +20,8 @@ from common.files import write_json
 from decode import engines
 from decode.engines import Batch, Engine, Search
 from decode.pipeline import MANY_CORES, ONE_CORE, Pipeline
-from decode.tokenizer import Tokenizer
-from formats.test_sets import sources
+from decode.translator import Tokenizer
+from formats.records import sources
 from measure import in_process
 from measure.in_process import Conditions
 

@@ -23,8 +23,8 @@ from common.errors import command
 from decode import engines
 from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
-from formats import measurement, selection
-from formats.experiments import EVERYTHING
+from formats import comparison, measurement
+from formats.measurement import EVERYTHING
 from measure import protocol
 from measure.configuration import Configuration
 
@@ -46,7 +46,7 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
     """
     cores = machine.cores()
     everything = Configuration(model, vocabulary_map=True, batch_tokens=ONE_CORE, cores=cores[:1], **common)
-    beam = replace(everything, beam_size=selection.BEAM)
+    beam = replace(everything, beam_size=comparison.BEAM)
     blocked = replace(beam, blocked_ngram=NGRAM)
     rows = {
         EVERYTHING: everything,
@@ -58,7 +58,7 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
         "finished sentences kept": replace(everything, remove_finished=False),
         **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
         **{engines.describe(other)["quantization"]: replace(everything, model=other) for other in others},
-        f"{EVERYTHING}, beam {selection.BEAM}": beam,
+        f"{EVERYTHING}, beam {comparison.BEAM}": beam,
         "copies of the encoder's cache": replace(beam, shared_cache=False),
         f"{BLOCKED}, with vectors": blocked,
         f"{BLOCKED}, place by place": replace(blocked, parallel_scan=False),

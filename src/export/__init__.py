@@ -2,18 +2,14 @@
 
 From aligned pairs to a vocabulary map:
 
-- ``aligners``: fast_align and eflomal behind one interface
-- ``alignment``: align a corpus in subword units (command)
-- ``phrases``: count the phrase pairs of one shard (command)
-- ``phrase_extraction``: its compiled loops
+- ``alignment``: align a corpus in subword units with fast_align or eflomal (command)
+- ``phrases``: count the phrase pairs of one shard, in compiled loops (command)
 - ``sorted_counts``: count more keys than fit in memory
 - ``phrase_table``: the counts of all shards (command)
-- ``map_knobs``: the knobs of a map
+- ``vocabulary_map``: knobs of a map, write maps, explain what one does to a sentence (command)
 - ``map_entries``: which target pieces each n-gram brings, compiled
-- ``vocabulary_map``: write maps, explain one (command)
 - ``model_outputs``: what a model says without a map (command)
 - ``coverage``: choose a map from a grid (command)
-- ``explain``: what a map does to one sentence
 - ``shortlist``: Marian's lexical shortlist (command)
 
 From checkpoints to model folders:
@@ -22,17 +18,14 @@ From checkpoints to model folders:
 - ``native``: CTranslate2's models to the native engine (command)
 - ``float_model``: a model on its way to the native engine
 - ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it
-- ``opennmt_tf_transformer``, ``opennmt_tf_recurrent``, ``opennmt_tf_conditional``, ``opennmt_tf_fully_connected``: the
-  layers of each architecture of OpenNMT-tf
-- ``opennmt_tf_layers``: what these share
-- ``read_marian_recurrent``: Marian's recurrent models
+- ``opennmt_tf_recurrent``: the layers of OpenNMT-tf's recurrent models
 - ``marian_parameters``: weights and options of Marian's file
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)
 - ``untrained_marian``: the same of Marian's (command)
 - ``lengths``: random weights whose translations have the right length, and what the other two share
-- ``recurrent_lengths``, ``attending_lengths``: the same of recurrent models, Luong's attention and additive
+- ``recurrent_lengths``: the same of recurrent models, with Luong's attention or additive
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)

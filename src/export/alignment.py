@@ -1,26 +1,174 @@
 """Align a corpus in subword units, in both directions, symmetrised.
 
+A pair is two lists of pieces; a link is (source position, target position), from 0.
+
 ``train`` learns from a sample, the first ``--pairs`` pairs of a shuffled corpus; ``apply`` aligns a shard of the
 corpus with what was learned. Its records are ``source pieces<TAB>target pieces<TAB>links``, the links as ``0-0 1-2``.
 """
 
 import argparse
+import importlib
 import itertools
+import math
+import os
+import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+# fast_align's threads sum counts in any order, so that two trainings with several threads differ.
+# OpenMP reads this when the library is loaded.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import sentencepiece
+import systran_align
 
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
-from export.aligners import ALIGNERS, Aligner, Pair
-from export.phrase_extraction import MAX_LENGTH
+from export.phrases import MAX_LENGTH
 from formats import records
 from formats.loading import pieces
 
+# Possible ones, of every source piece with every target piece: from so many fast_align learns both directions in a
+# minute, on one core of an AMD EPYC (Zen 3).
+LINKS_A_MINUTE = 9_000_000
+
+Pair = tuple[list[str], list[str]]
+Links = list[tuple[int, int]]
+
 BATCH = 10_000  # pairs encoded at a time; ten times as many are aligned at a time
+
+
+class Aligner(Protocol):
+    """``align`` takes as many pairs as fit in memory."""
+
+    def __init__(self, folder: Path): ...
+    def align(self, pairs: Sequence[Pair]) -> Iterator[Links]: ...
+    @staticmethod
+    def train(pairs: Iterator[Pair], folder: Path) -> None: ...
+
+
+class FastAlign:
+    """fast_align (Dyer et al. 2013) in both directions, symmetrised by SYSTRAN's library.
+
+    Trainings on equal pairs give equal bytes.
+    """
+
+    def __init__(self, folder: Path):
+        self._aligner = systran_align.Aligner(str(folder / "forward"), str(folder / "backward"))
+
+    def align(self, pairs: Sequence[Pair]) -> Iterator[Links]:
+        return (self._aligner.align(source, target)["alignments"] for source, target in pairs)
+
+    @staticmethod
+    def train(pairs: Iterator[Pair], folder: Path) -> None:
+        """Train with the options that fast_align's README recommends, ``-d -o -v``."""
+        text, forward, backward = (str(folder / name) for name in ("pairs", "forward", "backward"))
+        links = 0
+        with open(text, "w", encoding="utf-8") as file:
+            for source, target in pairs:
+                file.write(f"{' '.join(source)} ||| {' '.join(target)}\n")
+                links += len(source) * len(target)
+        minutes = math.ceil(links / LINKS_A_MINUTE)
+        print(f"fast_align: learning, silently, some {minutes} minutes", file=sys.stderr, flush=True)
+        systran_align.generate_alignment_probabilities(
+            text, forward, backward, favor_diagonal=True, optimize_tension=True, variational_bayes=True
+        )
+        Path(text).unlink()
+
+
+class Eflomal:
+    """eflomal (Östling and Tiedemann 2016) in both directions, symmetrised by ``grow_diag_final_and``.
+
+    It samples, so that its links differ from run to run. It is no dependency, since it needs a C compiler.
+    """
+
+    def __init__(self, folder: Path):
+        self._priors = folder / "priors"
+
+    def align(self, pairs: Sequence[Pair]) -> Iterator[Links]:
+        with open(self._priors, encoding="utf-8") as priors:
+            forward, backward = _sample_links(pairs, priors)
+        for _, forward_links, backward_links in zip(pairs, forward, backward, strict=True):
+            yield grow_diag_final_and(_parsed(forward_links), _parsed(backward_links))
+
+    @staticmethod
+    def train(pairs: Iterator[Pair], folder: Path) -> None:
+        eflomal = _eflomal()
+        pairs = list(pairs)
+        sides = ([_words(pieces) for pieces in side] for side in zip(*pairs, strict=True))
+        with open(folder / "priors", "w", encoding="utf-8") as priors:
+            eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sample_links(pairs, None)))
+
+
+ALIGNERS: dict[str, type[Aligner]] = {"fast_align": FastAlign, "eflomal": Eflomal}
+
+
+def _eflomal() -> ModuleType:
+    try:
+        return importlib.import_module("eflomal")
+    except ImportError:
+        raise UserError("the aligner eflomal is not installed; with a C compiler: pip install eflomal==2.0.0") from None
+
+
+def _words(pieces: list[str]) -> str:
+    """A side as eflomal reads it, which splits at every kind of space: those inside a piece are replaced."""
+    return " ".join(re.sub(r"\s", "␣", piece) for piece in pieces)
+
+
+def _sample_links(pairs: Sequence[Pair], priors: Iterator[str] | None) -> tuple[list[str], list[str]]:
+    """Forward and backward links of eflomal, a line a pair: ``0-0 1-2``, source position first."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("forward", "backward")]
+        _eflomal().Aligner().align(
+            [_words(source) for source, _ in pairs],
+            [_words(target) for _, target in pairs],
+            *map(str, files),
+            priors_input=priors,
+        )
+        forward, backward = (path.read_text().split("\n")[:-1] for path in files)
+    return forward, backward
+
+
+def _parsed(links: str) -> set[tuple[int, int]]:
+    return {(int(i), int(j)) for i, j in re.findall(r"(\d+)-(\d+)", links)}
+
+
+NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def grow_diag_final_and(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> Links:
+    """Symmetrise the links of both directions (Koehn et al. 2005); returns them in ascending order.
+
+    Start from the links that both have. Grow them by neighbours that either has, where one of the two positions has no
+    link yet. At last add the remaining links between two positions without any.
+    """
+    links, union = forward & backward, forward | backward
+    sources, targets = {i for i, _ in links}, {j for _, j in links}
+
+    def add(i: int, j: int) -> None:
+        links.add((i, j))
+        sources.add(i)
+        targets.add(j)
+
+    growing = True
+    while growing:
+        growing = False
+        for i, j in sorted(links):
+            for down, right in NEIGHBOURS:
+                link = i + down, j + right
+                if link in union - links and (link[0] not in sources or link[1] not in targets):
+                    add(*link)
+                    growing = True
+    for direction in (forward, backward):
+        for i, j in sorted(direction):
+            if i not in sources and j not in targets:
+                add(i, j)
+    return sorted(links)
 
 
 def encoded(corpus: Path, model: Path, shard: records.Shard | None = None, most: int | None = None) -> Iterator[Pair]:

@@ -37,10 +37,10 @@ def converter(model: Path) -> Callable[..., object]:
     """What writes a model to a folder in a type. Raises UserError for a damaged model."""
     if (model / ctranslate2_model.NAME).exists():
         return partial(requantise, model)
-    from formats import opennmt_checkpoint
+    from formats import opennmt_tf
     from formats.conversion import Converter
 
-    return Converter(opennmt_checkpoint.load(model)).convert
+    return Converter(opennmt_tf.load_checkpoint(model)).convert
 
 
 def requantise(model: Path, output: Path, quantization: str) -> None:

@@ -21,13 +21,12 @@ from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
 from export.map_entries import PIECE
-from export.map_knobs import Knobs
-from export.phrase_extraction import MAX_NGRAM
 from export.phrase_table import PhraseTable
+from export.phrases import MAX_NGRAM
 from export.sorted_counts import Counts
-from export.vocabulary_map import always_on, build, lines
+from export.vocabulary_map import Knobs, always_on, build, lines
 from formats import records
-from formats.pieces import split
+from formats.sentence import split_pieces
 from formats.vocabulary_map import VocabularyMap
 
 Pieces = list[str]
@@ -41,7 +40,7 @@ class Sentence(NamedTuple):
 
 def read(path: Path) -> list[Sentence]:
     """The records of export.model_outputs."""
-    return [Sentence(*map(split, record)) for record in records.read(path)]
+    return [Sentence(*map(split_pieces, record)) for record in records.read(path)]
 
 
 def restrict(table: PhraseTable, sources: Sequence[Pieces]) -> PhraseTable:
@@ -69,7 +68,7 @@ def _rows(counts: Counts, keys: np.ndarray) -> Counts:
 def build_in_memory(table: PhraseTable, knobs: Knobs) -> VocabularyMap:
     rows = itertools.chain.from_iterable(lines(block, table.pieces) for _, block in build(table, knobs))
     sides = (row.rstrip("\n").split("\t") for row in rows)
-    entries = {tuple(split(ngram)): split(targets) for ngram, targets in sides}
+    entries = {tuple(split_pieces(ngram)): split_pieces(targets) for ngram, targets in sides}
     return VocabularyMap({(): [table.pieces[number - 1] for number in always_on(table, knobs)], **entries})
 
 

@@ -14,6 +14,9 @@ from formats import native_model
 
 Product = tuple[np.ndarray, np.ndarray]  # weights [outputs, inputs], bias [outputs]
 
+# Products and vectors by the engine's names, and metadata of the native file.
+Layers = tuple[dict[str, Product], dict[str, np.ndarray], dict[str, object]]
+
 
 @dataclass
 class FloatModel:
@@ -73,3 +76,20 @@ def check_widths(origin: Path, shape: Mapping[str, Any], names: Collection[str] 
     """
     if refused := refusal(Native, shape, names):
         raise UserError(f"{origin}: {refused}")
+
+
+def dense(layer: Any) -> Product:
+    """The weights of a dense layer, [outputs, inputs], and its bias, zeros if it has none."""
+    return product(layer.kernel, layer.bias)
+
+
+def product(kernel: Any, bias: Any | None) -> Product:
+    """A kernel of Keras, [inputs, outputs], and a bias, zeros in place of None."""
+    weights = np.asarray(kernel).T
+    return weights, np.zeros(len(weights), np.float32) if bias is None else np.asarray(bias)
+
+
+def joined(*layers: Any) -> Product:
+    """Dense layers of the same inputs as one."""
+    weights, biases = zip(*map(dense, layers), strict=True)
+    return np.concatenate(weights), np.concatenate(biases)

@@ -24,9 +24,9 @@ from decode.engines.native import Native
 from export import read_ctranslate2, read_marian, read_opennmt_tf
 from export.float_model import FloatModel
 from export.marian_parameters import Parameters, read_pieces
-from formats import native_model, opennmt_checkpoint
+from formats import native_model, opennmt_tf
 from formats.conversion import Converter
-from formats.converters import ENVIRONMENTS
+from formats.ctranslate2_model import ENVIRONMENTS
 
 FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
 USE_NATIVE = "the native engine decodes more kinds of models, distillation: {engine: native}"
@@ -96,7 +96,7 @@ def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Pat
 def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:
     """Convert the last checkpoint of an OpenNMT-tf run."""
     with _with_vocabulary(run, vocabulary) as complete:
-        converter = Converter(opennmt_checkpoint.load(complete))
+        converter = Converter(opennmt_tf.load_checkpoint(complete))
         try:
             converter.convert(str(output), quantization=compute_type)
         except ValueError as error:  # from CTranslate2: it lacks the architecture, for instance recurrent networks

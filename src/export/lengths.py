@@ -24,14 +24,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formats import opennmt_vocabulary
+from formats import opennmt_tf
 from formats.decoding import MAXIMUM_OUTPUT
 
 # 8-bit weights round to 1/127 of the largest value of their row. These scale the few values that count to be large:
 LOUD = 10.0  # factor of content and clock where they are normalized, and of the clock as an attention's output
 STEEP = 300.0  # weight of the clock in the score of </s>
 RIDGE = 1e-3  # ridge penalty, as a share of the mean diagonal: two sentences of equal pieces may differ in length
-END = opennmt_vocabulary.CONTROL.index("</s>")
+END = opennmt_tf.CONTROL.index("</s>")
 CHUNK = 64  # sentences that the encoder reads at a time
 
 
@@ -96,8 +96,7 @@ def _reserve(model: Any, units: Units) -> None:
 
 def _look_back(wrapper: Any, units: Units) -> list[Any]:
     """The layers that write what a sub-layer sees of earlier positions. A mean without a layer reads zeros instead."""
-    from layers.averaging import Averaging
-    from layers.simple_recurrence import SimpleRecurrence
+    from layers.history_decoder import Averaging, SimpleRecurrence
 
     layer = wrapper.layer
     if isinstance(layer, SimpleRecurrence):

@@ -12,7 +12,7 @@ from common.errors import UserError, command
 from common.progress import progress
 from decode.batching import batches, by_sentence, in_order
 from decode.engines import ENGINES, Batch, Engine, Search
-from formats import records, test_sets
+from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.loading import pieces
 
@@ -38,7 +38,7 @@ def outputs(
     """
     processor = pieces(model)
     sources, references = (
-        processor.encode(list(side), out_type=str) for side in zip(*test_sets.pairs(corpus), strict=True)
+        processor.encode(list(side), out_type=str) for side in zip(*records.pairs(corpus), strict=True)
     )
     engine = loaded(weights, quantization, threads, longest)
     with ThreadPoolExecutor(threads) as workers:

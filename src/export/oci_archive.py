@@ -1,4 +1,6 @@
-"""What an image holds: the layers of an OCI archive, with their bytes (https://github.com/opencontainers/image-spec)."""
+"""What an image holds: the layers of an OCI archive, with their bytes
+(https://github.com/opencontainers/image-spec).
+"""
 
 import json
 import tarfile

@@ -1,4 +1,4 @@
-"""Layers of recurrent models of OpenNMT-tf for the native engine: LSTM or GRU, with Luong's attention."""
+"""Layers of OpenNMT-tf's recurrent models by the engine's names: Luong's attention, Nematus', Devlin's."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export.float_model import Product, check_widths
-from export.opennmt_tf_layers import Layers, dense, product
+from export.float_model import Layers, Product, check_widths, dense, product
 
 
 def reads(model: Any) -> bool:
@@ -111,3 +110,89 @@ def _products(name: str, cells: list[Any]) -> dict[str, Product]:
         found[f"{name}.{number}.inputs"] = product(cell.kernel, of_inputs)
         found[f"{name}.{number}.states"] = product(cell.recurrent_kernel, of_states)
     return found
+
+
+def reads_conditional(model: Any) -> bool:
+    from layers.conditional_gru import ConditionalGRU
+
+    return isinstance(model, ConditionalGRU)
+
+
+def layers_conditional(model: Any, origin: Path) -> Layers:
+    """Raises UserError for sizes that the engine cannot run."""
+    encoder, decoder = model.encoder, model.decoder
+    units, embedding = (layer.kernel.shape[0] for layer in (decoder.queries, decoder.hidden[0]))
+    transitions = len(decoder.units)
+    check_widths(origin, {"decoder_transitions": transitions, "units": units, "embedding_units": embedding})
+    products: dict[str, Product] = {}
+    vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
+    sides = {"encoder.forward": encoder.cells[0].units, "encoder.backward": encoder.cells[1].units}
+    for side, gated_units in {**sides, "decoder": decoder.units}.items():
+        for number, unit in enumerate(gated_units):
+            gated_unit(f"{side}.{number}", unit, products, vectors)
+    products["attention.queries"] = dense(decoder.queries)
+    products["attention.keys"] = dense(decoder.keys)
+    products["start"] = dense(decoder.start)
+    parts = np.concatenate([*map(weights, decoder.hidden)], axis=1)
+    products["hidden"] = parts, sum(np.asarray(layer.bias) for layer in decoder.hidden)
+    return products, vectors, {
+        "architecture": "conditional",
+        "units": units,
+        "embedding_units": embedding,
+        "encoder_transitions": len(encoder.cells[0].units),
+        "decoder_transitions": transitions,
+        "source_factor": 1.0,
+        "target_factor": 1.0,
+    }  # fmt: skip
+
+
+def gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict[str, np.ndarray]) -> None:
+    """The engine adds the bias of the inputs' product outside the reset, that of the states' inside."""
+    bias = np.asarray(unit.bias)
+    of_inputs, of_states = (0 * bias, bias) if unit.inside else (bias, 0 * bias)
+    products[f"{name}.states"] = weights(unit.states), of_states
+    if unit.inputs is None:
+        vectors[f"{name}.constant"] = of_inputs
+    else:
+        products[f"{name}.inputs"] = weights(unit.inputs), of_inputs
+
+
+def weights(layer: Any) -> np.ndarray:
+    return np.asarray(layer.kernel).T
+
+
+def reads_fully_connected(model: Any) -> bool:
+    from layers.fully_connected import FullyConnectedGRU
+
+    return isinstance(model, FullyConnectedGRU)
+
+
+def layers_fully_connected(model: Any, origin: Path) -> Layers:
+    """Raises UserError for sizes that the engine cannot run."""
+    encoder, decoder = model.encoder, model.decoder
+    units, layer_units = decoder.queries.kernel.shape[0], decoder.top[0].inner.kernel.shape[1]
+    embedding = decoder.unit.inputs.kernel.shape[0]
+    top = {"fully_connected_layers": len(decoder.top), "fully_connected_units": layer_units}
+    check_widths(origin, {"units": units, "embedding_units": embedding, **top})
+    products: dict[str, Product] = {}
+    vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
+    cells = [cell.units[0] for cell in encoder.cells]
+    for name, unit in zip(("encoder.forward", "encoder.backward", "decoder"), (*cells, decoder.unit), strict=True):
+        gated_unit(f"{name}.0", unit, products, vectors)
+    # Without a bias: attention sums products of it with weights, and none of a constant.
+    products["decoder.contexts"] = dense(decoder.contexts)
+    products["attention.queries"] = dense(decoder.queries)
+    products["attention.keys"] = dense(decoder.keys)
+    products["start"] = dense(decoder.start)
+    for number, layer in enumerate(decoder.top):
+        products[f"layers.{number}.inner"] = dense(layer.inner)
+        if layer.projection is not None:
+            products[f"layers.{number}.projection"] = dense(layer.projection)
+    return products, vectors, {
+        "architecture": "fully-connected",
+        "units": units,
+        "embedding_units": embedding,
+        **top,
+        "source_factor": 1.0,
+        "target_factor": 1.0,
+    }  # fmt: skip

@@ -25,9 +25,9 @@ from decode.engines.native import Native
 from export.model_folder import ROLES, checked
 from formats import measurement, model_folder
 from formats.best_model import RULE, best, verdict
+from formats.captions import configuration, search
+from formats.comparison import matching
 from formats.measurement import Measurement
-from formats.selection import matching
-from formats.wording import configuration, search
 
 SUFFIX = ".tar.gz"
 SUMS = "SHA256SUMS"

@@ -14,8 +14,8 @@ from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
 from export import sorted_counts
-from formats import opennmt_vocabulary
-from formats.pieces import split
+from formats import opennmt_tf
+from formats.sentence import split_pieces
 
 
 class TargetCounts(NamedTuple):
@@ -58,7 +58,7 @@ class PhraseTable(NamedTuple):
 
     @classmethod
     def load(cls, folder: Path) -> "PhraseTable":
-        pieces = opennmt_vocabulary.read(folder / "vocabulary.txt")
+        pieces = opennmt_tf.read_vocabulary(folder / "vocabulary.txt")
         counts = (sorted_counts.Counts.load(folder / name) for name in ("phrases", "links"))
         return cls(pieces, *counts, TargetCounts.load(folder))
 
@@ -68,7 +68,7 @@ def frequencies(epoch: Path, pieces: list[str]) -> np.ndarray:
     occurrences: Counter[str] = Counter()
     with open(epoch, encoding="utf-8") as lines:
         for line in progress(lines, "counting pieces"):
-            occurrences.update(split(line.rstrip("\n")))
+            occurrences.update(split_pieces(line.rstrip("\n")))
     counts = [occurrences[piece] for piece in pieces]
     return np.array([occurrences.total() - sum(counts), *counts], np.int64)
 
@@ -79,7 +79,7 @@ def merge(shards: list[Path], vocabulary: Path, epoch: Path | None, output: Path
     The shards hold each pair once, so that rare phrases count. A student, however, says most often what was frequent in
     its training epochs, in which corpora have weights: with ``epoch``, piece frequencies come from there.
     """
-    pieces = opennmt_vocabulary.read(vocabulary)
+    pieces = opennmt_tf.read_vocabulary(vocabulary)
     targets = TargetCounts.zeros(len(pieces))
     for shard in shards:
         for total, part in zip(targets, TargetCounts.load(shard), strict=True):

@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--exact", type=Path, required=True, help="folder of export.convert, float32")
     parser.add_argument("--rounded", type=Path, nargs="+", required=True, help="folders named after their types")
-    parser.add_argument("--elsewhere", type=Path, help="JSON of measure.elsewhere")
+    parser.add_argument("--elsewhere", type=Path, help="JSON of measure.int8_other_cpus")
     parser.add_argument("--system", required=True)
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()

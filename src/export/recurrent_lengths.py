@@ -1,6 +1,7 @@
 """Random weights of recurrent models whose translations end at the right length, as export.lengths for Transformers.
 
-One unit of three layers is reserved; nothing else writes into it, and all engines compute as usual.
+With Luong's attention one unit of three layers is reserved; nothing else writes into it, and all engines compute as
+usual.
 
 - ``content``, in the encoder's first layer, forwards: its state sums what each source piece adds, an embedding's unit.
 - ``clock``, in the decoder's last layer: the bridge starts it below zero by what the content says, and every step
@@ -9,8 +10,22 @@ One unit of three layers is reserved; nothing else writes into it, and all engin
 
 A GRU forgets a little in each step, as it cannot add without: the clock nears 1 from below, and earlier pieces of a
 source count less than later ones.
+
+The models of layers.conditional_gru and layers.fully_connected have the same encoder, and a decoder whose state begins
+with the mean of the encoder's outputs. Two units are reserved; nothing else writes into them, and all engines compute
+as usual.
+
+- ``CONTENT``, of embeddings and in both directions of the encoder: the state adds up what each source piece says. The
+  mean of a sum that grows from the left counts the first pieces most, one that grows from the right the last pieces;
+  both together count all of them nearly alike.
+- ``CLOCK``, in the decoder: it starts below zero by what the content says, and every step raises it, so that it is
+  zero behind the last piece. It alone scores ``</s>``.
+
+Only the first gated unit of a step changes them, the other transitions keep them. A gated unit forgets a little where
+it adds: the clock nears ``TOP`` from below, at a rate that suits the longest translation.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +42,14 @@ GAIN = {"lstm": 1.0, "gru": 8.0}  # of the bridge: contents are between -1 and 1
 LARGEST = 0.95  # content of a piece
 CANDIDATE = 2  # of input, forget, candidate and output; of update, reset and candidate
 UNIT = 0  # the one that is reserved everywhere
+
+CONTENT, CLOCK = 0, 1  # two, as a tied embedding both adds content and scores its piece
+ATTENDING_OPEN = 15.0  # before the sigmoid of a gate that is open
+LOWEST = -0.95  # where the clock of the longest translation starts; states are between -1 and 1
+TOP = -LOWEST / (math.e - 1)  # what all clocks near: the steepest zero of the longest, if 1/e of the way is left there
+ATTENDING_GAIN = 16.0  # of the content where the clock starts
+ATTENDING_LARGEST = 0.95  # content of a piece
+LOUD = 10.0  # of what an embedding says, and of the clock where it is shown: other units share their scales in 8 bits
 
 
 def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
@@ -112,3 +135,101 @@ def _score_end(model: Any) -> None:
     kernel[UNIT, UNIT] = 1.0
     attention.kernel.assign(kernel)
     score_end(model.decoder.output_layer, {UNIT: STEEP})
+
+
+def set_attending_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
+    """Change the weights, so that translations of these sources have these lengths; as export.lengths.set_lengths.
+
+    model: of formats.shape.Conditional or formats.shape.FullyConnected.
+    """
+    # Clocks cross zero between the steps of the last piece and of </s>.
+    steps = np.minimum(lengths, MAXIMUM_OUTPUT) + 0.5
+    kept = math.exp(-1 / steps.max())  # of a state, in a step
+    starts = TOP * (1 - kept**-steps)
+    numbers, contents = contents_of_pieces(sources, _rates(sources, kept), np.arctanh(starts) / ATTENDING_GAIN)
+    _write_attending_contents(
+        model.features_inputter, numbers, np.clip(contents, -ATTENDING_LARGEST, ATTENDING_LARGEST)
+    )
+    for cell in model.encoder.cells:
+        _reserve_attending(cell.units, CONTENT, kept, 0.0)
+        first = cell.units[0]
+        said = changed(first.inputs.kernel, (CONTENT, _places(first, CONTENT)[-1]), LOUD)
+        first.inputs.kernel.assign(said)
+    _start_attending_clock(model.decoder.start)
+    _show_clock(model.decoder, kept)
+    score_end(model.decoder.output_layer, {CLOCK: STEEP})
+
+
+def _rates(sources: Sequence[Sequence[int]], kept: float) -> np.ndarray:
+    """What a content of 1 adds to the means of both directions' states, for each piece.
+
+    The state behind the piece has (1 - kept) of it, and kept of that behind each further piece: a geometric series.
+    """
+    positions = [np.arange(1, len(source) + 1) for source in sources]
+    return np.concatenate([(2 - kept**read - kept ** read[::-1]) / len(read) for read in positions])
+
+
+def _write_attending_contents(inputter: Any, numbers: np.ndarray, contents: np.ndarray) -> None:
+    """Let the candidates' tanh be these contents. Pieces of no source add the mean."""
+    said = np.arctanh(contents) / LOUD
+    values = changed(inputter.embedding, (slice(None), CONTENT), said.mean())
+    values[numbers, CONTENT] = said
+    inputter.embedding.assign(values)
+
+
+def _places(unit: Any, reserved: int) -> list[int]:
+    """Of a reserved unit among the sums of a gated unit: update, reset and candidate."""
+    return [gate * unit.states.kernel.shape[0] + reserved for gate in range(3)]
+
+
+def _reserve_attending(units: Sequence[Any], reserved: int, kept: float, candidate: float) -> None:
+    """Let the first of the gated units of a step raise the reserved unit, and the others keep it.
+
+    candidate: before its tanh. A bias is the same inside and outside of an open reset.
+    """
+    for number, unit in enumerate(units):
+        update = ATTENDING_OPEN if number else -math.log(1 / kept - 1)
+        places = _places(unit, reserved)
+        for layer in filter(None, (unit.inputs, unit.states)):
+            layer.kernel.assign(changed(layer.kernel, (slice(None), places), 0.0))
+        unit.bias.assign(changed(unit.bias, places, [update, ATTENDING_OPEN, candidate]))
+
+
+def _start_attending_clock(start: Any) -> None:
+    """Let the content of both directions, whose means are one behind the other, start the clock."""
+    column = np.zeros(start.kernel.shape[0])
+    column[[CONTENT, len(column) // 2 + CONTENT]] = ATTENDING_GAIN
+    start.kernel.assign(changed(start.kernel, (slice(None), CLOCK), column))
+    start.bias.assign(changed(start.bias, CLOCK, 0.0))
+
+
+def _show_clock(decoder: Any, kept: float) -> None:
+    """Let the decoder raise its clock, and let unit CLOCK of its output be the clock, loud behind its zero."""
+    from layers.fully_connected import FullyConnectedDecoder
+
+    rise = math.atanh(TOP)
+    if isinstance(decoder, FullyConnectedDecoder):
+        _reserve_attending([decoder.unit], CLOCK, kept, rise)
+        _silence(decoder.contexts, _places(decoder.unit, CLOCK))
+        _carry(decoder.top)
+        return
+    _reserve_attending(decoder.units, CLOCK, kept, rise)
+    for layer in decoder.hidden:
+        _silence(layer, [CLOCK])
+    state = decoder.hidden[1]
+    state.kernel.assign(changed(state.kernel, (CLOCK, CLOCK), LOUD))
+
+
+def _carry(top: Sequence[Any]) -> None:
+    """Residual connections carry the clock, and the first layer's ReLU adds it once more, loudly, if it is positive."""
+    for layer in top:
+        _silence(layer.inner, [CLOCK])
+    first = top[0]
+    first.inner.kernel.assign(changed(first.inner.kernel, (CLOCK, CLOCK), LOUD))
+    if first.projection is not None:
+        _silence(first.projection, [CLOCK])
+        first.projection.kernel.assign(changed(first.projection.kernel, (CLOCK, CLOCK), 1.0))
+
+
+def _silence(layer: Any, outputs: list[int]) -> None:
+    layer.kernel.assign(changed(layer.kernel, (slice(None), outputs), 0.0))

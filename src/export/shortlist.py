@@ -15,9 +15,8 @@ import numpy as np
 from common.errors import command
 from common.files import write_text
 from export.map_entries import PIECE
-from export.map_knobs import Knobs
 from export.phrase_table import PhraseTable
-from export.vocabulary_map import write
+from export.vocabulary_map import Knobs, write
 
 SHORTLIST = Knobs(counted="links", max_ngram=1, min_frequency=1, meanings=100, unaligned=0, most_frequent=100)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
-from export import attending_lengths, lengths, recurrent_lengths
-from formats import opennmt_vocabulary, records, shape
+from export import lengths, recurrent_lengths
+from formats import opennmt_tf, records, shape
 from formats.loading import pieces
 
 SMALL = 0.02  # share of embeddings that is left: beside large ones 8 bits would not tell lengths apart
@@ -57,7 +57,7 @@ def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sent
 def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) -> None:
     from layers.embeddings import UnitEmbedder
 
-    numbers = {piece: number for number, piece in enumerate(opennmt_vocabulary.read(vocabulary))}
+    numbers = {piece: number for number, piece in enumerate(opennmt_tf.read_vocabulary(vocabulary))}
     unknown = len(numbers)  # OpenNMT-tf appends <unk>
     sources = [[numbers.get(piece, unknown) for piece in source] for source, _ in sentences]
     if isinstance(model.features_inputter, UnitEmbedder):
@@ -72,7 +72,7 @@ def _lengths(model: Any) -> ModuleType:
     from layers.fully_connected import FullyConnectedGRU
 
     if isinstance(model, ConditionalGRU | FullyConnectedGRU):
-        return attending_lengths
+        return recurrent_lengths
     return recurrent_lengths if hasattr(model.decoder, "bridge") else lengths
 
 

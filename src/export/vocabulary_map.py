@@ -10,22 +10,134 @@ most frequent piece of each comes first, so that equal tables give equal bytes.
 """
 
 import argparse
+import itertools
+import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import ctranslate2
 import numpy as np
 
 from common.command_line import json_value
-from common.errors import command
-from common.files import atomic_path, write_json
+from common.errors import UserError, command
+from common.files import atomic_path, read_json, write_json
 from common.progress import progress
-from export.explain import explain
+from decode.engines.ctranslate2 import CTranslate2
 from export.map_entries import Entries, select
-from export.map_knobs import Knobs
 from export.phrase_table import PhraseTable
+from export.phrases import MAX_NGRAM
 from export.sorted_counts import Counts
+from formats import model_folder
+from formats.decoding import longest_output
+from formats.loading import pieces, translator
+from formats.vocabulary_map import VocabularyMap
+
+COUNTED = ("phrases", "links")
+LEAST = {"max_ngram": 1, "min_frequency": 1, "meanings": 1, "unaligned": 0, "most_frequent": 0}
+
+FILES = (CTranslate2.weights, CTranslate2.map_file, model_folder.TOKENIZER, model_folder.DESCRIPTION)
 
 BLOCK_KEYS = 1 << 22  # keys of the phrase table in memory at a time
+
+
+class Knobs(NamedTuple):
+    """max_ngram: longest source n-gram, in pieces. min_frequency: phrase pairs that an n-gram and a target piece need.
+    meanings: most target pieces of an n-gram (N of WNMT 2018). unaligned: unaligned target pieces that are always on;
+    most_frequent: target pieces that are always on. counted: ``phrases``, or ``links`` as Marian's lexical shortlist.
+    """
+
+    max_ngram: int = 3
+    min_frequency: int = 2
+    meanings: int = 50
+    unaligned: int = 100
+    most_frequent: int = 50
+    counted: str = "phrases"
+
+    @classmethod
+    def parse(cls, text: str) -> "Knobs":
+        """Read knobs from JSON, or from a file of export.coverage those of the map it picked. Raises UserError."""
+        try:
+            if text.startswith("{"):
+                return cls.validated(json.loads(text))
+            picked = read_json(text)["picked"]  # has the figures of this map too
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise UserError(f"{text}: neither knobs as JSON nor a file of export.coverage ({error})") from None
+        return cls.validated({knob: value for knob, value in picked.items() if knob in cls._fields})
+
+    @classmethod
+    def validated(cls, values: dict[str, Any]) -> "Knobs":
+        """Raises UserError for an unknown knob, for a value it cannot have, and for longer n-grams than are counted."""
+        if unknown := [knob for knob in values if knob not in cls._fields]:
+            raise UserError(f"{unknown[0]} is no knob of a map; there are {', '.join(cls._fields)}")
+        knobs = cls(**values)
+        if knobs.counted not in COUNTED:
+            raise UserError(f"counted {knobs.counted!r}: give {' or '.join(COUNTED)}")
+        for knob, least in LEAST.items():
+            if not isinstance(value := getattr(knobs, knob), int) or value < least:
+                raise UserError(f"{knob} {value!r}: give a whole number of at least {least}")
+        if knobs.max_ngram > MAX_NGRAM:
+            raise UserError(f"max_ngram {knobs.max_ngram}: the phrase table has n-grams of 1 to {MAX_NGRAM} pieces")
+        return knobs
+
+    @classmethod
+    def grid(cls, values: dict[str, list[Any]]) -> "Iterator[Knobs]":
+        """Yield all combinations of values; a knob without values keeps its default. Raises as ``validated``."""
+        for combination in itertools.product(*values.values()):
+            yield cls.validated(dict(zip(values, combination, strict=True)))
+
+    @property
+    def name(self) -> str:
+        """The values in order, as ``3-2-50-100-50-phrases``: the name of a map of the grid."""
+        return "-".join(map(str, self))
+
+
+def explain(folder: Path, sentence: str) -> Iterator[str]:
+    """Yield lines to print, for a model folder with a map.
+
+    Raises UserError for a folder without a map, and for an empty sentence.
+    """
+    if missing := [folder / name for name in FILES if not (folder / name).exists()]:
+        raise UserError(f"{missing[0]}: not there; {folder} is no model folder of CTranslate2 with a vocabulary map")
+    processor = pieces(folder / model_folder.TOKENIZER)
+    if not (source := processor.encode(sentence, out_type=str)):
+        raise UserError("an empty sentence: there is nothing to explain")
+    vocabulary_map = VocabularyMap.load(folder / CTranslate2.map_file, [source])
+    model = translator(folder, intra_threads=1)
+    longest = longest_output(model_folder.describe(folder))
+    full, mapped = (_decoded(model, source, use_vmap, longest) for use_vmap in (False, True))
+    allowed, output = vocabulary_map.candidates([source]), full.hypotheses[0]
+
+    yield f"source      {' '.join(source)}"
+    yield f"always on   {len(vocabulary_map.entries.get((), [])):,} pieces"
+    for ngram in dict.fromkeys(vocabulary_map.ngrams(source)):
+        if ngram:
+            yield _explained_row(" ".join(ngram), vocabulary_map.entries[ngram], {*output})
+    mapped_size, full_size = (np.array(result.logits[0][0]).size for result in (mapped, full))
+    yield f"candidates  {len(allowed):,}, and {mapped_size:,} counted in the engine; {full_size:,} without the map"
+    yield f"whole       {processor.decode(output)}"
+    yield f"with map    {processor.decode(mapped.hypotheses[0])}"
+    yield f"blocked     {' '.join(piece for piece in output if piece not in allowed) or 'nothing'}"
+
+
+def _decoded(
+    model: ctranslate2.Translator, source: list[str], use_vmap: bool, longest: int
+) -> ctranslate2.TranslationResult:
+    options = {"beam_size": 1, "max_input_length": 0}
+    options |= {"min_decoding_length": 0, "max_decoding_length": longest}
+    return model.translate_batch([source], use_vmap=use_vmap, return_logits_vocab=True, **options)[0]
+
+
+def _explained_row(ngram: str, targets: list[str], output: set[str]) -> str:
+    """As many target pieces of an n-gram as fit into the terminal; first, in brackets, those of the model's output."""
+    ordered = sorted(targets, key=lambda piece: piece not in output)
+    cells = [f"[{piece}]" if piece in output else piece for piece in ordered]
+    width = shutil.get_terminal_size().columns - 34
+    line, count = "", 0
+    while count < len(cells) and (count == 0 or len(line) + len(cells[count]) < width):
+        line, count = f"{line} {cells[count]}", count + 1
+    return f"  {ngram:<28}{line}" + (f" and {len(cells) - count} more" if count < len(cells) else "")
 
 
 def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:

@@ -1,9 +1,8 @@
 """The best model of a study, chosen on the dev set, and what the test set says of it."""
 
-from formats.comparison import loss
+from formats.captions import title
+from formats.comparison import drawn, loss, of_test_set, test_sets
 from formats.measurement import Measurement
-from formats.selection import drawn, of_test_set, test_sets
-from formats.wording import title
 
 STUDENTS = ("student", "control")  # the roles of what a configuration calls students
 TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose for its speed

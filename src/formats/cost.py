@@ -10,14 +10,51 @@ To plan, the other functions take the price of any machine, as if its cores were
 records have USD from ``cost`` only.
 """
 
+import json
 import math
+from argparse import ArgumentTypeError
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from formats.prices import Price, fits, source
+from common.files import read_yaml
+
+PRICES = Path(__file__).with_name("prices.yaml")
+
+Price = dict[str, Any]  # as `price` in src/study/config.schema.yaml, against which study.config checks it
 
 SECONDS_PER_HOUR = 3600
 DAYS_PER_MONTH = 365 / 12
 NO_PRICE = "none, as the study names no machine whose price is listed"
+
+
+@cache
+def prices() -> dict[str, Price]:
+    """The entries of prices.yaml, by name of the machine."""
+    return read_yaml(PRICES)
+
+
+def price_argument(text: str) -> Price:
+    """Parse a command-line argument: the name of a listed machine, or an entry as JSON, as the rules pass it.
+
+    Raises ArgumentTypeError for an unknown name.
+    """
+    if text.startswith("{"):
+        return json.loads(text)
+    if text not in prices():
+        raise ArgumentTypeError(f"{text!r} is none of {', '.join(prices())}")
+    return prices()[text]
+
+
+def fits(price: Price, cpu: str) -> bool:
+    """Whether a machine with this CPU, as named in /proc/cpuinfo, can be the one that has the price."""
+    return any(part in cpu for part in price["cpus"])
+
+
+def source(price: Price) -> str:
+    """The price in USD with all that a reader needs to look it up."""
+    where = ", ".join(price[key] for key in ("instance", "region", "date", "address"))
+    return f"{price['usd_per_hour']:g} USD an hour for {price['cores']} virtual cores, {price['provider']} {where}"
 
 
 def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Read and write ``model.bin``, the weights of a CTranslate2 model.
+"""Read and write ``model.bin``, the weights of a CTranslate2 model; its converters from other toolkits.
 
 The format is that of ``_serialize`` in CTranslate2's specs/model_spec.py: version, name and revision of the model's
 specification, variables, aliases. Numbers are little-endian and unpadded; a string has its length in front, which
@@ -18,6 +18,20 @@ NAME = "model.bin"
 VERSION = 6  # of the format
 BFLOAT16 = 5  # the upper half of a float32; NumPy has no such type
 TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16, BFLOAT16: np.uint16}  # by their numbers
+
+PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")
+
+# For each toolkit that is not installed with the project, the commands that make an environment in which it is, in the
+# folder {0}. fairseq does not import on Python 3.11.
+ENVIRONMENTS = {
+    "fairseq": (
+        "python3.10 -m venv {0} && {0}/bin/pip install fairseq==0.12.2 torch==1.13.1 torchaudio==0.13.1 'numpy<1.24' "
+        "ctranslate2==4.8.5"
+    ),
+    "transformers": (
+        "python3 -m venv {0} && {0}/bin/pip install transformers==5.24.0 torch==2.14.1 sentencepiece ctranslate2==4.8.5"
+    ),
+}
 
 
 class Variable(NamedTuple):

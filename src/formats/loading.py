@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
-from common import cpu, cuda_libraries
+from common import cpu, gpu_lease
 from common.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def encoder(folder: Path, **options) -> "ctranslate2.Encoder":
 
 def use_gpu() -> None:
     """Let CTranslate2 find CUDA's libraries. Raises UserError if it finds no GPU."""
-    cuda_libraries.load(cuda_libraries.CTRANSLATE2)
+    gpu_lease.load_cuda(gpu_lease.CUDA_OF_CTRANSLATE2)
     import ctranslate2
 
     if not ctranslate2.get_cuda_device_count():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import write_text
-from formats import opennmt_vocabulary
+from formats import opennmt_tf
 
 MODEL, VOCABULARY, SHORTLIST = "model.bin", "vocab.yml", "shortlist.bin"  # of a model folder
 TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of the weights, and Marian's own names
@@ -55,8 +55,8 @@ def complaint(log: bytes, status: int) -> str:
 
 def entries(vocabulary: Path) -> list[str]:
     """Marian's entries for the vocabulary file of an OpenNMT-tf model. Raises UserError for another kind of file."""
-    control = opennmt_vocabulary.CONTROL
-    found = opennmt_vocabulary.read(vocabulary)
+    control = opennmt_tf.CONTROL
+    found = opennmt_tf.read_vocabulary(vocabulary)
     if tuple(found[: len(control)]) != control:
         raise UserError(f"{vocabulary}: a vocabulary of OpenNMT-tf begins with {', '.join(control)}")
     return [END, UNKNOWN, *found[len(control) :]]

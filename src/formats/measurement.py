@@ -7,19 +7,42 @@ the header of the CSV, ``docs/measurement.schema.json`` and ``docs/measurements.
 
 import argparse
 import json
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import jsonschema
 
 from common.errors import UserError, command
 from common.files import read_json, write_json, write_text
-from formats import described
-from formats.described import noted, only, required
-from formats.spread import Spread
+from formats import schema_from_dataclass
+from formats.schema_from_dataclass import noted, only, required
+
+# experiments.ladder: rungs that tables and pictures treat differently
+BEAM, GREEDY = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"
+PEER = "CTranslate2"  # the rung of that engine; without it the ladder is that of a system that it does not run
+EXACT = "native engine, float32"  # our engine's first rung in such a ladder, which WNMT 2018 calls 1
+SEARCH = "CTranslate2, float32, beam 4"  # no rung, nor is the next one: the search that the rungs lose BLEU against
+OWN_SEARCH = "native engine, float32, beam 4"
+HELD = "AVX2"  # the instructions that CTranslate2 chooses by itself where the CPU has wider ones
+OVERLAPPING = "overlapping stages"  # the last rung of an engine before the best of some sizes of batches
+NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # our engine's rungs; the first is over OVERLAPPING
+
+# experiments.switches
+EVERYTHING = "everything"  # begins the names of the rows that the others of their group are compared with
+
+# experiments.components
+COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
+# Figure 2 of WNMT 2018 has the same time by operators, too: products with weights, products of two states, ...
+OPERATORS = ("linear", "attention", "softmax", "activations", "other")
+FEW = 64  # candidates in place of the vocabulary; a beam looks at twice its width
+
+# experiments.ngram_timing: hypotheses are drawn at random
+DIFFERENT = 40  # pieces to draw from: at 256 pieces one step in seven has something to ban
+VOCABULARY = 8000  # columns of the scores
 
 Role = Literal["teacher", "student", "control", "untrained"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -44,6 +67,35 @@ as their default.
 
 {table}
 """
+
+
+class Spread(NamedTuple):
+    """The median, the lowest and the highest value of several runs."""
+
+    middle: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Self:
+        runs = list(values)
+        return cls(statistics.median(runs), min(runs), max(runs))
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any], name: str, scale: float = 1.0) -> Self:
+        """The fields ``name``, ``name_min`` and ``name_max`` of a row of JSON, times a scale."""
+        return cls(*(row[f"{name}{end}"] * scale for end in ("", "_min", "_max")))
+
+    def fields(self, name: str) -> dict[str, float]:
+        """The median under ``name``, the lowest under ``name_min``, the highest under ``name_max``."""
+        return {name: self.middle, f"{name}_min": self.low, f"{name}_max": self.high}
+
+    def __format__(self, form: str) -> str:
+        return f"{self.middle:{form}} ({self.low:{form}} to {self.high:{form}})"
+
+    def short(self, form: str) -> str:
+        """As ``format``, but one number where all runs are the same, or there is one only."""
+        return f"{self.middle:{form}}" if self.low == self.high else format(self, form)
 
 
 def lowest(unit: str) -> Any:
@@ -250,13 +302,13 @@ def schema() -> dict[str, Any]:
         "title": "Measurements of a study",
         "type": "array",
         "minItems": 1,
-        "items": described.schema(Measurement),
+        "items": schema_from_dataclass.schema(Measurement),
     }
 
 
 def page() -> str:
     """``docs/measurements.md``: all fields with type, unit and default."""
-    return PAGE_TEXT.format(table=described.table(Measurement))
+    return PAGE_TEXT.format(table=schema_from_dataclass.table(Measurement))
 
 
 def main() -> None:

@@ -1,10 +1,15 @@
-"""The weights of the native engine: how they are quantised, packed and stored (read by engine/model/model.cpp).
+"""The files of the native engine, read by engine/model: how weights are quantised, packed and stored, and its map.
 
 A file is a safetensors file, which the engine maps into memory and uses as it is on every CPU. Matrices of products
 are stored in panels of 16 channels, ``[outputs / 16, inputs / g, 16, g]``, where g elements have 4 bytes; embeddings
 and the output layer's matrix in rows. All dimensions are padded with zeros to multiples of 16.
+
+Tensors, all int32: ``ngrams`` [entries, longest], padded with -1; ``starts`` [entries + 1] and ``pieces``: the target
+pieces of each entry; ``slots`` [a power of two]: an entry or -1, by the hash of its n-gram and linear probing;
+``always``: the target pieces of every sentence. Pieces are numbers in the model's vocabularies.
 """
 
+from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +18,8 @@ import numpy as np
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from formats import safetensors
+from formats import safetensors, vocabulary_map
+from formats.vocabulary_map import VocabularyMap
 
 VOCABULARY = "vocabulary.json"
 NAME = "weights.safetensors"
@@ -25,6 +31,10 @@ PANEL = 16
 INT8_LANE = 128  # the weights of one sign that share a 16-bit lane sum to at most this: 255 x 128 < 2^15
 INT16_INPUT = 4095  # magnitude of an int16 input
 INT32 = 2**31 - 1
+
+MAP_NAME = "map.safetensors"
+MAP_FORMAT = "nmt-frontier-map-1"
+LONGEST = 64  # n-gram that the engine looks up
 
 
 def kind(folder: Path) -> str:
@@ -200,3 +210,91 @@ class Vocabulary:
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         """A translation in pieces."""
         return [self.target[number] for number in numbers]
+
+
+def read_map(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]]) -> VocabularyMap:
+    """The entries of a map for these sentences in pieces, in text."""
+    tensors = safetensors.read(path)
+    table, starts, pieces = (tensors[name] for name in ("ngrams", "starts", "pieces"))
+    sizes = {*(table >= 0).sum(axis=1).tolist()}
+    asked = {tuple(s[i : i + size]) for s in sources for size in sizes for i in range(len(s) - size + 1)}
+    entries = {(): [vocabulary.target[number] for number in tensors["always"]]}
+    for entry, row in enumerate(table):
+        ngram = tuple(vocabulary.source[number] for number in row if number >= 0)
+        if ngram in asked:
+            entries[ngram] = [vocabulary.target[number] for number in pieces[starts[entry] : starts[entry + 1]]]
+    return VocabularyMap(entries)
+
+
+def hashes(ngrams: np.ndarray) -> np.ndarray:
+    """The hash of each row of int32 [entries, longest], whose padding of -1 does not count; uint32 [entries]."""
+    values = np.zeros(len(ngrams), np.uint32)
+    for column in ngrams.T:
+        mixed = (values ^ column.astype(np.uint32)) * np.uint32(0x9E3779B1)
+        values = np.where(column < 0, values, mixed ^ (mixed >> np.uint32(15)))
+    return values
+
+
+def convert_map(source: Path, sources: Mapping[str, int], targets: Mapping[str, int], path: Path) -> None:
+    """Write the map of a text file (formats.vocabulary_map) for models with these vocabularies, number by piece.
+
+    Raises UserError for a piece that is not in them, and for too long an n-gram.
+    """
+    always = {targets[piece] for piece in vocabulary_map.SPECIAL if piece in targets}
+    # Flat arrays: a map of millions of n-grams has to fit into the memory of a small job.
+    ngrams, lengths, lines, entries, sizes = (array("i") for _ in range(5))
+    for number, ngram, pieces in vocabulary_map.read(source):
+        try:
+            numbers = [targets[piece] for piece in pieces]
+            if not ngram:
+                always.update(numbers)
+                continue
+            if len(ngram) > LONGEST:
+                raise UserError(f"{source}: line {number}: an n-gram of {len(ngram)} pieces; the engine has {LONGEST}")
+            ngrams.extend([sources[piece] for piece in ngram])
+        except KeyError as error:
+            raise UserError(
+                f"{source}: line {number}: {error.args[0]!r} is no piece of the model's vocabulary;"
+                " this map was made for another model"
+            ) from None
+        entries.extend(numbers)
+        for column, value in ((lengths, len(ngram)), (lines, number), (sizes, len(numbers))):
+            column.append(value)
+    table = _table(np.array(ngrams, np.int32), np.array(lengths, np.int32))
+    if line := _repeated(table, np.array(lines, np.int32)):
+        ngram = next(ngram for number, ngram, _ in vocabulary_map.read(source) if number == line)
+        raise UserError(f"{source}: line {line}: the n-gram {' '.join(ngram)!r} stands there twice")
+    tensors = {
+        "ngrams": table,
+        "starts": np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int32),
+        "pieces": np.array(entries, np.int32),
+        "slots": _slots(hashes(table)),
+        "always": np.array(sorted(always), np.int32),
+    }
+    safetensors.write(path, tensors, {"format": MAP_FORMAT})
+
+
+def _table(ngrams: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The n-grams, one after the other, as int32 [entries, longest], padded with -1."""
+    longest = int(lengths.max(initial=1))
+    table = np.full((len(lengths), longest), -1, np.int32)
+    table[np.arange(longest) < lengths[:, None]] = ngrams
+    return table
+
+
+def _repeated(table: np.ndarray, lines: np.ndarray) -> int:
+    """The first line whose n-gram an earlier one has, else 0. lines: int32 [entries], ascending."""
+    order = np.lexsort(table.T)  # stable: equal n-grams stay in the order of their lines
+    equal = (table[order[1:]] == table[order[:-1]]).all(axis=1)
+    return int(lines[order[1:][equal]].min()) if equal.any() else 0
+
+
+def _slots(hashed: np.ndarray) -> np.ndarray:
+    """A table at most half full: each entry in the first free slot from its hash on."""
+    size = 1 << max(4, (2 * len(hashed)).bit_length())
+    slots = array("i", [-1]) * size
+    for entry, value in enumerate((hashed & np.uint32(size - 1)).tolist()):
+        while slots[value] >= 0:
+            value = (value + 1) % size
+        slots[value] = entry
+    return np.array(slots, np.int32)

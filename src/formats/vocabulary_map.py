@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from common.errors import UserError
-from formats.pieces import split
+from formats.sentence import split_pieces
 
 SPECIAL = ("<unk>", "<s>", "</s>")  # candidates that the engine adds itself
 
@@ -22,7 +22,7 @@ def read(path: Path) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
                 left, tab, right = line.rstrip("\n").partition("\t")
                 if not tab or "\t" in right:
                     raise UserError(f"{path}: line {number} is not n-gram<TAB>target pieces")
-                yield number, tuple(split(left)), split(right)
+                yield number, tuple(split_pieces(left)), split_pieces(right)
         except UnicodeDecodeError as error:
             raise UserError(f"{path}: not UTF-8 ({error}); make the map again") from None
 

@@ -1,14 +1,20 @@
-"""A Transformer whose decoder looks back at what was said in another way than by self-attention."""
+"""A Transformer whose decoder looks back at its own output in another way than by self-attention.
+
+With averaging a position sees the mean of all inputs so far. Marian's decoder of WNMT 2018 has it with its feed-forward
+layer, without it, and without its gate, too.
+"""
 
 from typing import Any
 
 import opennmt
 import tensorflow as tf
 from opennmt.decoders import SelfAttentionDecoder
-from opennmt.layers.transformer import SelfAttentionDecoderLayer, TransformerLayerWrapper
+from opennmt.layers.common import Dense
+from opennmt.layers.transformer import FeedForwardNetwork, SelfAttentionDecoderLayer, TransformerLayerWrapper
 
-from layers.averaging import Averaging
-from layers.simple_recurrence import SimpleRecurrence
+AveragingState = tuple[tf.Tensor, tf.Tensor]
+
+RecurrenceState = tuple[tf.Tensor]
 
 AVERAGING = {  # whether there is a feed-forward layer behind the mean, and a gate
     "averaging": (True, True),
@@ -17,6 +23,104 @@ AVERAGING = {  # whether there is a feed-forward layer behind the mean, and a ga
     "averaging-plain": (False, False),
 }
 SSRU = "ssru"
+
+
+class Averaging(tf.keras.layers.Layer):
+    """deep: put a feed-forward layer behind the mean. gated: add sigmoid gates.
+
+    Computes ``sigmoid(gate of x) x + sigmoid(gate of y) y``, where x is the input and y the feed-forward layer of the
+    mean of all x up to here; without gates y alone. The layer has ``units`` inside, as in Marian's paper (section 3.2),
+    not as many as the others, as in Zhang's. The activation there is swish, Marian's default.
+    """
+
+    def __init__(self, units: int, deep: bool, gated: bool, dropout: float):
+        super().__init__()
+        self.ffn = FeedForwardNetwork(units, units, dropout=dropout, activation=tf.nn.swish) if deep else None
+        self.input_gate = Dense(units, activation=tf.sigmoid) if gated else None
+        self.mean_gate = Dense(units, activation=tf.sigmoid) if gated else None
+        self._units = units
+
+    def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> AveragingState:
+        """The sum of the inputs so far, [batch, units], and their number, [batch, 1]."""
+        return tf.zeros([batch, self._units], dtype), tf.zeros([batch, 1], dtype)
+
+    def call(
+        self,
+        x: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        cache: AveragingState | None = None,
+        training: bool | None = None,
+    ) -> tuple[tf.Tensor, AveragingState | tuple[()]]:
+        """x: [batch, length, units], one position with a cache. Returns outputs of this shape, and the new cache."""
+        del mask  # of positions behind a sentence, which are means of what nobody reads
+        if cache is None:
+            means, cache = running_means(x), ()
+        else:
+            total, count = cache[0] + x[:, 0], cache[1] + 1
+            means, cache = (total / count)[:, None], (total, count)
+        if self.ffn is not None:
+            means = self.ffn(means, training=training)
+        if self.input_gate is None:
+            return means, cache
+        return self.input_gate(x) * x + self.mean_gate(means) * means, cache
+
+
+def running_means(x: tf.Tensor) -> tf.Tensor:
+    """The mean of all positions up to each one, as one product with a triangular matrix. x: [batch, length, units]."""
+    length = tf.shape(x)[1]
+    counts = tf.cast(tf.range(1, length + 1), x.dtype)
+    shares = tf.linalg.band_part(tf.ones([length, length], x.dtype), -1, 0) / counts[:, None]
+    return tf.einsum("ts,bsu->btu", shares, x)
+
+
+class SimpleRecurrence(tf.keras.layers.Layer):
+    """A cell c = f c + (1 - f) W x, with f = sigmoid(W_f x + b_f); the output is relu(c)."""
+
+    def __init__(self, units: int):
+        super().__init__()
+        self.forget_gate = Dense(units, activation=tf.sigmoid)
+        self.candidate = Dense(units, use_bias=False)
+        self._units = units
+
+    def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> RecurrenceState:
+        """The cell, [batch, units]."""
+        return (tf.zeros([batch, self._units], dtype),)
+
+    def call(
+        self,
+        x: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        cache: RecurrenceState | None = None,
+        training: bool | None = None,
+    ) -> tuple[tf.Tensor, RecurrenceState | tuple[()]]:
+        """x: [batch, length, units], one position with a cache. Returns outputs of this shape, and the new cache."""
+        del mask, training  # positions behind a sentence are read by nobody
+        kept = self.forget_gate(x)
+        fresh = (1 - kept) * self.candidate(x)
+        if cache is None:
+            return tf.nn.relu(scan(kept, fresh)), ()
+        cell = kept[:, 0] * cache[0] + fresh[:, 0]
+        return tf.nn.relu(cell)[:, None], (cell,)
+
+
+def scan(kept: tf.Tensor, fresh: tf.Tensor) -> tf.Tensor:
+    """All states c_t = kept_t c_(t-1) + fresh_t from c_0 = 0, in log2(length) rounds (Hillis and Steele 1986).
+
+    kept, fresh: [batch, length, units]. After a round with shift s each position has joined the 2s steps up to it.
+    """
+
+    def unfinished(shift: tf.Tensor, *_: tf.Tensor) -> tf.Tensor:
+        return shift < tf.shape(fresh)[1]
+
+    def joined(shift: tf.Tensor, kept: tf.Tensor, fresh: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        front = [[0, 0], [shift, 0], [0, 0]]
+        earlier_kept = tf.pad(kept[:, :-shift], front, constant_values=1)
+        earlier_fresh = tf.pad(fresh[:, :-shift], front)
+        return 2 * shift, kept * earlier_kept, kept * earlier_fresh + fresh
+
+    shape = tf.TensorShape([None, None, fresh.shape[-1]])
+    invariants = (tf.TensorShape([]), shape, shape)
+    return tf.while_loop(unfinished, joined, (tf.constant(1), kept, fresh), shape_invariants=invariants)[2]
 
 
 class HistoryDecoder(SelfAttentionDecoder):

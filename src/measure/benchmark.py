@@ -19,8 +19,8 @@ from common.command_line import named_path, pick, positive
 from common.errors import command
 from decode import engines
 from formats import measurement
+from formats.comparison import BASELINE, compared, configured
 from formats.measurement import Measurement
-from formats.selection import BASELINE, compared, configured
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 

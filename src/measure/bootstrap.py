@@ -12,8 +12,8 @@ import numpy as np
 from sacrebleu.metrics import CHRF
 from sacrebleu.metrics.base import Metric
 
-from formats import test_sets
-from formats.bleu import bleu
+from formats import records
+from formats.metrics import bleu
 
 SEED = 12345  # sacreBLEU's own
 
@@ -72,7 +72,7 @@ class TestSet:
     """The references of one test set, and the scores and resampled BLEU of every output so far."""
 
     def __init__(self, path: Path, language: str, samples: int):
-        references = [[reference for _, reference in test_sets.pairs(path)]]
+        references = [[reference for _, reference in records.pairs(path)]]
         self._bleu = Scorer(bleu(language, references=references))
         self._chrf = Scorer(CHRF(references=references))
         self._sentences = len(references[0])
@@ -81,7 +81,7 @@ class TestSet:
 
     def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
         """Scores with signatures, and BLEU of the resamples. Equal outputs are scored once."""
-        outputs = tuple(test_sets.read_output(path, self._sentences))
+        outputs = tuple(records.read_output(path, self._sentences))
         if outputs not in self._scored:
             statistics = self._bleu.statistics(list(outputs))
             scores = {

@@ -22,7 +22,7 @@ from decode.batching import batches
 from decode.engines import Search
 from decode.engines.native import Native
 from decode.pipeline import ONE_CORE
-from decode.tokenizer import Tokenizer
+from decode.translator import Tokenizer
 from formats import model_folder, native_model, records, safetensors
 
 SUFFIX = ".input_scale"  # of the tensors, behind the name of their product (engine/model/model.cpp)

@@ -1,4 +1,4 @@
-"""COMET of all translations of a study, by the program comet-score of an environment of its own (formats.comet).
+"""COMET of all translations of a study, by the program comet-score of an environment of its own (formats.metrics).
 
 The program loads the model once for each test set, and scores equal translations once. It runs on the CPU, in half
 precision as unbabel-comet 2.2.7 does, and downloads nothing: the encoder's tokenizer and configuration, which it looks
@@ -20,7 +20,8 @@ from common.command_line import named_path
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
-from formats import comet, measurement, test_sets
+from formats import measurement, metrics
+from formats.records import read_output, read_pairs
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}  # the latter for older releases of transformers
 SHOWN = 8  # last lines of a program that failed
@@ -30,9 +31,9 @@ Outputs = dict[str, Path]  # files of translations by their sha256
 
 def score(program: str, checkpoint: Path, test_set: Path, outputs: Outputs) -> dict[str, float]:
     """The scores of translations of one test set, by their sha256. Raises UserError where the program fails."""
-    records = test_sets.read(test_set)
+    records = read_pairs(test_set)
     texts = {"source": [record[0] for record in records], "reference": [record[1] for record in records]}
-    texts |= {digest: test_sets.read_output(path, len(records)) for digest, path in outputs.items()}
+    texts |= {digest: read_output(path, len(records)) for digest, path in outputs.items()}
     with tempfile.TemporaryDirectory(prefix="comet-") as name:
         folder = Path(name)
         for file, lines in texts.items():
@@ -65,7 +66,7 @@ def mean(program: str, scores: list[float], sentences: int, output: Path) -> flo
         raise UserError(f"{program}: {len(scores)} scores for the {sentences} sentences of {output}")
     if not all(map(math.isfinite, scores)):
         raise UserError(f"{program}: some scores of {output} are no numbers; does the checkpoint overflow in 16 bits?")
-    return comet.SCALE * statistics.fmean(scores)
+    return metrics.COMET_SCALE * statistics.fmean(scores)
 
 
 def measured(paths: Iterable[Path]) -> list[tuple[str, Path]]:
@@ -83,7 +84,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=named_path, nargs="*", default=[], help="name of the test set=translations")
     parser.add_argument("--output", type=Path, required=True, help="JSON with scores to write")
     args = parser.parse_args()
-    if lines := comet.problems(str(args.checkpoint), args.program):
+    if lines := metrics.comet_problems(str(args.checkpoint), args.program):
         raise UserError("\n".join(lines))
 
     checkpoint, program = args.checkpoint.absolute(), str(Path(shutil.which(args.program)).absolute())
@@ -92,7 +93,7 @@ def main() -> None:
     for name, path in progress(args.test_sets, "scoring with COMET", total=len(args.test_sets), unit="test set"):
         outputs = {sha256(output): output for of, output in files if of == name}
         scores[name] = score(program, checkpoint, path, outputs) if outputs else {}
-    write_json(args.output, {"signature": comet.signature(checkpoint, program), "scores": scores})
+    write_json(args.output, {"signature": metrics.comet_signature(checkpoint, program), "scores": scores})
 
 
 if __name__ == "__main__":

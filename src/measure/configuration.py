@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from decode import engines, tuned
-from decode.options import SWITCHED_OFF
+from decode import engines
+from decode.translator import SWITCHED_OFF
 from formats import model_folder
-from formats.prices import Price
-from measure.interleave import Repeats
+from formats.cost import Price
+from measure.timing_loop import Repeats
 
 SWITCHES = ("threads", "sorting", "overlap", "isa", "sentences", "batch_sentences", *engines.SWITCHES)
 
@@ -64,7 +64,7 @@ class Configuration:
 
     @property
     def environment(self) -> dict[str, str]:
-        isa = self.isa or tuned.isa(self.model, self.beam_size)
+        isa = self.isa or engines.isa(self.model, self.beam_size)
         variable = engines.of(self.model).isa_variable
         return {variable: isa} if isa and variable else {}
 

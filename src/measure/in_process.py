@@ -1,6 +1,6 @@
 """Timings of calls in this process, which is pinned to its cores.
 
-Each call is made once before the clock runs; then the calls take turns (measure.interleave). Times are medians with
+Each call is made once before the clock runs; then the calls take turns (measure.timing_loop). Times are medians with
 their extremes, and the ratio of two ways is the median of the ratios run by run.
 """
 
@@ -15,13 +15,12 @@ from common.command_line import positive
 from common.errors import UserError
 from decode.batching import batches
 from decode.engines import Batch
-from decode.tokenizer import Tokenizer
+from decode.translator import Tokenizer
 from formats import records
-from formats.spread import Spread
-from formats.test_sets import sources
-from measure import interleave, protocol
-from measure.interleave import Name, Repeats
-from measure.usage import Usage, watch
+from formats.measurement import Spread
+from formats.records import sources
+from measure import protocol, timing_loop
+from measure.timing_loop import Name, Repeats, Usage, watch
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,11 @@ def timed(
     """What each call used, run by run. The process must be pinned to ``cores``; ``what`` is shown as progress."""
     for call in calls.values():
         call()
-    return interleave.timed({name: watched(call, cores) for name, call in calls.items()}, repeats, what)
+    return timing_loop.timed({name: watched(call, cores) for name, call in calls.items()}, repeats, what)
 
 
 def watched(call: Callable[[], Any], cores: Sequence[int]) -> Callable[[int], Usage]:
-    """The call as a way of ``interleave``."""
+    """The call as a way of ``timing_loop``."""
 
     def way(_number: int) -> Usage:
         with watch(cores) as usage:

@@ -1,8 +1,8 @@
 """Measurements of configurations under the same conditions: their runs, and the records made of the runs.
 
-The configurations take turns (measure.interleave); each run is a process of its own, which is kept (measure.kept_runs).
-The first test set is timed in every run. The others are decoded in the first run only, and not by the baseline engine:
-it is slow, and its scores are those of the same weights in the other engine.
+The configurations take turns (measure.timing_loop); each run is a process of its own, which is kept
+(measure.kept_runs). The first test set is timed in every run. The others are decoded in the first run only, and not by
+the baseline engine: it is slow, and its scores are those of the same weights in the other engine.
 """
 
 import argparse
@@ -19,13 +19,12 @@ from common.command_line import named_path, pick, positive
 from common.errors import UserError
 from common.files import write_json
 from decode import engines
-from formats import prices
+from formats import cost
+from formats.comparison import of_test_set
 from formats.measurement import UNTRAINED, Measurement
-from formats.selection import of_test_set
-from measure import interleave, summary
+from measure import kept_runs, timing_loop
 from measure.configuration import Conditions, Configuration
-from measure.kept_runs import Runs
-from measure.summary import Run, others
+from measure.kept_runs import Run, Runs, others
 
 
 def text(model: Path, sentences: int | None) -> dict[str, int | None]:
@@ -48,7 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--noise", type=float, default=0.1, help="share of the cores that others may use meanwhile")
     parser.add_argument(
-        "--price", type=prices.argument, help="of this machine: its name in prices.yaml, or JSON like there"
+        "--price", type=cost.price_argument, help="of this machine: its name in prices.yaml, or JSON like there"
     )
     parser.add_argument("--study", help="default: the one in model.json")
     parser.add_argument("--translations", type=Path, required=True, help="folder for the translations and single runs")
@@ -73,7 +72,7 @@ def check(todo: list[Configuration]) -> None:
 def check_descriptions(models: Iterable[Path]) -> None:
     """Raises UserError for a model folder that does not say what a record has to say."""
     for model in models:
-        if missing := [name for name in summary.NEEDED if engines.describe(model).get(name) is None]:
+        if missing := [name for name in kept_runs.NEEDED if engines.describe(model).get(name) is None]:
             raise UserError(f"{model}: its model.json has no {', '.join(missing)}; every measurement names them")
 
 
@@ -92,7 +91,7 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
     ways = {configuration: functools.partial(runs.run, configuration) for configuration in todo}
     counts = {configuration: times(configuration, conditions.runs) for configuration in todo}
     results: dict[Configuration, list[Run]] = {configuration: [] for configuration in todo}
-    for configuration, number, run in interleave.in_turn(ways, counts, conditions.noise, "measuring", others):
+    for configuration, number, run in timing_loop.in_turn(ways, counts, conditions.noise, "measuring", others):
         write_json(runs.path(configuration, number), run)
         results[configuration].append(run)
     shared = {"price": conditions.price, "noise": conditions.noise}
@@ -106,7 +105,7 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
             "output": os.path.relpath(runs.translation(configuration, test_set), conditions.output.parent),
         }
         description = engines.describe(configuration.model)
-        records.append(summary.record(description, settings, shared, results[configuration], test_set))
+        records.append(kept_runs.record(description, settings, shared, results[configuration], test_set))
         warn(configuration.name, records[-1])
     return records
 

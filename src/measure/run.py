@@ -19,14 +19,12 @@ from common.errors import command
 from common.files import write_json, write_text
 from decode import engines
 from decode.engines import Engine
-from decode.options import decoding_options, loaded
 from decode.pipeline import Pipeline
-from decode.tokenizer import Tokenizer
-from decode.translator import Translator
+from decode.translator import Tokenizer, Translator, decoding_options, loaded
 from formats import model_folder
-from formats.test_sets import references, sources
-from measure import executed
-from measure.usage import peak_rss_bytes, watch
+from formats.records import references, sources
+from measure import code_fingerprint
+from measure.timing_loop import peak_rss_bytes, watch
 
 WARM_UP_SENTENCES = 8
 
@@ -125,7 +123,7 @@ def main() -> None:
         "load_seconds": load_seconds,
         "warmup_seconds": warmup_seconds,
         "peak_rss_bytes": peaks[0],  # of the timed test set, the only one that every run decodes
-        "code": executed.checksums(unused=other_engines(engine)),
+        "code": code_fingerprint.checksums(unused=other_engines(engine)),
         "test_sets": results,
     }
     write_json(args.output, run)

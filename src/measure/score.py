@@ -23,12 +23,12 @@ from common.command_line import named_path, positive
 from common.errors import UserError, command
 from common.progress import progress
 from formats import measurement
-from formats.comet import Scores
+from formats.comparison import CONFIGURATION, configured, full_precision, matching, of_test_set
 from formats.measurement import Measurement
-from formats.selection import CONFIGURATION, configured, full_precision, matching, of_test_set
-from measure import twins
+from formats.metrics import CometScores
+from measure import training_differences
 from measure.bootstrap import TestSet, p_value
-from measure.twins import Learned
+from measure.training_differences import Learned
 
 SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 
@@ -51,7 +51,11 @@ def control(record: Measurement, measured: list[Measurement], learned: dict[str,
     same_decoding = {name: getattr(record, name) for name in ("student", "seed", *SETTINGS)}
     controls = matching(measured, role="control", **same_decoding)
     recorded = [other for other in controls if {other.system, record.system} <= learned.keys()]
-    exact = (other for other in recorded if twins.same_sentences(learned[record.system], learned[other.system]))
+    exact = (
+        other
+        for other in recorded
+        if training_differences.same_sentences(learned[record.system], learned[other.system])
+    )
     return next(exact, controls[0] if controls else None)
 
 
@@ -73,7 +77,7 @@ def comparisons(
     names = (record.system, other.system) if other else ()
     both = [learned[name] for name in names if name in learned]
     about = {"teacher": teacher, "control": other and other.system}
-    return against | about | {"control_difference": twins.difference(*both) if len(both) == 2 else None}
+    return against | about | {"control_difference": training_differences.difference(*both) if len(both) == 2 else None}
 
 
 Output = tuple[Path, Measurement]  # of one record: the file of translations
@@ -92,7 +96,7 @@ def key(record: Measurement) -> tuple:
 
 
 def scored(
-    outputs: list[Output], test_sets: dict[str, TestSet], comet: Scores, folder: Path
+    outputs: list[Output], test_sets: dict[str, TestSet], comet: CometScores, folder: Path
 ) -> tuple[list[Measurement], dict[str, np.ndarray]]:
     """The records with scores, and BLEU of the resamples by output. Paths of outputs are relative to ``folder``."""
     measured, resamples = [], {}
@@ -123,7 +127,9 @@ def main() -> None:
     parser.add_argument("--dev", type=named_path, help="name=path of the dev set, by which the best model is chosen")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--teacher", help="the system that all others are compared with")
-    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
+    parser.add_argument(
+        "--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record of the systems"
+    )
     parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
     parser.add_argument("--samples", type=positive, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
@@ -136,8 +142,8 @@ def main() -> None:
     on_dev = [(path, record) for path, record in outputs if record.test_set == dev]
     dev_bleu = dev_scores(on_dev, dev_path, args.target_language) if dev else {}
     on_tests = [(path, record) for path, record in outputs if record.test_set != dev]
-    measured, resamples = scored(on_tests, test_sets, Scores.read(args.comet), args.output.parent)
-    learned = twins.read(args.learned)
+    measured, resamples = scored(on_tests, test_sets, CometScores.read(args.comet), args.output.parent)
+    learned = training_differences.read(args.learned)
     shared = {"config_hash": args.config_hash, "dev_set": dev}
     rows = (
         replace(

@@ -22,10 +22,9 @@ from common.command_line import json_value, named_path, positive
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
-from formats import test_sets
-from formats.bleu import bleu
-from formats.comet import Scores
-from measure import setting, twins
+from formats import records
+from formats.metrics import CometScores, bleu
+from measure import training_differences
 from measure.bootstrap import Scorer, TestSet, p_value
 
 SAMPLES = 1000  # of the bootstrap
@@ -41,9 +40,9 @@ class Compared(TestSet):
     def __init__(self, path: Path, language: str, teacher: Path, comet: Callable[[Path], Row]):
         super().__init__(path, language, SAMPLES)
         self._comet = comet
-        self.pairs = test_sets.pairs(path)
+        self.pairs = records.pairs(path)
         self._lowercased = bleu(language, lowercase=True)
-        self.teacher_path, self.teacher = teacher, test_sets.read_output(teacher, len(self.pairs))
+        self.teacher_path, self.teacher = teacher, records.read_output(teacher, len(self.pairs))
         self._agreement = bleu(language)
         words = np.array([len(source.split()) for source, _ in self.pairs])
         edges = np.quantile(words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
@@ -54,7 +53,7 @@ class Compared(TestSet):
         """The scores of one output, its likeness to the teacher's, and BLEU by length."""
         scores, resamples = self.score(path)
         teacher_scores, teacher_resamples = self.score(self.teacher_path)
-        lines = test_sets.read_output(path, len(self.pairs))
+        lines = records.read_output(path, len(self.pairs))
         references = [[reference for _, reference in self.pairs]]
         difference = scores["bleu"] - teacher_scores["bleu"]
         return {
@@ -90,7 +89,7 @@ class Compared(TestSet):
 
     def most_different(self, path: Path) -> list[Row]:
         """The sentences where an output is least like the teacher's (lowest sentence chrF)."""
-        lines, metric = test_sets.read_output(path, len(self.pairs)), CHRF()
+        lines, metric = records.read_output(path, len(self.pairs)), CHRF()
         likeness = [metric.sentence_score(*both) for both in zip(lines, ([line] for line in self.teacher), strict=True)]
         order = sorted(range(len(lines)), key=lambda number: likeness[number].score)[:DIFFERENT]
         return [
@@ -133,7 +132,7 @@ def changes(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Ite
     for mixture, students in trained([row for row in rows if row.get("settings")], "mixture", "student").items():
         for than, student in itertools.combinations(students, 2):
             pairs = of_one_seed(students[student], students[than])
-            if pairs and (found := setting.difference(*(row["settings"] for row in pairs[0]))):
+            if pairs and (found := training_differences.setting_difference(*(row["settings"] for row in pairs[0]))):
                 about = {"student": student, "than": than, "mixture": mixture}
                 named = dict(zip(("difference", "instead"), found, strict=True))
                 yield about | named | tested(pairs, test_set, output)
@@ -168,7 +167,7 @@ def apart(system: Row, other: Row) -> Row:
     both = [row["learned"] for row in (system, other) if row.get("learned")]
     if len(both) < 2:
         return {"twins": None, "difference": None}
-    return {"twins": twins.same_sentences(*both), "difference": twins.difference(*both)}
+    return {"twins": training_differences.same_sentences(*both), "difference": training_differences.difference(*both)}
 
 
 def explain(
@@ -178,12 +177,13 @@ def explain(
     test_sets: dict[str, Path],
     outputs: Path,
     language: str,
-    comet: Scores,
+    comet: CometScores,
 ) -> Row:
     """Scores, comparisons and the most different sentences, for every test set and beam size.
 
     systems: system, role, student, mixture and seed of each, the settings of network and training of students, and what
-    it learned from (measure.twins) if that is known; teacher: which of them, and the beam it translates with.
+    it learned from (measure.training_differences) if that is known; teacher: which of them, and the beam it translates
+    with.
     """
     name_of_teacher, beam_of_teacher = teacher
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
@@ -218,7 +218,9 @@ def main() -> None:
     parser.add_argument(
         "--systems", type=json_value, required=True, help="JSON list: system, role, student, mixture, seed, settings"
     )
-    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.learned of the systems")
+    parser.add_argument(
+        "--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record of the systems"
+    )
     parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
     parser.add_argument(
         "--teacher-beam", type=positive, required=True, help="beam it translates the training data with"
@@ -231,7 +233,7 @@ def main() -> None:
     parser.add_argument("--config-hash", required=True, help="of the study")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
-    learned = twins.read(args.learned)
+    learned = training_differences.read(args.learned)
     result = explain(
         [system | {"learned": learned.get(system["system"])} for system in args.systems],
         (args.teacher, args.teacher_beam),
@@ -239,7 +241,7 @@ def main() -> None:
         dict(args.test_sets),
         args.outputs,
         args.target_language,
-        Scores.read(args.comet),
+        CometScores.read(args.comet),
     )
     write_json(args.output, {"config_hash": args.config_hash, **result})
 

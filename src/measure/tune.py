@@ -3,10 +3,14 @@
     python -m measure.tune --model MODEL --text TEXT
 
 First the instruction set that the engine is told to use is chosen, if it has to be told, then the tokens of a batch.
-The settings take turns (measure.interleave), each run a process of its own (measure.run) on all cores that this process
-may use; the highest median of words a second wins. For a native model each of its products is timed, too
-(measure.tune_products). The folder keeps the settings of every machine it was tuned on, and
+The settings take turns (measure.timing_loop), each run a process of its own (measure.run) on all cores that this
+process may use; the highest median of words a second wins. For a native model each of its products is timed, too
+(measure.tune). The folder keeps the settings of every machine it was tuned on, and
 decode.translate uses those of its machine (decode.tuned).
+
+Marian's auto-tuner (Junczys-Dowmunt et al. 2018) times the matrix libraries that it has for each shape and keeps the
+fastest. Here the tile is what the engine chooses; a model folder has one type, so the times of the others say whether
+another folder of the model would be faster.
 """
 
 import argparse
@@ -17,27 +21,84 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+import numpy as np
 
 from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import read_json, write_json
+from common.progress import progress
 from decode import engines, tuned
 from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
 from decode.translate import decoded
 from decode.tuned import Settings
-from formats import model_folder, records
-from measure import interleave, tune_products
-from measure.interleave import Repeats
-from measure.kept_runs import inherited
-from measure.summary import Run, others
+from formats import model_folder, native_model, records, safetensors
+from measure import timing_loop
+from measure.kept_runs import Run, inherited, others
+from measure.timing_loop import Repeats
+
+ROWS = 60  # as many as the encoder multiplies at a time
+CANDIDATES = 512  # outputs of the output layer, whose vocabulary map leaves some hundred
+SECONDS = 0.01  # of a call
+ROUNDS = 5  # the tiles take turns; the fastest call counts, as other work only slows
+
+Times = dict[str, dict[str, dict[str, float]]]  # shape, as "128x512", type, tile: 10^9 operations a second
 
 BATCHES = (64, 128, 256, 512, 1024, 2048)
 REPEATS = Repeats(runs=3, noise=0.1)
 SENTENCES = 2000
+
+
+def products(folder: Path) -> Times:
+    """The times of all products of the model in a folder."""
+    shapes = sorted({*of_model(folder)})
+    return {
+        f"{inputs}x{outputs}": {kind: tiles(inputs, min(outputs, CANDIDATES), kind) for kind in native_model.TYPES}
+        for inputs, outputs in progress(shapes, "tuning products", total=len(shapes), unit="shape")
+    }
+
+
+def of_model(folder: Path) -> Iterator[tuple[int, int]]:
+    """Inputs and outputs of its products; the output layer has as many outputs as there are target pieces."""
+    path = folder / native_model.NAME
+    tensors, shape = safetensors.read(path), safetensors.metadata(path)
+    for name, tensor in tensors.items():
+        if name.endswith(".weight"):  # [outputs / 16][inputs / group][16][group]
+            yield tensor.shape[1] * tensor.shape[3], tensor.shape[0] * tensor.shape[2]
+    yield tensors[f"{shape['rows.output']}.rows"].shape[1], int(shape["target_pieces"])
+
+
+def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
+    """The times of a product in a type, by its tile."""
+    from nmt_frontier_engine import TILES, kernels
+
+    random = np.random.default_rng(1)
+    outputs = native_model.padded(outputs)
+    matrix = random.normal(size=(outputs, inputs)).astype(np.float32)
+    weights = native_model.linear("w", matrix, np.zeros(outputs), kind)
+    tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
+    rows, scale = kernels.quantise(random.normal(size=(ROWS, inputs)).astype(np.float32), kind)
+
+    def call(tile: str, repeat: int) -> None:
+        kernels.product(tensors, kind, rows, scale, True, repeat, tile)
+
+    once = min(seconds(lambda: call("usual", 10)) for _ in range(ROUNDS)) / 10
+    repeat = max(1, round(SECONDS / once))
+    named = [tile for tile in TILES if tile != "usual"]
+    spent = [{tile: seconds(lambda tile=tile: call(tile, repeat)) for tile in named} for _ in range(ROUNDS)]
+    operations = 2e-9 * ROWS * inputs * outputs * repeat
+    return {tile: float(f"{operations / min(times[tile] for times in spent):.4g}") for tile in named}
+
+
+def seconds(call: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
@@ -59,7 +120,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
     settings = {**best, "source_words_per_second": round(speed)}
     if engines.of(folder) is Native:
-        settings["products"] = tune_products.products(folder)
+        settings["products"] = products(folder)
     write_json(folder / model_folder.TUNED, {**remembered, tuned.here(beam_size): settings})
     return settings
 
@@ -72,7 +133,7 @@ def words_per_second(
         number: functools.partial(decode, folder, text, cores, settings, beam_size)
         for number, settings in enumerate(candidates)
     }
-    results = interleave.timed(ways, REPEATS, "tuning", others)
+    results = timing_loop.timed(ways, REPEATS, "tuning", others)
     if (disturbance := max(others(run) for runs in results.values() for run in runs)) > REPEATS.noise:
         print(f"warning: others used {disturbance:.0%} of the cores; tune again when they do not", file=sys.stderr)
     return [statistics.median(map(speed, runs)) for runs in results.values()]

@@ -6,11 +6,10 @@ below the folder of a study:
 
 import argparse
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -28,7 +27,7 @@ OPTIONS = {
 TABLES = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table
 
 
-def read(module: ModuleType, files: Sequence[str], paths: list[Path]) -> Any:
+def read(module: SimpleNamespace, files: Sequence[str], paths: list[Path]) -> Any:
     """The data of a module. files: what the paths are, for people. Raises UserError for too few or too many paths."""
     reader = getattr(module, "read", read_json)
     try:
@@ -38,7 +37,7 @@ def read(module: ModuleType, files: Sequence[str], paths: list[Path]) -> Any:
     return reader(*paths)
 
 
-def make(name: str, module: ModuleType, data: Any, path: Path, draw: Callable[[], Figure]) -> None:
+def make(name: str, module: SimpleNamespace, data: Any, path: Path, draw: Callable[[], Figure]) -> None:
     """Write a table or a picture. Raises UserError where the module has none, or for an unknown suffix."""
     kind = (dict.fromkeys(TABLES, "table") | dict.fromkeys(figure.FORMATS, "draw")).get(path.suffix)
     if kind is None:
@@ -68,7 +67,7 @@ def main() -> None:
     if foreign := set(options) - set(subject.options):
         parser.error(f"{args.name} has no --{min(foreign).replace('_', '-')}")
 
-    module = importlib.import_module(subject.module)
+    module = subject.functions()
     try:
         data = read(module, subject.files, args.input)
         draw = functools.cache(lambda: module.draw(data, **options))  # once: it takes long to place the names

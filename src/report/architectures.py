@@ -4,11 +4,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from formats import measurement
-from formats.comparison import times_faster
+from formats.captions import engine_label, mark, once
+from formats.comparison import BASELINE, times_faster
 from formats.measurement import Measurement
-from formats.selection import BASELINE
-from formats.wording import engine_label, mark, once
-from report import figure, markdown, speed
+from report import figure, markup, table_parts
 
 read = measurement.read
 
@@ -40,8 +39,8 @@ def name(way: str, record: Measurement) -> str:
 
 def table(records: list[Measurement]) -> str:
     rows = [row(of, records) for of in ways(records).values()]
-    note = NOTE.format(conditions=speed.conditions(records))
-    return "\n".join([f"# {TITLE}\n", markdown.table(rows, left=("system", "shape")), note])
+    note = NOTE.format(conditions=table_parts.conditions(records))
+    return "\n".join([f"# {TITLE}\n", markup.table(rows, left=("system", "shape")), note])
 
 
 def row(of: Ways, records: list[Measurement]) -> dict[str, str]:
@@ -50,7 +49,7 @@ def row(of: Ways, records: list[Measurement]) -> dict[str, str]:
     shown = [way for way in COLORS if way in of]
     for way in shown:
         record = of[way]
-        rate = f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}"
+        rate = f"{table_parts.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}"
         cells[f"{name(way, record)}, tokens/s"] = rate
     for way in shown:
         if baseline and way != BASELINE:
@@ -70,7 +69,9 @@ def draw(records: list[Measurement]) -> Figure:
     axes = picture.add_subplot()
     shown = {way: color for way, color in COLORS.items() if any(way in of for of in systems.values())}
     for number, (way, color) in enumerate(shown.items()):
-        bars = [(place, speed.tokens_per_second(of[way])) for place, of in enumerate(systems.values()) if way in of]
+        bars = [
+            (place, table_parts.tokens_per_second(of[way])) for place, of in enumerate(systems.values()) if way in of
+        ]
         places = [place + (number - (len(shown) - 1) / 2) * BAR for place, _ in bars]
         spreads = [rate for _, rate in bars]
         axes.barh(places, [rate.middle for rate in spreads], BAR, color=color, xerr=figure.whiskers(*spreads))
@@ -83,6 +84,6 @@ def draw(records: list[Measurement]) -> Figure:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("target tokens a second, logarithmic")
     labels = {name(way, of[way]): color for way, color in shown.items() for of in systems.values() if way in of}
-    speed.heading(picture, TITLE, labels)
-    speed.footnote(picture, records)
+    table_parts.heading(picture, TITLE, labels)
+    table_parts.footnote(picture, records)
     return picture

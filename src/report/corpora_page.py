@@ -5,7 +5,7 @@ from pathlib import Path
 
 from common.errors import command
 from common.files import read_json, write_text
-from report.html import data_uri, templates
+from report.markup import data_uri, templates
 
 
 def main() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from formats.spread import Spread
-from formats.wording import repeats
-from report import figure, markdown, search
+from formats.captions import repeats
+from formats.measurement import Spread
+from report import figure, markup, table_parts
 
 NOTE = """The keys and values of the encoder, one copy a sentence or one a beam: after section 5.2 of FastSeq, where \
 one copy takes 1.8 GB in place of 6.3, which its Table 2 estimates for 1,024 pieces in and 50 out, and does not \
@@ -38,22 +38,22 @@ def table(result: dict[str, Any]) -> str:
         *(
             [
                 NATIVE.format(batch=native_batch(result)),
-                markdown.table([both_ways(row, noise) for row in result["native"]]),
+                markup.table([both_ways(row, noise) for row in result["native"]]),
             ]
             if result["native"]
             else []
         ),
         RECKONING.format(**result),
-        markdown.table(reckoned(result["reckoning"], noise)),
+        markup.table(reckoned(result["reckoning"], noise)),
     ]
     timed = [row for name in ("engine", "native", "reckoning") for row in result[name]]
-    return markdown.document("Encoder cache", *parts, search.marks(timed, noise))
+    return markup.document("Encoder cache", *parts, table_parts.row_marks(timed, noise))
 
 
 def engine_parts(result: dict[str, Any]) -> list[str]:
     """What CTranslate2 adds to its memory, where it runs the system."""
     note = ENGINE.format(**{**result["model"], **result, **result["engine"][0]})
-    return [note, markdown.table([measured(row, result["noise"]) for row in result["engine"]])]
+    return [note, markup.table([measured(row, result["noise"]) for row in result["engine"]])]
 
 
 def native_batch(result: dict[str, Any]) -> str:
@@ -65,7 +65,7 @@ def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
     """The cells of a run of the engine."""
     return {
         "beam": str(row["beam_size"]),
-        "CPU s": f"{Spread.read(row, 'cpu_seconds'):,.2f}{search.mark(row, noise)}",
+        "CPU s": f"{Spread.read(row, 'cpu_seconds'):,.2f}{table_parts.row_mark(row, noise)}",
         "added memory, MB": f"{Spread.read(row, 'added_bytes', MEGA):,.0f}",
         "copies alone, MB": f"{row['copies_bytes'] * MEGA:.0f}",
     }
@@ -75,8 +75,8 @@ def both_ways(row: dict[str, Any], noise: float) -> dict[str, str]:
     """The cells of a beam in the native engine."""
     return {
         "beam": str(row["beam_size"]),
-        "one copy, CPU s": f"{Spread.read(row, 'shared_seconds'):,.2f}{search.mark(row, noise)}",
-        "a copy a beam, CPU s": f"{Spread.read(row, 'copied_seconds'):,.2f}{search.mark(row, noise)}",
+        "one copy, CPU s": f"{Spread.read(row, 'shared_seconds'):,.2f}{table_parts.row_mark(row, noise)}",
+        "a copy a beam, CPU s": f"{Spread.read(row, 'copied_seconds'):,.2f}{table_parts.row_mark(row, noise)}",
         "× copies": f"{Spread.read(row, 'times_shared'):.2f}",
         "one copy, added MB": f"{Spread.read(row, 'shared_bytes', MEGA):,.0f}",
         "a copy a beam, added MB": f"{Spread.read(row, 'copied_bytes', MEGA):,.0f}",
@@ -91,7 +91,7 @@ def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
         line["beam"] = str(row["beam_size"])
         if row["way"] != "reordered":
             line[f"{row['way']}, MB"] = f"{row['cache_bytes'] * MEGA:.1f}"
-        line[f"{row['way']}, ms"] = f"{Spread.read(row, 'step_seconds', 1e3):,.2f}{search.mark(row, noise)}"
+        line[f"{row['way']}, ms"] = f"{Spread.read(row, 'step_seconds', 1e3):,.2f}{table_parts.row_mark(row, noise)}"
         if row["way"] != "shared":
             line[f"× {row['way']}"] = f"{row['times_shared']:.2f}"
     return list(lines.values())
@@ -119,7 +119,7 @@ def draw(result: dict[str, Any]) -> Figure:
         axes.set_xlabel("beam")
         axes.legend()
     text = f"{rows[0]['sentences']} sources of {rows[0]['length']} pieces"
-    search.footnote(picture, search.Conditions.read(result), text)
+    table_parts.document_footnote(picture, table_parts.Conditions.read(result), text)
     return picture
 
 

@@ -8,12 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from formats import measurement
-from formats.comparison import times_faster
-from formats.measurement import Measurement
-from formats.selection import BASELINE, CTRANSLATE2, NATIVE
-from formats.spread import Spread
-from formats.wording import mark, once
-from report import figure, markdown, papers, speed
+from formats.captions import mark, once
+from formats.comparison import BASELINE, CTRANSLATE2, NATIVE, times_faster
+from formats.measurement import Measurement, Spread
+from report import figure, markup, papers, table_parts
 
 read = measurement.read
 
@@ -89,8 +87,8 @@ def table(records: list[Measurement]) -> str:
         for row in zip(*parts, strict=True)
     ]
     peer, own = (any(getattr(system, field) for system in systems) for field in ("optimized", "native"))
-    note = (NOTE if peer else OWN_NOTE).format(native=NATIVE_NOTE * own, conditions=speed.conditions(records))
-    return "\n".join([f"# {TITLE}\n", markdown.table(rows, left=("system", "shape")), note])
+    note = (NOTE if peer else OWN_NOTE).format(native=NATIVE_NOTE * own, conditions=table_parts.conditions(records))
+    return "\n".join([f"# {TITLE}\n", markup.table(rows, left=("system", "shape")), note])
 
 
 def toolkit(system: Ways, records: list[Measurement]) -> dict[str, str]:
@@ -102,8 +100,8 @@ def toolkit(system: Ways, records: list[Measurement]) -> dict[str, str]:
         "parameters": f"{baseline.parameters:,}",
         "cores": f"{len(baseline.cores)}",
         "OpenNMT-tf, s": seconds(baseline, records),
-        "BLEU OpenNMT-tf": speed.bleu(baseline),
-        "loss OpenNMT-tf": speed.loss(baseline, records),
+        "BLEU OpenNMT-tf": table_parts.bleu(baseline),
+        "loss OpenNMT-tf": table_parts.loss(baseline, records),
     }
 
 
@@ -116,12 +114,12 @@ def optimised(system: Ways, records: list[Measurement]) -> dict[str, str]:
     return {
         "optimised, s": seconds(record, records),
         "×": f"{system.times_faster:.1f}{mark(baseline, record)}",
-        "paper": speed.paper(record, f"{paper[0] / paper[1]:.1f}" if paper else ""),
-        "BLEU optimised": speed.bleu(record),
-        "loss optimised": speed.loss(record, records),
+        "paper": table_parts.paper(record, f"{paper[0] / paper[1]:.1f}" if paper else ""),
+        "BLEU optimised": table_parts.bleu(record),
+        "loss optimised": table_parts.loss(record, records),
         "told": record.forced_isa or "",
         "batch, tokens": f"{baseline.batch_tokens:,} → {record.batch_tokens:,}",
-        "candidates": speed.candidates(record),
+        "candidates": table_parts.candidates(record),
         "memory, MB": f"{baseline.peak_rss_bytes / 1e6:,.0f} → {record.peak_rss_bytes / 1e6:,.0f}",
         "on disk, MB": f"{baseline.model_bytes / 1e6:,.1f} → {record.model_bytes / 1e6:,.1f}",
     }
@@ -137,9 +135,9 @@ def native(system: Ways, records: list[Measurement]) -> dict[str, str]:
         "native, s": seconds(own, records),
         "native ×": f"{times_faster(own, baseline, 'total_seconds'):.1f}{mark(baseline, own)}",
         "native × CTranslate2": over,
-        "BLEU native": speed.bleu(own),
-        "loss native": speed.loss(own, records),
-        "native's candidates": speed.candidates(own),
+        "BLEU native": table_parts.bleu(own),
+        "loss native": table_parts.loss(own, records),
+        "native's candidates": table_parts.candidates(own),
         "native's batch, tokens": f"{own.batch_tokens:,}",
         "native's memory, MB": f"{own.peak_rss_bytes / 1e6:,.0f}",
         "native on disk, MB": f"{own.model_bytes / 1e6:,.1f}",
@@ -172,11 +170,11 @@ def draw(records: list[Measurement]) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
     shown = [any(records_of_way) for records_of_way in zip(*systems, strict=True)]
-    speed.heading(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)))
+    table_parts.heading(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)))
     if any(record.bleu is not None for record in records):
         style = {"va": "center", "fontsize": 8, "weight": "bold"}
         axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
-    speed.footnote(picture, records)
+    table_parts.footnote(picture, records)
     return picture
 
 
@@ -194,8 +192,8 @@ def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> 
         text, end = f"{spread.middle:,.1f} s{mark(record)}", spread.high if side == "left" else spread.low
         annotate(axes, text, (end, place), (points, 0), ha=side, va="center")
     ratios(axes, place, system)
-    text = " → ".join(dict.fromkeys(map(speed.bleu, system.measured)))
-    text += f", {lost}" if (lost := speed.loss(system.measured[-1], records)) else ""
+    text = " → ".join(dict.fromkeys(map(table_parts.bleu, system.measured)))
+    text += f", {lost}" if (lost := table_parts.loss(system.measured[-1], records)) else ""
     axes.text(COLUMN, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
 
 

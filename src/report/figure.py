@@ -13,7 +13,7 @@ from PIL import Image
 
 from common.errors import UserError
 from common.files import atomic_path
-from formats.spread import Spread
+from formats.measurement import Spread
 
 STYLE = {
     "font.family": ["DejaVu Sans", "sans-serif"],  # the first comes with matplotlib: pictures are the same everywhere

@@ -1,18 +1,20 @@
-"""Quality against speed: all systems with the Pareto front, and a panel for each system that names every point.
+"""Quality against speed: all systems with the Pareto front, a panel for each, or in one column of a paper.
 
-A ring marks the best model, which is chosen on the dev set.
+The fastest point is 1, as on the interactive page. A ring marks the best model, which is chosen on the dev set.
 """
 
+import textwrap
 from collections.abc import Callable
 from operator import attrgetter
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 from common.errors import UserError
-from formats import best_model, measurement, selection, wording
+from formats import best_model, captions, comparison, measurement
 from formats.measurement import Measurement
 from report import figure, labels
 from report.figure import Style
@@ -24,6 +26,15 @@ COLUMNS = 2
 MARKER, RING = 6, 11  # points
 LEGEND_COLUMNS = 5  # more than fit are cut off: names such as deep-original-seed1 are long
 
+COLUMN_HEIGHT = 3.2  # inches, without the legend
+COLUMN_LEGEND_COLUMNS, LEGEND_ROW = 2, 0.14  # inches
+NAME_CHARACTERS = 48  # characters of a name that fit into the column
+
+SIZE = (7.2, 4.8)  # inches
+LARGE = {"font.size": 13, "axes.labelsize": 13}
+MOST = 8  # systems, if none are named
+GAP = 0.062  # between two names, as a share of the height of the axes
+
 
 @figure.styled
 def draw(measurements: list[Measurement], test_set: str | None = None, remark: str = "") -> Figure:
@@ -31,11 +42,11 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
 
     test_set: by default the first one, which is timed in every run. remark: a last sentence below the picture.
     """
-    test_set = test_set or selection.test_sets(measurements)[0]
-    records = scored(selection.of_test_set(measurements, test_set))
-    best = selection.on_test_set(measurements, best_model.best(measurements), test_set)
+    test_set = test_set or comparison.test_sets(measurements)[0]
+    records = scored(comparison.of_test_set(measurements, test_set))
+    best = comparison.on_test_set(measurements, best_model.best(measurements), test_set)
     plot = Plot(records, attrgetter("source_words_per_second"), "source words per second")
-    systems = list(selection.systems(records))
+    systems = list(comparison.systems(records))
     rows = -(-len(systems) // COLUMNS)
     picture = Figure(figsize=(WIDTH, TOP + PANEL * rows), layout="constrained")
     grid = picture.add_gridspec(rows + 1, COLUMNS, height_ratios=[TOP, *[PANEL] * rows])
@@ -64,7 +75,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
 
 def scored(records: list[Measurement]) -> list[Measurement]:
     """Those that can be drawn. Raises UserError where none has both a score and a speed."""
-    if not (drawn := selection.drawn(records)):
+    if not (drawn := comparison.drawn(records)):
         raise UserError("no measurement has both BLEU and a speed")
     return drawn
 
@@ -77,7 +88,7 @@ class Plot:
 
     def __init__(self, records: list[Measurement], axis: Callable[[Measurement], float], label: str):
         self.records, self.axis, self.label = records, axis, label
-        self.styles = figure.styles({name: record.role for name, record in selection.systems(records).items()})
+        self.styles = figure.styles({name: record.role for name, record in comparison.systems(records).items()})
 
     def place(self, record: Measurement) -> tuple[float, float]:
         return self.axis(record), record.bleu
@@ -98,7 +109,7 @@ class Plot:
                 xerr=self.spread(record),
                 fmt=marker,
                 color=color,
-                markerfacecolor=fill(record, color),
+                markerfacecolor=fill_panel(record, color),
                 markersize=MARKER,
                 elinewidth=0.9,
                 zorder=3,
@@ -116,7 +127,7 @@ class Plot:
 
     def staircase(self, axes: Axes) -> None:
         """The best quality at each speed or more."""
-        front = [self.place(record) for record in reversed(selection.on_front(self.records))]
+        front = [self.place(record) for record in reversed(comparison.on_front(self.records))]
         left, bottom = axes.get_xlim()[0], axes.get_ylim()[0]
         speeds, qualities = zip((left, front[0][1]), *front, (front[-1][0], bottom), strict=True)
         axes.plot(speeds, qualities, drawstyle="steps-pre", color="#888888", linewidth=1.2, zorder=1)
@@ -142,7 +153,7 @@ class Plot:
         labels.write(axes, named, [self.place(record) for record in shown])
 
 
-def fill(record: Measurement, color: str) -> str:
+def fill_panel(record: Measurement, color: str) -> str:
     """Of a marker: that of beam search is hollow."""
     return color if record.beam_size == 1 else "white"
 
@@ -157,20 +168,20 @@ def amount(value: float, _: int) -> str:
 def near(records: list[Measurement], system: str) -> list[Measurement]:
     """The records of a system, without its far slower baseline if there are others."""
     own = [record for record in records if record.system == system]
-    return [record for record in own if record.engine != selection.BASELINE] or own
+    return [record for record in own if record.engine != comparison.BASELINE] or own
 
 
 def headings(records: list[Measurement]) -> dict[int, str]:
     """Names of the records on the front and of the baselines, by id of the record."""
-    baselines = [record for record in records if record.engine == selection.BASELINE]
-    named = [*selection.on_front(records), *baselines]
+    baselines = [record for record in records if record.engine == comparison.BASELINE]
+    named = [*comparison.on_front(records), *baselines]
     return {id(record): f"{record.system}: {name(record)}" for record in named}
 
 
 def name(record: Measurement) -> str:
     """How the system was decoded; the baseline has one way only."""
-    baseline = record.engine == selection.BASELINE
-    return wording.engine_label(record) if baseline else wording.configuration(record)
+    baseline = record.engine == comparison.BASELINE
+    return captions.engine_label(record) if baseline else captions.configuration(record)
 
 
 def legend(styles: dict[str, Style]) -> list[Line2D]:
@@ -187,6 +198,110 @@ def footnote(records: list[Measurement]) -> str:
     first = records[0]
     cores = ", ".join(map(str, first.cores)) or "?"
     text = f"Study {first.study}, test set {first.test_set}. BLEU {first.bleu_signature}.\n"
-    text += wording.repeats(record.runs for record in records).capitalize()
+    text += captions.repeats(record.runs for record in records).capitalize()
     text += ", bars from the slowest to the fastest" if max(record.runs for record in records) > 1 else ""
-    return f"{text}; core {cores} of {wording.cpu(first)}."
+    return f"{text}; core {cores} of {captions.cpu(first)}."
+
+
+def ticks(low: float, high: float) -> Locator:
+    """Of a logarithmic axis: as many as fit beside one another."""
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
+    for steps in ((1, 3), (1, 2, 5)):
+        places = np.outer(powers, steps).ravel()
+        if len(shown := places[(low <= places) & (places <= high)]) > 1:
+            return FixedLocator(shown)
+    return MaxNLocator(3)
+
+
+@figure.in_column
+def draw_column(measurements: list[Measurement], test_set: str | None = None) -> Figure:
+    """The picture of one test set, the first one by default. Raises UserError where none has a score and a speed."""
+    test_set = test_set or comparison.test_sets(measurements)[0]
+    records = scored(comparison.of_test_set(measurements, test_set))
+    best = comparison.on_test_set(measurements, best_model.best(measurements), test_set)
+    numbered = {str(number): record for number, record in enumerate(comparison.on_front(records), 1)}
+    plot = Plot(records, attrgetter("source_words_per_second"), "source words per second")
+    picture = Figure(figsize=(figure.COLUMN, COLUMN_HEIGHT), layout="constrained")
+    rows = figure.legend(picture, legend(plot.styles), "outside upper left", COLUMN_LEGEND_COLUMNS)
+    points = [named(number, record, *plot.styles[record.system]) for number, record in numbered.items()]
+    picture.legend(handles=points, loc="outside lower left")
+    rows += sum(point.get_label().count("\n") + 1 for point in points)
+    picture.set_figheight(COLUMN_HEIGHT + rows * LEGEND_ROW)
+    axes = picture.add_subplot()
+    axes.margins(x=0.08, y=0.12)
+    plot.points(axes, records)
+    plot.staircase(axes)
+    if best in records:
+        plot.ring(axes, best)
+    axes.xaxis.set_major_locator(ticks(*axes.get_xlim()))
+    labels.freeze(picture)
+    plot.names(axes, records, {id(record): number for number, record in numbered.items()})
+    return picture
+
+
+def named(number: str, record: Measurement, color: str, marker: str) -> Line2D:
+    """A point of the front for the legend, with its number, its system and how that was decoded."""
+    label = "\n".join(
+        textwrap.wrap(f"{number}  {record.system}, {name(record)}", NAME_CHARACTERS, drop_whitespace=False)
+    )
+    fill = fill_panel(record, color)
+    return Line2D([], [], linestyle="", marker=marker, color=color, markerfacecolor=fill, label=label)
+
+
+@figure.styled
+def draw_overview(measurements: list[Measurement], systems: str = "", test_set: str | None = None) -> Figure:
+    """The picture of one test set, the first one by default.
+
+    systems: their names, separated by commas; by default the first MOST. Raises UserError for an unknown one.
+    """
+    records = comparison.of_test_set(measurements, test_set or comparison.test_sets(measurements)[0])
+    names = systems.split(",") if systems else list(comparison.systems(records))[:MOST]
+    if unknown := set(names) - {record.system for record in records}:
+        raise UserError(f"{min(unknown)} was not measured; there are {', '.join(comparison.systems(records))}")
+    shown = scored([record for record in records if record.system in names])
+    plot = Plot(shown, attrgetter("source_words_per_second"), "source words per second")
+    with figure.matplotlib.rc_context(LARGE):
+        picture = Figure(figsize=SIZE, layout="constrained")
+        axes = picture.add_subplot()
+        axes.margins(x=0.06, y=0.12)
+        plot.points(axes, shown)
+        plot.staircase(axes)
+        axes.xaxis.set_major_locator(ticks(*axes.get_xlim()))
+        if baseline := comparison.baseline(shown, names[0]):
+            text = f"↓ {baseline.system} in {captions.engine_label(baseline)}"
+            axes.annotate(text, plot.place(baseline), (-5, 15), textcoords="offset points")
+        name_systems(axes, plot, {system: fastest(shown, system) for system in plot.styles})
+        cores = "One core" if len(shown[0].cores) == 1 else f"{len(shown[0].cores)} cores"
+        axes.set_title("Filled: greedy search; hollow: beam search. The line is the front.", fontsize=11)
+        axes.set_ylabel(f"BLEU, {shown[0].test_set}")
+        picture.supxlabel(f"{cores} of {captions.cpu(shown[0])}", **figure.FOOTNOTE | {"fontsize": 9})
+    return picture
+
+
+def fastest(records: list[Measurement], system: str) -> Measurement:
+    return max(comparison.matching(records, system=system), key=attrgetter("source_words_per_second"))
+
+
+def name_systems(axes: Axes, plot: Plot, ends: dict[str, Measurement]) -> None:
+    """Write each name right of the axes, beside the last point of its system."""
+    low, high = axes.get_ylim()
+    wanted = {system: (record.bleu - low) / (high - low) for system, record in ends.items()}
+    for system, height in apart(wanted).items():
+        axes.annotate(
+            system,
+            plot.place(ends[system]),
+            (1.05, height),
+            textcoords="axes fraction",
+            va="center",
+            color=plot.styles[system].color,
+            fontweight="bold",
+            arrowprops={"arrowstyle": "-", "color": plot.styles[system].color, "linewidth": 0.8, "shrinkB": 4},
+        )
+
+
+def apart(heights: dict[str, float]) -> dict[str, float]:
+    """The same heights, moved up as far as needed for a GAP between each two."""
+    placed, floor = {}, float("-inf")
+    for system, height in sorted(heights.items(), key=lambda item: item[1]):
+        placed[system] = floor = max(height, floor + GAP)
+    return placed

@@ -24,13 +24,14 @@ from snakemake.assets import Assets
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
-from formats import measurement, selection, test_sets, wording
+from formats import captions, comparison, measurement
 from formats.measurement import Measurement
+from formats.records import read_output
 from formats.shape import decoder_kind
-from report import figure, markdown
+from report import figure, markup
 from report import measurements as tables
 from report.figure import Style
-from report.html import templates
+from report.markup import templates
 from report.samples import read as read_samples
 
 FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
@@ -82,9 +83,9 @@ FACETS: dict[str, Callable[[Measurement], str]] = {  # what measurements are fil
     "role": attrgetter("role"),
     "system": attrgetter("system"),
     "decoder": lambda record: decoder_kind(record.shape),
-    "engine": wording.engine_label,
-    "type": wording.compute_type,
-    "search": wording.search,
+    "engine": captions.engine_label,
+    "type": captions.compute_type,
+    "search": captions.search,
     "map": lambda record: "yes" if record.vocabulary_map else "no",
     "disturbed": lambda record: "yes" if record.noisy else "no",
 }
@@ -132,7 +133,7 @@ class Study:
         path = self.folder / record.output if record.output else None
         if record.test_set != self.samples["test_set"] or not record.sentences or not (path and path.is_file()):
             return None
-        lines = test_sets.read_output(path, record.sentences)
+        lines = read_output(path, record.sentences)
         return [lines[sample["line"] - 1] for sample in self.sentences if sample["line"] <= len(lines)]
 
 
@@ -142,7 +143,7 @@ def read(paths: list[Path], samples: list[Path]) -> list[Study]:
         raise UserError(f"--samples: {len(samples)} files for {len(paths)} files of measurements; give one for each")
     records = [measurement.read(path) for path in paths]
     for path, own in zip(paths, records, strict=True):
-        if not selection.drawn(own):
+        if not comparison.drawn(own):
             raise UserError(f"{path}: no measurement has both BLEU and a speed")
     counts = Counter(one[0].study for one in records)
     return [
@@ -170,18 +171,18 @@ def about(study: Study, record: Measurement) -> dict[str, Any]:
     """What the page says of a record that the record itself does not."""
     cores = f", {len(record.cores)} cores" if len(record.cores) > 1 else ""
     return {
-        "title": wording.title(record),
+        "title": captions.title(record),
         "words": {"study": study.name} | {name: word(record) for name, word in FACETS.items()},
-        "panel": f"{study.name}: {record.test_set}, {wording.cpu(record)}{cores}",
+        "panel": f"{study.name}: {record.test_set}, {captions.cpu(record)}{cores}",
         "greedy": record.beam_size == 1,
-        "command": wording.decoding_command(record),
+        "command": captions.decoding_command(record),
         "translations": study.translations(record),
     }
 
 
 def styles(studies: list[Study], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
     """Colour and shape of each value of each of KEYS; the systems of one study look as in its pictures."""
-    roles = {name: record.role for study in studies for name, record in selection.systems(study.records).items()}
+    roles = {name: record.role for study in studies for name, record in comparison.systems(study.records).items()}
     values = {key: dict.fromkeys(word[key] for word in words) for key in KEYS}
     cycled = {key: dict(zip(found, itertools.cycle(figure.PALETTE))) for key, found in values.items()}
     found = cycled | {"system": figure.styles(roles)}
@@ -205,14 +206,14 @@ def aligned_rows(studies: list[Study], told: Iterable[str]) -> list[dict[str, st
     """The table's rows, all with the same columns: of several studies, one may have COMET and another not."""
     found = list(rows(studies, told))
     columns = dict.fromkeys(name for row in found for name in row)
-    return [{name: row.get(name, markdown.NONE) for name in columns} for row in found]
+    return [{name: row.get(name, markup.NONE) for name in columns} for row in found]
 
 
 def rows(studies: list[Study], told: Iterable[str]) -> Iterable[dict[str, str]]:
     """The table's rows, in the order of the records. told: of study and test set those that rows differ in."""
     for study in studies:
         for record in study.records:
-            own = selection.of_test_set(study.records, record.test_set)
+            own = comparison.of_test_set(study.records, record.test_set)
             names = {"study": study.name, "test set": record.test_set}
             yield {"front": "", **{name: names[name] for name in told}, **tables.row(record, own)}
 
@@ -256,9 +257,9 @@ def page(studies: list[Study]) -> str:
     names = names[names.index(FIRST) : names.index(END)]
     values = data(studies)
     told = [name for name in ("study", "test set") if name in values["facets"]]
-    groups = [(study, name) for study in studies for name in selection.test_sets(study.records)]
+    groups = [(study, name) for study in studies for name in comparison.test_sets(study.records)]
     notes = [
-        (f"{study.name}, {name}", markdown.plain(tables.notes(selection.of_test_set(study.records, name))))
+        (f"{study.name}, {name}", markup.plain(tables.notes(comparison.of_test_set(study.records, name))))
         for study, name in groups
     ]
     text = (

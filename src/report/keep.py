@@ -1,7 +1,8 @@
 """Keep a finished study in git: its JSON, from which ``report.pages`` makes all that people look at, and its log.
 
 JSON is written with a record on a line, without what is in no page: of the counts of a corpus the samples of its text.
-Translations are not kept, but for the sentences that the front shows, and the shares that ``report.identities`` counts.
+Translations are not kept, but for the sentences that the front shows, and the shares that ``report.engine_ablations``
+counts.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from typing import Any
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
-from report import front_page, identities
+from report import engine_ablations, front_page
 from report.registry import MEASUREMENTS
 
 KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
@@ -61,7 +62,7 @@ def translations(study: Path) -> dict[str, list[str]]:
 def keep(study: Path, log: Path, output: Path) -> None:
     kept = dict(found(study)) | {front_page.TRANSLATIONS: translations(study)}
     for path in sorted(study.glob("report/identities.*.json")):
-        kept[identities.shares(path).name] = [rung.same for rung in identities.read(path)]
+        kept[engine_ablations.shares(path).name] = [rung.same for rung in engine_ablations.read_identities(path)]
     for name, value in kept.items():
         write_text(output / name, compact(value) + "\n")
     text = log.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")

@@ -4,13 +4,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from formats import measurement, selection
+from formats import comparison, measurement
+from formats.captions import engine_label, mark, once, sizes
 from formats.comparison import times_faster
-from formats.experiments import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH
-from formats.measurement import Measurement
+from formats.measurement import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH, Measurement
 from formats.shape import registry, shape
-from formats.wording import engine_label, mark, once, sizes
-from report import figure, markdown, papers, speed
+from report import figure, markup, papers, table_parts
 
 read = measurement.read
 
@@ -80,7 +79,7 @@ def table(records: list[Measurement]) -> str:
     ladder = [record for record in shown if len(record.cores) == 1]
     above = zip([None, *ladder], ladder, strict=False)
     rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
-    title = f"# What each optimisation is worth on one core: {speed.title(records[0])}\n"
+    title = f"# What each optimisation is worth on one core: {table_parts.title(records[0])}\n"
     best = [record for record in ladder if record.tried]
     beside = (PAPER_NOTE if PEER in rungs else TINY_NOTE) * any(paper_of(record, rungs) for record in ladder)
     note = NOTE.format(
@@ -89,10 +88,10 @@ def table(records: list[Measurement]) -> str:
         tried=tried(best),
         native=NATIVE_NOTE.format(name=NATIVE, below=OVERLAPPING) if NATIVE in rungs else "",
         held=HELD_NOTE.format(held=HELD) if any(HELD in name for name in rungs) else "",
-        conditions=speed.conditions(records),
+        conditions=table_parts.conditions(records),
     )
     everywhere = [apart(shown[len(ladder) :], best, rungs)] if len(shown) > len(ladder) else []
-    return "\n".join([title, markdown.table(rows), note, *everywhere])
+    return "\n".join([title, markup.table(rows), note, *everywhere])
 
 
 def tried(best: list[Measurement]) -> str:
@@ -107,16 +106,18 @@ def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measure
     paper = paper_of(record, rungs)
     return {
         "": record.rung,
-        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, [*rungs.values()])}",
+        "target tokens/s": f"{table_parts.tokens_per_second(record):,.0f}"
+        + mark(record)
+        + once(record, [*rungs.values()]),
         "× the row above": times(record, above, 2) if above else "",
         "× beam 4": times(record, rungs[BEAM], 1),
         "× greedy": times(record, rungs[GREEDY], 1),
-        "paper": speed.paper(record, f"{paper[0]:.2f}" if paper else ""),
-        "BLEU": speed.bleu(record),
-        "loss": speed.loss(record, list(rungs.values())),
-        "paper's BLEU": speed.paper(record, f"{paper[1]:.2f}" if paper else ""),
+        "paper": table_parts.paper(record, f"{paper[0]:.2f}" if paper else ""),
+        "BLEU": table_parts.bleu(record),
+        "loss": table_parts.loss(record, list(rungs.values())),
+        "paper's BLEU": table_parts.paper(record, f"{paper[1]:.2f}" if paper else ""),
         "told": record.forced_isa or "",
-        "candidates": speed.candidates(record),
+        "candidates": table_parts.candidates(record),
         "CPU s": f"{record.cpu_seconds:.1f}",
         "memory, MB": f"{record.peak_rss_bytes / 1e6:,.0f}",
         "on disk, MB": f"{record.model_bytes / 1e6:,.1f}",
@@ -139,7 +140,7 @@ def apart(records: list[Measurement], best: list[Measurement], rungs: dict[str, 
     ]
     alone = len(records) == 1
     of, that = ("of above", "the last row of above") if alone else ("of each engine above", "that row of its engine")
-    return APART.format(table=markdown.table(cells), tried=tried(records), of=of, that=that)
+    return APART.format(table=markup.table(cells), tried=tried(records), of=of, that=that)
 
 
 # The picture
@@ -156,14 +157,16 @@ def draw(records: list[Measurement]) -> Figure:
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    longest = max(speed.tokens_per_second(record).high for record in rungs)
+    longest = max(table_parts.tokens_per_second(record).high for record in rungs)
     axes.set_xlim(0, 1.42 * longest)  # the text of the longest bar ends before the column of BLEU
     axes.xaxis.set_major_locator(MaxNLocator(5))  # long names leave little room
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core", loc="right")
     kinds = {kind(record) for record in rungs}
-    speed.heading(picture, speed.title(rungs[0]), {name: color for name, color in COLORS.items() if name in kinds})
-    speed.footnote(picture, records)
+    table_parts.heading(
+        picture, table_parts.title(rungs[0]), {name: color for name, color in COLORS.items() if name in kinds}
+    )
+    table_parts.footnote(picture, records)
     return picture
 
 
@@ -171,14 +174,14 @@ def bars(axes: Axes, rungs: list[Measurement], records: list[Measurement]) -> No
     """Whiskers go from the slowest run to the fastest. ``records`` include the search that BLEU is lost against."""
     baseline = next(record for record in rungs if record.rung == BEAM)
     for place, record in zip(places(rungs), rungs, strict=True):
-        rate = speed.tokens_per_second(record)
+        rate = table_parts.tokens_per_second(record)
         style = {"color": COLORS[kind(record)], "error_kw": {"elinewidth": 0.9}}
         axes.barh(place, rate.middle, 0.66, xerr=figure.whiskers(rate), **style)
         ratio = f"×{times_faster(record, baseline).middle:.1f}{mark(record, baseline)}"
         text = f"{rate.middle:,.0f}{mark(record)}   {ratio}"
         axes.annotate(text, (rate.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
         if not record.speed_only:
-            beside(axes, place, speed.bleu(record), speed.loss(record, records))
+            beside(axes, place, table_parts.bleu(record), table_parts.loss(record, records))
     if not baseline.speed_only:
         beside(axes, -0.85, "BLEU", "loss", weight="bold")
 
@@ -200,5 +203,5 @@ def kind(record: Measurement) -> str:
     """What a bar's colour stands for."""
     if len(record.cores) > 1:
         return EVERYWHERE
-    color = {selection.BASELINE: TOOLKIT, selection.NATIVE: OURS}.get(record.engine)
+    color = {comparison.BASELINE: TOOLKIT, comparison.NATIVE: OURS}.get(record.engine)
     return color or (PAPERS if record.rung in PAPER else BEYOND)

@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from common.errors import UserError
 from common.files import read_json
-from formats import selection
-from formats.spread import Spread
-from formats.wording import repeats
-from report import figure, markdown, search
+from formats import comparison
+from formats.captions import repeats
+from formats.measurement import Spread
+from report import figure, markup, table_parts
 
 NOTE = """{system}, {quantization}, {sentences} sentences of {test_set}, greedy, one core ({cpu}), {repeats}, all maps
 in turn. "own": share of the pieces that the model says with its whole vocabulary which the map allows; "reference":
@@ -76,11 +76,11 @@ def table(maps: Maps) -> str:
         signature=whole["bleu_signature"],
         coverage=dev["coverage"],
         none=fallback,
-        own=OWN if timing["model"]["engine"] == selection.NATIVE else "",
+        own=OWN if timing["model"]["engine"] == comparison.NATIVE else "",
     )
     cells = [row_cells(row, row["map"] == maps.picked, timing["noise"]) for row in rows]
-    marks = search.marks([timed for row in rows for timed in row["timed"].values()], timing["noise"])
-    return markdown.document("Vocabulary maps", note, markdown.table(cells, left=cells[0]), marks)
+    marks = table_parts.row_marks([timed for row in rows for timed in row["timed"].values()], timing["noise"])
+    return markup.document("Vocabulary maps", note, markup.table(cells, left=cells[0]), marks)
 
 
 def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
@@ -103,8 +103,10 @@ def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
     for tokens, timed in row["timed"].items():
         where = "sentence by sentence" if tokens == 1 else f"{tokens} pieces"
         cells[f"candidates, {where}"] = f"{timed['candidates']:,.0f}"
-        cells[f"times faster, {where}"] = f"{Spread.read(timed, 'times_faster'):.2f}{search.mark(timed, noise)}"
-        cells[f"BLEU, {where}"] = f"{timed['bleu_delta']:+z.2f}{markdown.star(timed['bleu_p'])}"
+        cells[f"times faster, {where}"] = (
+            f"{Spread.read(timed, 'times_faster'):.2f}{table_parts.row_mark(timed, noise)}"
+        )
+        cells[f"BLEU, {where}"] = f"{timed['bleu_delta']:+z.2f}{markup.star(timed['bleu_p'])}"
     return cells
 
 

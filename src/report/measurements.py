@@ -9,11 +9,10 @@ from typing import Any
 
 from common.errors import command
 from common.files import write_json, write_text
-from formats import comparison, measurement, selection, wording
+from formats import best_model, captions, comparison, measurement
 from formats.cost import NO_PRICE
 from formats.measurement import Measurement
-from report import markdown
-from report.headline import headline
+from report import markup
 
 read = measurement.read
 
@@ -26,11 +25,105 @@ USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {bea
 """
 
 
+def headline(records: list[Measurement]) -> dict[str, Any]:
+    """The figures of each test set; a figure is None where the study did not measure what it compares."""
+    names = comparison.test_sets(records)
+    return {
+        "study": records[0].study,
+        "best": best(records),
+        "test_sets": {name: of_test_set(comparison.of_test_set(records, name)) for name in names},
+    }
+
+
+def of_test_set(records: list[Measurement]) -> dict[str, Any]:
+    drawn = comparison.drawn(records)
+    return {
+        "bleu": {system: quality(records, system) for system in comparison.systems(records)},
+        "to_control": to_control(drawn),
+        "int8_minus_float32": by_beam(drawn, "compute_type", "int8", "float32"),
+        "map_minus_no_map": by_beam(drawn, "vocabulary_map", True, False),
+    }
+
+
+def quality(records: list[Measurement], system: str) -> dict[str, Any]:
+    """BLEU of the best search of a system's weights, and which search that is."""
+    record = comparison.best_search(records, system)
+    about = comparison.systems(records)[system]
+    return {
+        "role": about.role,
+        "parameters": about.parameters,
+        "bleu": record and record.bleu,
+        "decoding": record and captions.configuration(record),
+    }
+
+
+def to_control(records: list[Measurement]) -> dict[str, Any]:
+    """BLEU of students at beam 4 in float32 minus that of their controls, and what sets the trainings apart."""
+    by_student = {}
+    for system, (control, difference) in comparison.controls(records).items():
+        record = comparison.full_precision(records, system)
+        if record and record.bleu_delta_control is not None:
+            values = {"bleu": record.bleu_delta_control, "p": record.bleu_p_control}
+            by_student[system] = {"control": control, "difference": difference} | values
+    return by_student
+
+
+def by_beam(records: list[Measurement], setting: str, value: Any, reference: Any) -> dict[str, Any]:
+    """For each beam size the largest difference in BLEU, up or down, of two values of a setting, all else equal."""
+    beams: dict[int, list[Measurement]] = {}
+    for record in records:
+        beams.setdefault(record.beam_size, []).append(record)
+    return {f"beam {beam}": largest_difference(beams[beam], setting, value, reference) for beam in sorted(beams)}
+
+
+def largest_difference(records: list[Measurement], setting: str, value: Any, reference: Any) -> dict[str, Any] | None:
+    contrasts = comparison.contrasts(records, setting, value, reference)
+    if not contrasts:
+        return None
+    largest = max(contrasts, key=lambda contrast: abs(contrast.bleu))
+    record = largest.record
+    return {
+        "bleu": round(largest.bleu, 4),
+        "system": record.system,
+        "decoding": captions.configuration(record),
+    }
+
+
+def best(records: list[Measurement]) -> dict[str, Any]:
+    """The best model by its rule: its loss, its speed-up over its own baseline, its cost, the students that beat it."""
+    rule = {"rule": best_model.RULE}
+    if not (record := best_model.best(records)):
+        return rule | {"system": None, "reason": best_model.without_best(records)}
+    names = comparison.test_sets(records)
+    scored = {name: same for name in names if (same := comparison.on_test_set(records, record, name))}
+    timed = comparison.drawn(comparison.of_test_set(records, record.test_set))
+    return {
+        **rule,
+        "system": record.system,
+        "decoding": captions.configuration(record),
+        "dev_set": record.dev_set,
+        "dev_bleu": record.dev_bleu,
+        "bleu": {name: same.bleu for name, same in scored.items()},
+        "loss": {name: lost(records, same) for name, same in scored.items()},
+        "source_words_per_second": record.source_words_per_second,
+        "times_baseline": comparison.speed_up(timed, record),
+        "core_seconds_per_million_words": record.core_seconds_per_million_words,
+        "cpu": record.cpu,
+        "beaten_by": [captions.title(other) for other in best_model.beating(records, record)],
+    }
+
+
+def lost(records: list[Measurement], record: Measurement) -> float | None:
+    """The loss of a record on its test set; ``records`` are of all test sets."""
+    value = comparison.loss(comparison.of_test_set(records, record.test_set), record)
+    return value if value is None else round(value, 4)
+
+
 def table(records: list[Measurement]) -> str:
     """A table for each test set, fastest first."""
     parts = [f"# Measurements of the study {records[0].study}\n"]
-    for name in selection.test_sets(records):
-        selected = selection.of_test_set(records, name)
+    for name in comparison.test_sets(records):
+        selected = comparison.of_test_set(records, name)
         parts.append(f"\n## {name}\n\n{layout(rows(selected), 'pipe')}\n{notes(selected)}")
     return "".join(parts)
 
@@ -47,8 +140,8 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
         "system": record.system,
         "role": record.role,
         "parameters": number(record.parameters),
-        "engine": wording.engine_label(record),
-        "type": wording.compute_type(record),
+        "engine": captions.engine_label(record),
+        "type": captions.compute_type(record),
         "beam": str(record.beam_size),
         "map": "yes" if record.vocabulary_map else "no",
         "BLEU": number(record.bleu, 2),
@@ -70,25 +163,25 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
 
 def speed(record: Measurement, records: list[Measurement]) -> str:
     """Source words a second, with the signs of a disturbed measurement and of one that was taken once."""
-    return number(record.source_words_per_second) + wording.mark(record) + wording.once(record, records)
+    return number(record.source_words_per_second) + captions.mark(record) + captions.once(record, records)
 
 
 def times(record: Measurement, records: list[Measurement]) -> str:
     """How many times faster than the baseline, with the mark of a disturbed measurement, be it the baseline's."""
-    base = selection.baseline(records, record.system)
-    return number(comparison.speed_up(records, record), 1) + (wording.mark(record, base) if base else "")
+    base = comparison.baseline(records, record.system)
+    return number(comparison.speed_up(records, record), 1) + (captions.mark(record, base) if base else "")
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    return markdown.NONE if value is None else f"{value:z,.{digits}f}"
+    return markup.NONE if value is None else f"{value:z,.{digits}f}"
 
 
 def difference(record: Measurement, other: str) -> str:
     """The difference in BLEU to the teacher or the control, with a mark where it is significant."""
     if (value := getattr(record, f"bleu_delta_{other}")) is None:
-        return markdown.NONE
+        return markup.NONE
     p = getattr(record, f"bleu_p_{other}")
-    return f"{value:+z.2f}" + ("*" if p is not None and p < markdown.SIGNIFICANT else "")
+    return f"{value:+z.2f}" + ("*" if p is not None and p < markup.SIGNIFICANT else "")
 
 
 def megabytes(value: float | None) -> str:
@@ -96,28 +189,28 @@ def megabytes(value: float | None) -> str:
 
 
 def layout(rows: list[dict[str, str]], style: str) -> str:
-    return markdown.table(rows, left=WORDS, style=style)
+    return markup.table(rows, left=WORDS, style=style)
 
 
 def notes(records: list[Measurement]) -> str:
     """How the numbers of one test set were made, in Markdown."""
     return NOTES.format(
-        runs=wording.repeats((record.runs for record in records), marked=True),
-        cpu=wording.cpu(records[0]),
+        runs=captions.repeats((record.runs for record in records), marked=True),
+        cpu=captions.cpu(records[0]),
         price=records[0].price or NO_PRICE,
-        beam=selection.BEAM,
+        beam=comparison.BEAM,
         loss=loss(records),
         differences=differences(records),
         bleu=records[0].bleu_signature,
         chrf=records[0].chrf_signature,
         comet=f" COMET: `{signature}`." if (signature := records[0].comet_signature) else "",
-        marks=f" {marks}" if (marks := wording.marks(records)) else "",
+        marks=f" {marks}" if (marks := captions.marks(records)) else "",
     )
 
 
 def loss(records: list[Measurement]) -> str:
     """What the losses are measured from; nothing where no search in float32 was measured."""
-    if not (searches := wording.best_searches(records)):
+    if not (searches := captions.best_searches(records)):
         return ""
     best = "the best search of the same weights in float32 without a map, of any engine and beam"
     return f" Loss: BLEU below {best}: {searches}."
@@ -128,12 +221,12 @@ def differences(records: list[Measurement]) -> str:
     to = []
     if any(record.bleu_delta_teacher is not None for record in records):
         name = records[0].teacher or "teacher"
-        found = selection.full_precision(records, name)
-        engine = f" in {wording.engine_label(found)}" if found else ""
-        to.append(f"the teacher ({name}) with float32, beam {selection.BEAM}, no map{engine}")
+        found = comparison.full_precision(records, name)
+        engine = f" in {captions.engine_label(found)}" if found else ""
+        to.append(f"the teacher ({name}) with float32, beam {comparison.BEAM}, no map{engine}")
     if any(record.bleu_delta_control is not None for record in records):
         to.append(f"a control decoded in the same way{controls(records)}")
-    paired = f"\\* p < {markdown.SIGNIFICANT}, paired bootstrap"
+    paired = f"\\* p < {markup.SIGNIFICANT}, paired bootstrap"
     return f" Differences in BLEU are to {', and to '.join(to)}; {paired}." if to else ""
 
 

@@ -1,4 +1,4 @@
-"""The five papers (papers.yaml), and the numbers that they print (papers.csv): a line for each number.
+"""The five papers (papers.yaml), the numbers that they print (papers.csv), and how far ours may fall behind each.
 
 Of OpenNMT at WNMT 2018 tables 1 and 3 and the caption of figure 2, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4,
 of Devlin 2017 what its text says, of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of
@@ -6,6 +6,7 @@ the texts that are in no table.
 """
 
 import csv
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -19,6 +20,10 @@ MARIAN, WNMT, WNGT = "marian-2018", "opennmt-2018", "opennmt-2020"
 SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
 LOWER = ("s", "ms", *SIZE_UNITS)  # units of which less is better
 SWITCHES = {"yes": True, "no": False}
+
+REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not reproduced"
+OTHER, NOT_RUN = "not comparable", "not run here"
+VERDICTS = (REPRODUCED, IN_PART, NOT, OTHER, NOT_RUN)
 
 
 class Paper(NamedTuple):
@@ -140,3 +145,61 @@ def _printed(line: dict[str, str]) -> Printed:
             "settings": {name: SWITCHES[value] if value in SWITCHES else int(value) for name, value in settings},
         }
     )
+
+
+class Tolerance(NamedTuple):
+    """How far a number may fall behind the printed one. text: what ``near`` and ``far`` are shares or points of."""
+
+    behind: Callable[[float, float], float]
+    near: float
+    far: float
+    text: str
+
+    def verdict(self, ours: float, printed: float) -> str:
+        behind = self.behind(ours, printed)
+        return REPRODUCED if behind <= self.near else IN_PART if behind <= self.far else NOT
+
+    def __str__(self) -> str:
+        return self.text.format(self.near, self.far)
+
+
+def _slower(ours: float, printed: float) -> float:
+    """The share that a ratio is lower; infinite where the paper has a gain and we have none.
+
+    Where the paper has no gain, that is what it says: the share that ours is off.
+    """
+    if printed <= 1:
+        return _off(ours, printed)
+    return float("inf") if ours <= 1 else 1 - ours / printed
+
+
+def _lost(ours: float, printed: float) -> float:
+    return printed - ours
+
+
+def _off(ours: float, printed: float) -> float:
+    return abs(ours / printed - 1)
+
+
+_POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
+_LARGER = Tolerance(lambda ours, printed: ours / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
+GAIN = "ΔBLEU"  # the unit of a difference of two scores
+TOLERANCES = {
+    "×": Tolerance(
+        _slower,
+        0.1,
+        0.5,
+        "above 1 and {0:.0%} lower; {1:.0%} in part. Where the paper gains nothing: {0:.0%} off; {1:.0%} in part",
+    ),
+    "BLEU": _POINTS,
+    "%": _POINTS,
+    GAIN: Tolerance(_lost, 0.2, 0.5, "{:.1f} points lower; {:.1f} in part"),
+    "parameters": Tolerance(_off, 0, 0.02, "equal; {1:.0%} off in part"),
+    "size": Tolerance(_off, 0.02, 0.1, "{:.0%} off; {:.0%} in part"),
+    **dict.fromkeys(SIZE_UNITS, _LARGER),
+}  # by quantity, else by unit
+
+
+def tolerance_of(printed: Printed) -> Tolerance | None:
+    """That of its quantity or unit; None for numbers of a machine or a task, which cannot be compared."""
+    return TOLERANCES.get(printed.quantity) or TOLERANCES.get(printed.unit)

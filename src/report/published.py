@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from formats import measurement, selection
+from formats import comparison, measurement
+from formats.comparison import pareto
 from formats.cost import SECONDS_PER_HOUR
-from formats.front import pareto
 from formats.measurement import Measurement
 from report import figure, labels, papers
 from report.front import Plot, footnote, legend, scored
@@ -94,8 +94,8 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
 
     test_set: by default the first one, which is timed in every run.
     """
-    test_set = test_set or selection.test_sets(measurements)[0]
-    records = scored(selection.of_test_set(measurements, test_set))
+    test_set = test_set or comparison.test_sets(measurements)[0]
+    records = scored(comparison.of_test_set(measurements, test_set))
     systems, plot = published(), Plot(records, priced, "source words per USD of 2018 (of the paper: source tokens)")
     picture = Figure(figsize=(10, 6.5), layout="constrained")
     axes = picture.add_subplot()
@@ -124,6 +124,6 @@ def names(axes: Axes, plot: Plot, systems: list[Published], front: list[Publishe
 def cheapest(records: list[Measurement]) -> list[Measurement]:
     """Of each system the cheapest configuration on the front of all systems."""
     by_system: dict[str, Measurement] = {}
-    for record in selection.on_front(records):
+    for record in comparison.on_front(records):
         by_system.setdefault(record.system, record)
     return list(by_system.values())

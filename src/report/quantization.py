@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.files import read_json
-from formats import measurement, wording
+from formats import captions, measurement
+from formats.comparison import CTRANSLATE2, matching
 from formats.measurement import Measurement
-from formats.selection import CTRANSLATE2, matching
-from report import markdown
-from report.markdown import NONE
+from report import markup
+from report.markup import NONE
 
 NOTE = """Relative error of the weights, per cent of their norm; BLEU on {test_set}, greedy, without a map. "computes
 in" is the type that the engine really used, "products" says whether its matrix products are exact: without VNNI
@@ -21,7 +21,7 @@ class Rounded(NamedTuple):
 
     errors: dict[str, dict[str, float]]  # of the weights, as shares of their norm, by type and name of the matrix
     records: list[Measurement]  # the types measured on this CPU; empty for a model that is in no study
-    elsewhere: list[dict[str, Any]]  # JSON of measure.elsewhere: 8 bits as other CPUs compute them
+    elsewhere: list[dict[str, Any]]  # JSON of measure.int8_other_cpus: 8 bits as other CPUs compute them
 
 
 def read(quantization: Path, measurements: Path | None = None) -> Rounded:
@@ -43,11 +43,11 @@ def table(rounded: Rounded) -> str:
         {"weights": name} | {f"{type}, %": f"{100 * errors[name]:.3f}" for type, errors in rounded.errors.items()}
         for name in names
     ]
-    layers = markdown.table(rows, left=rows[0])
+    layers = markup.table(rows, left=rows[0])
     if not rounded.records:
         return f"# Quantization\n\n{NOTE.split(';')[0]}.\n\n{layers}\n"
     note, cells = NOTE.format(test_set=rounded.records[0].test_set), scores(rounded.records, rounded.elsewhere)
-    return f"# Quantization\n\n{note}\n{markdown.table(cells, left=cells[0])}\n\n{layers}\n"
+    return f"# Quantization\n\n{note}\n{markup.table(cells, left=cells[0])}\n\n{layers}\n"
 
 
 def scores(records: list[Measurement], elsewhere: list[dict[str, Any]]) -> list[dict[str, str]]:
@@ -56,7 +56,7 @@ def scores(records: list[Measurement], elsewhere: list[dict[str, Any]]) -> list[
         {
             "type": record.compute_type,
             "computes in": record.effective_compute_type,
-            "CPU": wording.cpu(record),
+            "CPU": captions.cpu(record),
             "library": record.library or NONE,
             "products": products(record.int8_saturates),
             "BLEU": f"{record.bleu:.2f}",

@@ -4,20 +4,34 @@ To add one, write its module and enter it in SUBJECTS; nothing else, ``workflow/
 The Snakefile reads this file, so it imports no module, which would load matplotlib.
 """
 
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
+
+from common.errors import UserError
 
 
 class Subject(NamedTuple):
     """A module, and the JSON files that it makes a table or a picture of.
 
     The module has ``table(data)``, which returns Markdown, or ``draw(data, **options)``, which returns a figure of
-    matplotlib, or both; and ``read(*paths)``, which returns the data, unless they are one JSON file as it is.
+    matplotlib, or both; and ``read(*paths)``, which returns the data, unless they are one JSON file as it is. A module
+    that serves several subjects has these with ``suffix`` at the end of their names.
     """
 
     module: str
     files: tuple[str, ...]  # below the folder of a study; {system} is the one asked for, others are names of the study
     category: str  # of Snakemake's report
     options: tuple[str, ...] = ()  # keywords of ``draw``
+    suffix: str = ""
+
+    def functions(self) -> SimpleNamespace:
+        """``read``, ``table`` and ``draw``, those of them that the module has."""
+        module = importlib.import_module(self.module)
+        names = {name: name + self.suffix for name in ("table", "draw")}
+        names["read"] = f"read{self.suffix}" if hasattr(module, f"read{self.suffix}") else "read"
+        return SimpleNamespace(**{name: getattr(module, own) for name, own in names.items() if hasattr(module, own)})
 
 
 MEASUREMENTS = "measurements.json"
@@ -26,13 +40,13 @@ COUNTS = "corpora/clean/{training_corpus}.json"
 SUBJECTS = {
     "table": Subject("report.measurements", (MEASUREMENTS,), "Tables"),
     "front_speed": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set", "remark")),
-    "front_column": Subject("report.front_column", (MEASUREMENTS,), "Fronts", ("test_set",)),
-    "front_overview": Subject("report.front_overview", (MEASUREMENTS,), "Fronts", ("systems", "test_set")),
+    "front_column": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set",), suffix="_column"),
+    "front_overview": Subject("report.front", (MEASUREMENTS,), "Fronts", ("systems", "test_set"), suffix="_overview"),
     "published": Subject("report.published", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "training": Subject("report.training", (LEARNING,), "Training"),
     "learning": Subject("report.training", (LEARNING,), "Training"),
-    "funnel": Subject("report.funnel", (COUNTS,), "Corpora"),
-    "lengths": Subject("report.lengths", (COUNTS,), "Corpora"),
+    "funnel": Subject("report.corpora_figures", (COUNTS,), "Corpora", suffix="_funnel"),
+    "lengths": Subject("report.corpora_figures", (COUNTS,), "Corpora", suffix="_lengths"),
     "gap": Subject("report.teacher_student", ("report/gap.json",), "Distillation"),
     "quantization": Subject("report.quantization", ("report/quantization.json", MEASUREMENTS), "Tables"),
     "maps": Subject(
@@ -42,18 +56,23 @@ SUBJECTS = {
     ),
     "ladder": Subject("report.ladder", ("report/ladder.{system}.json",), "Speed"),
     "scaling": Subject("report.scaling", ("report/scaling.{system}.json",), "Speed"),
-    "switches": Subject("report.switches", ("report/switches.{system}.json",), "Speed"),
-    "identities": Subject("report.identities", ("report/identities.{system}.json",), "Speed"),
+    "switches": Subject("report.engine_ablations", ("report/switches.{system}.json",), "Speed", suffix="_switches"),
+    "identities": Subject(
+        "report.engine_ablations", ("report/identities.{system}.json",), "Speed", suffix="_identities"
+    ),
     "end_to_end": Subject("report.end_to_end", ("report/end_to_end.json",), "Speed"),
     "architectures": Subject("report.architectures", ("report/architectures.json",), "Speed"),
-    "marian_figure1": Subject("report.marian_figure1", ("report/architectures.json",), "Speed"),
-    "marian_figure2": Subject("report.marian_figure2", ("report/architectures.json",), "Speed"),
-    "search-grid": Subject("report.beam_batch", ("search/grid.json",), "Search"),
+    "marian_figure1": Subject("report.cost_effectiveness", ("report/architectures.json",), "Speed", suffix="_figure1"),
+    "marian_figure2": Subject("report.cost_effectiveness", ("report/architectures.json",), "Speed", suffix="_figure2"),
+    "search-grid": Subject("report.wnmt2018", ("search/grid.json",), "Search", suffix="_grid"),
     "search-components": Subject(
-        "report.components", ("search/components-opennmt-tf.json", "search/components.json"), "Search"
+        "report.wnmt2018",
+        ("search/components-opennmt-tf.json", "search/components.json"),
+        "Search",
+        suffix="_components",
     ),
-    "search-pipeline": Subject("report.pipeline_cost", ("search/pipeline.json",), "Search"),
-    "search-ngrams": Subject("report.ngrams", ("search/ngrams.json",), "Search"),
+    "search-pipeline": Subject("report.fastseq", ("search/pipeline.json",), "Search", suffix="_pipeline"),
+    "search-ngrams": Subject("report.fastseq", ("search/ngrams.json",), "Search", suffix="_ngrams"),
     "search-cache": Subject("report.encoder_cache", ("search/cache.json",), "Search"),
     "scale_plan": Subject("report.scale_plan", ("scale_plan.json",), "Cluster"),
 }
@@ -62,3 +81,14 @@ SUBJECTS = {
 def subject(stem: str) -> Subject:
     """The subject of a file by its stem, which is its name, or its name, a point and a system."""
     return SUBJECTS[stem.partition(".")[0]]
+
+
+def files(study: Path, pattern: str) -> list[Path]:
+    """The files of a study that match a path below the folder of a run, such as ``report/gap.json``, sorted.
+
+    ``make reference`` keeps the files of report/ beside the others, so they are looked for there, too. Raises UserError
+    where there are none.
+    """
+    if found := sorted(study.glob(pattern)) or sorted(study.glob(pattern.removeprefix("report/"))):
+        return found
+    raise UserError(f"{study}: no {pattern}; set STUDY to the folder of a study that has it, below results/")

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
-from report import markdown
-from report.papers import Paper, papers
+from report import markup
+from report.papers import REPRODUCED, VERDICTS, Paper, papers
 from report.rows import COMPUTED, Row, rows
-from report.verdict import REPRODUCED, VERDICTS
 
 SUMMARIES = Path("docs/papers.md")
 PAGES = Path("docs/reproduction")
@@ -49,7 +48,7 @@ def counted(made: list[Row]) -> dict[str, int]:
 def sizes(made: list[Row]) -> str:
     """How many of the reproduced claims were computed from shapes, and how many different numbers these are."""
     computed = [row["ours"] for row in made if row["verdict"] == REPRODUCED and row["command"] == COMPUTED]
-    return f"{len(computed)} ({len(set(computed))})" if computed else markdown.NONE
+    return f"{len(computed)} ({len(set(computed))})" if computed else markup.NONE
 
 
 def page(name: str, paper: Paper, made: list[Row]) -> str:
@@ -68,13 +67,13 @@ def page(name: str, paper: Paper, made: list[Row]) -> str:
         "What was easy": paper.easy,
         "What was hard": paper.hard,
     }
-    return markdown.document(
+    return markup.document(
         f"{paper.title}: the paper against ours",
         f"{paper.source} Made by `python -m report.reproduction` from the paper's numbers (`src/report/papers.csv`) "
         f"and what `python -m report.rows --paper {name}` found beside them.",
         "\n".join(f"* **{title}.** {text.strip()}" for title, text in five.items()),
         "## Every number",
-        markdown.table(cells, left=left),
+        markup.table(cells, left=left),
         NOTE.strip(),
         *(note.table() for note in notes.values()),
     )
@@ -93,8 +92,8 @@ class Footnotes:
 
     def table(self) -> str:
         """All texts; empty where there are none."""
-        cells = [{"": self.mark(text), self.title: markdown.escaped(text)} for text in self.numbers]
-        return markdown.table(cells, left=("", self.title)) if cells else ""
+        cells = [{"": self.mark(text), self.title: markup.escaped(text)} for text in self.numbers]
+        return markup.table(cells, left=("", self.title)) if cells else ""
 
 
 def row_cells(row: Row, notes: dict[str, Footnotes]) -> dict[str, str]:
@@ -114,7 +113,7 @@ def row_cells(row: Row, notes: dict[str, Footnotes]) -> dict[str, str]:
         "reason": notes["reason"].mark(row["reason"]),
         "measured": notes["measured"].mark(made),
     }
-    return {column: markdown.escaped(text) for column, text in cells.items()}
+    return {column: markup.escaped(text) for column, text in cells.items()}
 
 
 def number(value: float) -> str:
@@ -126,7 +125,7 @@ def summary(made: dict[str, list[Row]]) -> str:
     head = ["paper", REPRODUCED, SIZES, *VERDICTS[1:]]
     lines = [head, ["---", *["--:"] * len(head[1:])]]
     for name, of_paper in made.items():
-        reproduced, *others = (f"{count}" if count else markdown.NONE for count in counted(of_paper).values())
+        reproduced, *others = (f"{count}" if count else markup.NONE for count in counted(of_paper).values())
         lines.append([f"[{papers()[name].title}]({PAGES.name}/{name}.md)", reproduced, sizes(of_paper), *others])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

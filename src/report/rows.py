@@ -20,16 +20,13 @@ from typing import Any, NamedTuple
 from common.errors import command
 from common.files import read_json, write_json
 from formats import measurement
-from formats.comparison import times_faster
-from formats.described import only
-from formats.measurement import SPEED_TABLES, Measurement
-from formats.selection import matching
+from formats.comparison import matching, times_faster
+from formats.measurement import SPEED_TABLES, Measurement, Spread
+from formats.schema_from_dataclass import only
 from formats.shape import registry, shape
-from formats.spread import Spread
 from report import papers
-from report.papers import LOWER, MARIAN, SIZE_UNITS, Printed
+from report.papers import GAIN, LOWER, MARIAN, NOT_RUN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, words_per_usd
-from report.verdict import GAIN, NOT_RUN, OTHER, Tolerance, tolerance_of
 
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
 FIELDS = {  # of the records, by the times of the papers

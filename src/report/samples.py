@@ -9,8 +9,8 @@ from typing import Any
 from common.command_line import named_path, positive
 from common.errors import UserError, command
 from common.files import read_json, write_json, write_text
-from formats import test_sets
-from report.markdown import escaped
+from formats import records
+from report.markup import escaped
 
 
 def numbers(total: int, count: int, seed: int) -> list[int]:
@@ -22,8 +22,8 @@ def numbers(total: int, count: int, seed: int) -> list[int]:
 
 def choose(test_set: Path, outputs: dict[str, Path], count: int, seed: int) -> list[dict[str, Any]]:
     """Samples: line (from 1), source, reference, and outputs by system."""
-    pairs = test_sets.read(test_set)
-    translations = {system: test_sets.read_output(path, len(pairs)) for system, path in outputs.items()}
+    pairs = records.read_pairs(test_set)
+    translations = {system: records.read_output(path, len(pairs)) for system, path in outputs.items()}
     return [
         {
             "line": number + 1,

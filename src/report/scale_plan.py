@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from report import figure, markdown
+from report import figure, markup
 
 NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs for {usd_per_hour:g} USD an hour ({provider}, \
 {region}, {date}). The hours of a stage are those of its own jobs on all nodes. In "all", jobs run side by side where \
@@ -21,7 +21,7 @@ PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. E
 
 def table(plan: dict[str, Any]) -> str:
     """The stages, and the rates that they follow from."""
-    return markdown.document(
+    return markup.document(
         f"Plan of {plan['study']}", stages(plan), note(plan), "## Rates", rates(plan), assumptions(plan)
     )
 
@@ -36,22 +36,22 @@ def stages(plan: dict[str, Any]) -> str:
     }
     whole = {"stage": "all", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
     held = {column(nodes): about(every, f"{plan['usd_held'][str(nodes)]:,} USD") for nodes in plan["nodes"]}
-    return markdown.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])
+    return markup.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])
 
 
 def row(stage: dict[str, Any], nodes: list[int]) -> dict[str, str]:
     jobs, guessed = stage["jobs"], stage["assumed"]
     cells = {
         "stage": stage["stage"],
-        "jobs": f"{jobs:,}" if jobs else markdown.NONE,
-        "longest job": about(guessed, time(stage["longest_job_hours"])) if stage["longest_job"] else markdown.NONE,
-        "core-hours": about(guessed, f"{stage['core_hours']:,.1f}") if jobs else markdown.NONE,
-        "GPU-hours": about(guessed, f"{stage['gpu_hours']:,.0f}") if stage["gpu_hours"] else markdown.NONE,
-        "GB": f"{stage['bytes'] / 1e9:,.1f}" if stage["bytes"] else markdown.NONE,
-        "USD": about(guessed, f"{stage['usd']:,.0f}") if jobs else markdown.NONE,
+        "jobs": f"{jobs:,}" if jobs else markup.NONE,
+        "longest job": about(guessed, time(stage["longest_job_hours"])) if stage["longest_job"] else markup.NONE,
+        "core-hours": about(guessed, f"{stage['core_hours']:,.1f}") if jobs else markup.NONE,
+        "GPU-hours": about(guessed, f"{stage['gpu_hours']:,.0f}") if stage["gpu_hours"] else markup.NONE,
+        "GB": f"{stage['bytes'] / 1e9:,.1f}" if stage["bytes"] else markup.NONE,
+        "USD": about(guessed, f"{stage['usd']:,.0f}") if jobs else markup.NONE,
     }
     wall = {column(number): about(guessed, time(stage["hours"][str(number)])) for number in nodes}
-    return cells | (wall if jobs else dict.fromkeys(wall, markdown.NONE))
+    return cells | (wall if jobs else dict.fromkeys(wall, markup.NONE))
 
 
 def column(nodes: int) -> str:
@@ -98,7 +98,7 @@ def rates(plan: dict[str, Any]) -> str:
         }
         for rate in plan["rates"]
     ]
-    return markdown.table(rows, left=["work", "measured on", "file"])
+    return markup.table(rows, left=["work", "measured on", "file"])
 
 
 def assumptions(plan: dict[str, Any]) -> str:

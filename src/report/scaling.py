@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from formats import measurement
-from formats.comparison import times_faster
+from formats.captions import engine_label, mark, once, sizes
+from formats.comparison import matching, times_faster
 from formats.measurement import Measurement
-from formats.selection import matching
-from formats.wording import engine_label, mark, once, sizes
-from report import figure, labels, markdown, speed
+from report import figure, labels, markup, table_parts
 
 read = measurement.read
 
@@ -40,10 +39,11 @@ def table(records: list[Measurement]) -> str:
         for of_engine in by_engine(records)
     )
     note = NOTE.format(
-        tried=f"workers × threads: target tokens/s (tokens of a batch); {tried}", conditions=speed.conditions(records)
+        tried=f"workers × threads: target tokens/s (tokens of a batch); {tried}",
+        conditions=table_parts.conditions(records),
     )
-    title = f"# Workers and threads: {speed.title(records[0])}\n"
-    return "\n".join([title, markdown.table(rows, left=("engine",)), note])
+    title = f"# Workers and threads: {table_parts.title(records[0])}\n"
+    return "\n".join([title, markup.table(rows, left=("engine",)), note])
 
 
 def by_engine(records: list[Measurement]) -> list[list[Measurement]]:
@@ -60,8 +60,8 @@ def row(record: Measurement, single: Measurement, records: list[Measurement]) ->
         "workers": f"{record.workers}",
         "threads": f"{record.threads}",
         "batch, tokens": f"{record.batch_tokens:,}",
-        "candidates": speed.candidates(record),
-        "target tokens/s": f"{speed.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}",
+        "candidates": table_parts.candidates(record),
+        "target tokens/s": f"{table_parts.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}",
         "×": f"{times_faster(record, single):.2f}{mark(record, single)}",
         "CPU s": f"{record.cpu_seconds:.1f}",
         "memory, MB": f"{memory:,.0f}",
@@ -85,8 +85,8 @@ def draw(records: list[Measurement]) -> Figure:
             axes.grid(axis="x", visible=False)
             axes.margins(y=0.12)
             axes.set_xlabel("cores")
-    speed.heading(picture, speed.title(records[0]), {LABELS[way]: color for way, color in WAYS.items()})
-    speed.footnote(picture, records)
+    table_parts.heading(picture, table_parts.title(records[0]), {LABELS[way]: color for way, color in WAYS.items()})
+    table_parts.footnote(picture, records)
     return picture
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from common.errors import command
 from common.files import read_json, write_json, write_text
-from formats import best_model, comparison, measurement, selection, wording
+from formats import best_model, captions, comparison, measurement
 from formats.measurement import Measurement
-from report import choices, ideas, samples, teacher_student, training
+from report import ablation_table, recommendation, samples, teacher_student, training
 from report import measurements as tables
-from report.html import data_uri, templates
+from report.markup import data_uri, templates
 
 CONDITIONS = {  # what all measurements share: field of a record, name on the page
     "cpu": "processor",
@@ -67,10 +67,10 @@ def number(cell: str) -> float:
 def studied(records: list[Measurement]) -> str:
     """What was measured, in a sentence."""
     found: dict[str, list[int]] = {}
-    for system in selection.systems(records).values():
+    for system in comparison.systems(records).values():
         found.setdefault(system.role, []).append(system.parameters)
     groups = [f"{len(sizes)} {ROLES[role][len(sizes) > 1]} of {millions(sizes)}" for role, sizes in found.items()]
-    names = ", ".join(selection.test_sets(records))
+    names = ", ".join(comparison.test_sets(records))
     return f"{len(records)} measurements on {names}: {', '.join(groups)}."
 
 
@@ -81,10 +81,10 @@ def millions(parameters: list[int]) -> str:
 
 def systems(records: list[Measurement], learning: list[dict[str, Any]]) -> list[dict[str, str]]:
     """A row for each system: what it is, the BLEU of its best search, and how it was trained, where that is known."""
-    timed = selection.of_test_set(records, selection.test_sets(records)[0])
+    timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
     trained = {row["system"]: row for row in map(training.row, learning)}
     rows = []
-    for name, system in selection.systems(records).items():
+    for name, system in comparison.systems(records).items():
         best = comparison.best_search(timed, name)
         about = {"system": name, "role": system.role, "shape": system.shape, "parameters": f"{system.parameters:,}"}
         rows.append(trained.pop(name, {}) | about | {"BLEU, best search": tables.number(best and best.bleu, 2)})
@@ -104,7 +104,7 @@ def conditions(records: list[Measurement], gap: dict[str, Any] | None) -> dict[s
     """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
     told = {title: shared(records, key) for key, title in CONDITIONS.items()}
     best = best_model.best(records)
-    engines = dict.fromkeys(f"{wording.engine_label(one)} {one.engine_version or ''}".strip() for one in records)
+    engines = dict.fromkeys(f"{captions.engine_label(one)} {one.engine_version or ''}".strip() for one in records)
     told |= {"engines": ", ".join(engines), "signature of the model to ship": best and best.signature}
     test_sets = gap["test_sets"] if gap else {}
     told |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
@@ -125,18 +125,18 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         note=args.note,
         configuration=args.configuration,
         studied=studied(records),
-        timed=selection.test_sets(records)[0],
+        timed=comparison.test_sets(records)[0],
         distilled=any(record.role == "student" for record in records),
         taught=any(record.bleu_delta_teacher is not None for record in records),
         repeated=any(record.runs > 1 for record in records),
-        answer=choices.answer(records),
-        choices=choices.rows(records),
-        repeats=wording.repeats((record.runs for record in records), marked=True),
+        answer=recommendation.answer(records),
+        choices=recommendation.rows(records),
+        repeats=captions.repeats((record.runs for record in records), marked=True),
         rule=best_model.RULE,
-        marks=wording.marks(records),
-        cpu=wording.cpu(records[0]),
+        marks=captions.marks(records),
+        cpu=captions.cpu(records[0]),
         front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
-        ideas=ideas.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
+        ideas=ablation_table.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
         samples=found["samples"],
         sampled=found["test_set"],
         systems=systems(records, learning),

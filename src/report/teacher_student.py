@@ -15,10 +15,10 @@ from tabulate import tabulate
 
 from common.errors import UserError
 from common.files import read_json
-from formats.spread import Spread
-from report import figure, markdown
+from formats.measurement import Spread
+from report import figure, markup
 from report.figure import Style
-from report.markdown import NONE, star
+from report.markup import NONE, star
 
 NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
 beam {teacher_beam}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
@@ -72,7 +72,7 @@ def table(gap: dict[str, Any]) -> str:
 def words(rows: Iterable[dict[str, str]]) -> str:
     """A table of columns that all stand on the left."""
     rows = list(rows)
-    return markdown.table(rows, left=rows[0]) + "\n"
+    return markup.table(rows, left=rows[0]) + "\n"
 
 
 def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
@@ -164,7 +164,7 @@ def sentences(test_set: dict[str, Any]) -> str:
     different = test_set["most_different"]
     parts = [f"### Where {different['system']} differs most from the teacher\n"]
     for sentence in different["sentences"]:
-        rows = [[name, markdown.escaped(sentence[name])] for name in ("source", "reference", "teacher", "student")]
+        rows = [[name, markup.escaped(sentence[name])] for name in ("source", "reference", "teacher", "student")]
         head = [f"line {sentence['line']}", f"chrF {sentence['chrf']:.1f}"]
         parts.append(tabulate(rows, head, "pipe", disable_numparse=True) + "\n")
     return "\n".join(parts)

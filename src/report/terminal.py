@@ -6,9 +6,9 @@ import textwrap
 from pathlib import Path
 
 from common.errors import command
-from formats import best_model, measurement, selection, wording
+from formats import best_model, captions, comparison, measurement
 from formats.measurement import Measurement
-from report import markdown
+from report import markup
 from report.measurements import layout, row
 
 COLUMNS = 120  # of a terminal
@@ -25,13 +25,13 @@ SHORT = {  # names of columns, in the Markdown table and here
 
 def summary(records: list[Measurement], folder: Path) -> str:
     """Of each system the baseline, what is on the front and the best model; then where the report and the model are."""
-    name = selection.test_sets(records)[0]
+    name = comparison.test_sets(records)[0]
     best = best_model.best(records)
-    records = selection.of_test_set(records, name)
-    front = selection.on_front(records)
+    records = comparison.of_test_set(records, name)
+    front = comparison.on_front(records)
     rows = []
-    for system in selection.systems(records):
-        marked = [("baseline", selection.baseline(records, system))]
+    for system in comparison.systems(records):
+        marked = [("baseline", comparison.baseline(records, system))]
         marked += [("front", record) for record in front if record.system == system]
         marked += [("best", best)] if best and best.system == system else []
         marks: dict[int, list[str]] = {}
@@ -43,15 +43,15 @@ def summary(records: list[Measurement], folder: Path) -> str:
     text = f"\n{name}, slowest first. front: no configuration of any system is both faster and better.\n"
     text += textwrap.fill(f"best: {best_model.RULE}.", COLUMNS) + "\n"
     text += "loss: BLEU below the best search of the same weights in float32 without a map.\n"
-    text += f"×: speed over OpenNMT-tf, beam {selection.BEAM}. * p < {markdown.SIGNIFICANT}\n"
-    text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {wording.cpu(records[0])}.\n\n"
+    text += f"×: speed over OpenNMT-tf, beam {comparison.BEAM}. * p < {markup.SIGNIFICANT}\n"
+    text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {captions.cpu(records[0])}.\n\n"
     return text + layout(rows, "simple") + "\n" + paths(records, folder)
 
 
 def short_row(record: Measurement, records: list[Measurement], mark: str) -> dict[str, str]:
     cells = row(record, records)
     numbers = {short: cells[name] for name, short in SHORT.items()}
-    return {"system": record.system, "decoding": wording.configuration(record), **numbers, "": mark}
+    return {"system": record.system, "decoding": captions.configuration(record), **numbers, "": mark}
 
 
 def paths(records: list[Measurement], folder: Path) -> str:
@@ -61,10 +61,10 @@ def paths(records: list[Measurement], folder: Path) -> str:
         text += f"\nreport:     {report}\n"
     if not (record := best_model.best(records)):
         return text + f"best model: none: {best_model.without_best(records)}\n"
-    if (model := folder / wording.model_folder(record)).exists():
+    if (model := folder / captions.model_folder(record)).exists():
         options = "" if record.beam_size == 1 else f" --beam-size {record.beam_size}"
         options += "" if record.vocabulary_map else " --no-vocabulary-map"
-        about = f"{wording.configuration(record)}: {best_model.RULE}. {best_model.verdict(records, record)}"
+        about = f"{captions.configuration(record)}: {best_model.RULE}. {best_model.verdict(records, record)}"
         indent = " " * len("best model: ")
         text += f"best model: {model}\n"
         text += textwrap.fill(about, COLUMNS, initial_indent=indent, subsequent_indent=indent) + "\n"

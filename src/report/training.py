@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 
 from common.errors import UserError
 from common.files import read_json
-from report import figure, markdown
+from report import figure, markup
 
 NEEDED = {"system", "role", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
 LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches
@@ -50,7 +50,7 @@ def read_system(path: Path) -> Learning:
 
 def table(systems: list[Learning]) -> str:
     rows = [row(learning) for learning in systems]
-    return markdown.table(rows, left=set().union(*rows)) + "\n"
+    return markup.table(rows, left=set().union(*rows)) + "\n"
 
 
 def row(learning: Learning) -> dict[str, str]:

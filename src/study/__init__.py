@@ -3,10 +3,9 @@
 From files to an effective configuration:
 
 - ``config``: load a configuration, or print it (command)
-- ``schema``: the JSON schema: defaults, and errors in our words
-- ``extends``: YAML files, merged with those that they extend
-- ``expansion``: every entry with what the study says once for all of them
-- ``checks``: the rules that a schema cannot express
+- ``schema``: the JSON schema: defaults, errors in our words; the folder of results, the hash of a configuration
+- ``expansion``: YAML files merged with those that they extend, and every entry with what the study says once for all
+- ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students
 - ``precision``: the engine and the type that teachers compute with
 - ``available``: whether the corpora can be had (command)
 
@@ -17,16 +16,15 @@ Before there is a configuration:
 What follows from the configuration:
 
 - ``plan``: the systems of a study, what each is made of, what is done with it, where the files are
-- ``identity``: the folder of its results, the hash of its configuration
-- ``systems``, ``mixtures``, ``teachers``: what the plan is made of
+- ``systems``: systems, mixtures and teachers that the plan is made of
 
 What a study will take:
 
-- ``work``: how much there is to do
+- ``workload``: how much there is to do
 - ``estimate``: time and disk, before it runs
-- ``rates``: how fast this machine does what a study spends its time on
+- ``rates``: how fast this machine does what a study spends its time on, and kept benchmarks
 - ``resources``: the work of a training, and what it requests from Snakemake
-- ``requests``: what other jobs request, by the size of the study
+- ``job_limits``: what other jobs request, by the size of the study
 - ``scale_plan``: hours, disk and USD on clusters of several sizes (command)
-- ``benchmarked``, ``jobs``, ``cluster``: the rates, the jobs and the nodes of that plan
+- ``jobs``: the jobs and the nodes of that plan
 """

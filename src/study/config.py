@@ -1,7 +1,7 @@
 """The effective configuration of a study. `python -m study.config FILE` checks a file and prints what it amounts to.
 
-The JSON schema defines every key, `extends` reads the files, `expansion` gives every entry what the study says once for
-all of them, `checks` has the rules that a schema cannot express.
+The JSON schema defines every key, `expansion` reads the files and gives every entry what the study says once for all of
+them, `checks` has the rules that a schema cannot express.
 """
 
 import argparse
@@ -13,8 +13,7 @@ import yaml
 
 from common.errors import UserError, command
 from study import checks, schema
-from study.expansion import expanded
-from study.extends import without_nulls, written
+from study.expansion import expanded, without_nulls, written
 from study.precision import chosen
 from study.schema import Config
 

@@ -1,7 +1,7 @@
 """Estimate the time and disk that a study will take, before it runs, from rates measured on this machine (study.rates).
 
-study.work says what there is to do. GPUs cannot be measured before the jobs run on them, so their hours are those of
-GPUs of a stated speed.
+study.workload says what there is to do. GPUs cannot be measured before the jobs run on them, so their hours are those
+of GPUs of a stated speed.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Any
 
 from study.rates import Rates
 from study.systems import System
-from study.work import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
+from study.workload import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
 
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
 TAUGHT_STARTS = 1 / 370  # per pair that the aligner learns from, in starts of Python

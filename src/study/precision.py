@@ -11,8 +11,7 @@ from common.cpu import int8_saturates, warning
 from common.files import read_json, write_json
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from study.identity import results
-from study.schema import Config
+from study.schema import Config, results
 
 
 def chosen(config: Config, here: bool = True) -> Config:

@@ -1,9 +1,11 @@
-"""Measure, in a few seconds, how fast this machine does what a study spends its time on: the rates of the estimate.
+"""How fast machines do what a study spends its time on: this one, measured in a few seconds, and kept benchmarks.
 
 Cores share caches, memory and often a physical core. So one process per core measures at the same time, and the mean
 counts. The user's cache folder keeps the rates for an hour, so that dry runs in a row start at once.
 
 The Snakefile imports this module, so TensorFlow, OpenNMT-tf and CTranslate2 are imported inside functions only.
+
+A pair has two sides, and what is done to a monolingual line takes half of the time.
 """
 
 import hashlib
@@ -18,11 +20,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any, NamedTuple
 
 from common import machine
 from common.errors import UserError
 from common.files import read_json, sha256, write_json
-from formats import decoding, opennmt_vocabulary
+from formats import decoding, opennmt_tf
+from formats.decoding import HALF_TYPES
 from formats.shape import Transformer
 
 AGE = 3600  # seconds for which measured rates are kept
@@ -34,6 +38,13 @@ WIDTH = 128  # units of a feed-forward layer, with four times as many inside
 PIECES = 4000
 TRANSLATOR = {"encoder_layers": 3, "decoder_layers": 2, "units": 192, "ffn_units": 768, "heads": 4}
 SENTENCES, LENGTH = 32, 16  # sentences of a translated batch; pieces of each sentence and of each translation
+
+BENCHMARKS = Path("results/reference/benchmarks")
+SCRIPTS = {
+    "corpora": "cleaning.py",
+    "stages": "stages.py",
+    "vmap": "vmap.py",
+}  # in benchmarks/, by the name of the JSON
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,7 @@ def _training() -> tuple[float, float]:
     """Seconds per floating-point operation and per logit: of a layer and an output layer, forward and backward."""
     import tensorflow as tf
 
-    from train import cross_entropy
+    from train import optimizer
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -138,7 +149,7 @@ def _training() -> tuple[float, float]:
     def output_layer() -> object:
         with tf.GradientTape() as tape:
             tape.watch(inputs)
-            loss = tf.reduce_sum(cross_entropy.cross_entropy(inputs @ output, labels, tf.constant(0.1)))
+            loss = tf.reduce_sum(optimizer.cross_entropy(inputs @ output, labels, tf.constant(0.1)))
         return tape.gradient(loss, [inputs, output])
 
     product = _seconds(layer) / (6 * ROWS * 2 * units * inner)
@@ -154,7 +165,7 @@ def _decoding(compute_type: str) -> float:
     shape = Transformer(**TRANSLATOR)
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = Path(folder, "vocabulary.txt")
-        vocabulary.write_text("".join(f"{entry}\n" for entry in [*opennmt_vocabulary.CONTROL, *range(PIECES)]))
+        vocabulary.write_text("".join(f"{entry}\n" for entry in [*opennmt_tf.CONTROL, *range(PIECES)]))
         Path(folder, "model_description.py").write_text(shape.model_description(0))
         model = opennmt.load_model(folder)
         model.initialize({"source_vocabulary": str(vocabulary), "target_vocabulary": str(vocabulary)})
@@ -187,6 +198,99 @@ def main() -> None:
     product, logit = _training()
     measured = Rates(product, logit, _decoding(compute_type), tensorflow, python)
     print(json.dumps({name: value for name, value in asdict(measured).items() if name != "load"}))
+
+
+class Rate(NamedTuple):
+    """Seconds of a core for one ``unit``, from a file of a benchmark, on a CPU."""
+
+    seconds: float
+    unit: str
+    file: str
+    cpu: str
+
+
+class Benchmarks:
+    """The rates of a folder with the JSON of the benchmarks. Raises UserError if one is missing."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._files = {name: self._read(name) for name in SCRIPTS}
+        self.rates = Rates(**self._files["stages"]["rates"])
+        self.text: dict[str, Rate] = dict(self._text())
+
+    def _read(self, name: str) -> dict[str, Any]:
+        path = self._folder / f"{name}.json"
+        if not path.exists():
+            raise UserError(
+                f"{path}: no such benchmark; make it with benchmarks/{SCRIPTS[name]}, see benchmarks/README.md"
+            )
+        return read_json(path)
+
+    @property
+    def cpu(self) -> str:
+        """Where ``rates`` were measured."""
+        return self._files["stages"]["machine"]["cpu"]
+
+    def fast(self, quantization: str) -> bool:
+        """Whether CTranslate2 is fast in a type there, as formats.decoding says of this machine."""
+        return quantization not in HALF_TYPES and (quantization != "int16" or "Intel" in self.cpu)
+
+    def path(self, name: str) -> str:
+        return (self._folder / f"{name}.json").as_posix()
+
+    def _text(self) -> list[tuple[str, Rate]]:
+        corpora, vmap = self._files["corpora"], self._files["vmap"]
+        of_file = {"corpora": self._corpora(corpora), "stages": self._stages(), "vmap": self._vmap(vmap)}
+        return [
+            (work, Rate(seconds, unit, self.path(name), self._files[name]["machine"]["cpu"]))
+            for name, rates in of_file.items()
+            for work, (seconds, unit) in rates.items()
+        ]
+
+    def _corpora(self, corpora: dict[str, Any]) -> dict[str, tuple[float, str]]:
+        full = corpora["scaling"][-1]
+        return {
+            "clean": (full["clean_seconds"] * corpora["cores"] / full["pairs"], "pair"),
+            "gather, drop duplicates": (full["gather_seconds"] / full["pairs"], "pair"),
+        }
+
+    def _stages(self) -> dict[str, tuple[float, str]]:
+        """A draw reads all pairs and writes some of them; a vocabulary reads all lines and learns from some of them."""
+        stages = self._files["stages"]["stages"]
+        per_pair = {
+            name: stages[name]["cpu_seconds"] / stages[name]["read"]
+            for name in ("subset", "gather", "encode", "select")
+        }
+        read, drawn = solved(stages["draw few"], stages["draw all"], "drawn")
+        line, learned = solved(*(stages[name] for name in stages if name.startswith("vocabulary")), "sentences")
+        return {
+            **{name: (seconds, "pair") for name, seconds in per_pair.items()},
+            "draw: read": (read, "pair"),
+            "draw: write": (drawn, "pair"),
+            "vocabulary: read": (line, "line"),
+            "vocabulary: learn": (learned, "line"),
+        }
+
+    def _vmap(self, vmap: dict[str, Any]) -> dict[str, tuple[float, str]]:
+        full, aligner = vmap["scaling"][-1], vmap["fast_align"]
+        return {
+            "teach the aligner": (aligner["train_seconds"] * aligner["train_threads"] / vmap["real_pairs"], "pair"),
+            "align": (1 / aligner["apply_pairs_per_second"], "pair"),
+            "extract phrases": (full["extract_seconds"] * vmap["cores"] / full["pairs"], "pair"),
+            "merge phrases": (full["merge_seconds"] / full["pairs"], "pair"),
+        }
+
+
+def solved(few: dict[str, float], many: dict[str, float], amount: str) -> tuple[float, float]:
+    """Seconds per unit that is read, and per unit of ``amount``, of two runs that read as much as each other.
+
+    Raises UserError if the runs contradict each other, as those of few pairs on a busy machine do.
+    """
+    each = (many["cpu_seconds"] - few["cpu_seconds"]) / (many[amount] - few[amount])
+    read = (few["cpu_seconds"] - each * few[amount]) / few["read"]
+    if min(each, read) <= 0:
+        raise UserError(f"stages.json: more {amount} took no longer; run benchmarks/stages.py again, with more --pairs")
+    return read, each
 
 
 if __name__ == "__main__":

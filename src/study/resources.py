@@ -3,8 +3,7 @@
 from typing import Any
 
 from formats.shape import shape
-from study.mixtures import weights
-from study.systems import System
+from study.systems import System, weights
 from train.schedule import SHUFFLE_BUFFER
 
 TOKENS = 20  # pieces of a sentence

@@ -13,19 +13,18 @@ from typing import Any
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
-from formats import prices
-from study import benchmarked, config
-from study.benchmarked import Benchmarks
-from study.cluster import Jobs, Node, wall
-from study.jobs import jobs
+from formats import cost
+from study import config
+from study.jobs import Jobs, Node, jobs, wall
+from study.rates import BENCHMARKS, Benchmarks
 from study.resources import TOKENS
-from study.work import GPU_DECODING, GPU_TRAINING, Stage, Work
+from study.workload import GPU_DECODING, GPU_TRAINING, Stage, Work
 
 HOUR = 3600
 NODE = "p4d.24xlarge"
 
 
-def plan(study: config.Config, machine: prices.Price, sizes: list[int], benchmarks: Benchmarks) -> dict[str, Any]:
+def plan(study: config.Config, machine: cost.Price, sizes: list[int], benchmarks: Benchmarks) -> dict[str, Any]:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
     Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs, as
@@ -103,9 +102,9 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True, help="a file of configs/")
     parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
     node = "a machine of src/formats/prices.yaml, or such an entry as JSON (default: %(default)s)"
-    parser.add_argument("--node", type=prices.argument, default=NODE, help=node)
+    parser.add_argument("--node", type=cost.price_argument, default=NODE, help=node)
     help = "folder of their JSON (default: %(default)s)"
-    parser.add_argument("--benchmarks", type=Path, default=benchmarked.FOLDER, help=help)
+    parser.add_argument("--benchmarks", type=Path, default=BENCHMARKS, help=help)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
     benchmarks = Benchmarks(args.benchmarks)

@@ -1,8 +1,10 @@
-"""The JSON schema of a configuration: its defaults, and its errors in our words."""
+"""The JSON schema of a configuration: its defaults, its errors in our words, and what tells studies apart."""
 
 import copy
 import datetime
 import difflib
+import hashlib
+import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +20,9 @@ from common.files import read_yaml
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 
 Config = dict[str, Any]  # a configuration, or a mapping inside one
+
+RESULTS = Path("results")
+RESERVED = "reference"  # results/reference is in git
 
 
 @cache
@@ -118,3 +123,18 @@ def _yaml_advice(value: Any) -> str:
         with suppress(ValueError):
             return f"; write {number(value)!r} without quotes"
     return ""
+
+
+def results(config: Config) -> Path:
+    """The folder of everything that a run of the study makes, relative to the folder it runs in."""
+    return RESULTS / config["study"]
+
+
+def config_hash(config: Config) -> str:
+    """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
+
+    A study without ``metrics`` has the hash that it had before this key was there, so that none is scored again.
+    """
+    counted = {key: value for key, value in config.items() if key != "metrics" or value is not None}
+    text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,12 +1,53 @@
 """The systems of a study: its teachers, students and untrained models, for each mixture and seed."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from formats import shape
-from study.mixtures import ORIGINAL
+from formats.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from study.schema import Config
 
+TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
+ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
+
 ENSEMBLE = "ensemble"  # all teachers together
+
+ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has one of them; shape: it is trained here
+
+
+def mixture(config: Config, name: str) -> Config:
+    """The entry of a mixture. ORIGINAL is there even if the study has no mixture of this name."""
+    absent = {"targets": "original", "teacher": None, "weights": None, "drop_worst": 0}
+    return config["mixtures"].get(name, absent)
+
+
+def weights(config: Config, name: str) -> dict[str, float]:
+    """The corpora of a mixture with their weights."""
+    entry = mixture(config, name)
+    if entry["weights"]:
+        return entry["weights"]
+    roles = ("train",) if entry["targets"] == "original" else ("train", "monolingual")
+    return {corpus: values["weight"] for corpus, values in config["corpora"].items() if values["role"] in roles}
+
+
+def learned_from(config: Config, name: str) -> list[str]:
+    """The teachers whose translations a mixture is made of."""
+    entry = mixture(config, name)
+    if entry["targets"] == "original":
+        return []
+    return [entry["teacher"]] if entry["teacher"] else list(config["teachers"])
+
+
+def composition(config: Config, name: str) -> dict[str, Any]:
+    """What a mixture is made of: whose translations, each corpus's share of the pairs (0 to 1), per cent dropped."""
+    entry, weighted = mixture(config, name), weights(config, name)
+    return {
+        "targets": entry["targets"],
+        "teachers": learned_from(config, name),
+        "shares": {corpus: round(w / sum(weighted.values()), 6) for corpus, w in sorted(weighted.items())},
+        "drop_worst": entry["drop_worst"],
+    }
 
 
 class System(NamedTuple):
@@ -82,3 +123,46 @@ def untrained(config: Config) -> list[System]:
         System(f"{name}-untrained", "untrained", name, None, config["seed"], shape.registry().get(name), None)
         for name in config["speed"]["untrained"]
     ]
+
+
+def splits_as_study(teacher: Config) -> bool:
+    """Whether a teacher splits text with the study's vocabulary, which must be there before it translates."""
+    return teacher["tokenization"] is None
+
+
+def is_folder(start: str) -> bool:
+    """Whether ``start_from`` names a folder with weights from elsewhere, not a teacher of the study."""
+    return "/" in start
+
+
+def absent_models(config: Config) -> list[str]:
+    """A line for each file or folder that a model from elsewhere needs and that is not there."""
+    absent = [
+        f"{name}: no {path}{_remedy(teacher, path)}"
+        for name, teacher in config["teachers"].items()
+        for path in teacher_paths(teacher)
+        if not Path(path).exists()
+    ]
+    starts = [(name, entry["start_from"]) for name, entry in (config["teachers"] | config["students"]).items()]
+    absent += [
+        f"{name}: no {start}" for name, start in starts if start and is_folder(start) and not Path(start).is_dir()
+    ]
+    return absent
+
+
+def _remedy(teacher: Config, path: str) -> str:
+    converted = teacher["converted"] or {}
+    commands = ENVIRONMENTS.get(converted.get("from"))
+    return f"; make it: {commands.format(path)}" if commands and path == converted["environment"] else ""
+
+
+def teacher_paths(teacher: Config) -> Iterator[str]:
+    """Files and folders that the entry of a teacher names. Names of models to download are not among them."""
+    yield from (teacher[origin] for origin in ("checkpoint", "ctranslate2") if teacher[origin])
+    converted = teacher["converted"] or {"options": {}, "environment": None}
+    if converted["environment"]:
+        yield converted["environment"]
+    values = [value for option, value in converted["options"].items() if option in PATH_OPTIONS]
+    values += [value for value in (teacher["tokenization"] or {}).values() if value]
+    for value in values:
+        yield from value if isinstance(value, list) else [value]

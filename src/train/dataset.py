@@ -1,13 +1,89 @@
-"""The batches of one pass through an encoded epoch."""
+"""The batches of one pass through an encoded epoch, with undersized ones merged.
 
+OpenNMT-tf sorts sentences into buckets by length and emits a batch whenever a bucket is full. At the end of an epoch it
+empties every bucket, and each remainder becomes an update: 36 of the 271 batches of Multi30k. The last ten of them have
+one to three sentences each, mostly badly matched pairs. With 171,775 pairs the dev BLEU of Transformers fell from about
+30 to between 7 and 16 at the end of the first epoch, and took a hundred updates to recover.
+"""
+
+from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from train.batch_tail import MergedTail
 from train.schedule import SHUFFLE_BUFFER
 
+# Features and labels. Each maps names to tensors with a sentence per row; `length`, int32 (rows,), counts pieces.
+Batch = tuple[dict[str, Any], dict[str, Any]]
+
 LENGTH_BUCKET = 2  # pieces by which the sentences of a batch differ at most, which keeps padding low
+
+
+class MergedTail:
+    """The batches of a ``tf.data.Dataset``, except that those less than half full are merged and come last.
+
+    size: of a full batch, in ``unit``: "sentences", or "tokens", which are rows times the pieces of the longest
+    sentence of either side, so padding counts.
+    """
+
+    def __init__(self, batches: Any, size: int, unit: str):
+        self._batches, self._size, self._unit = batches, size, unit
+        self.element_spec = batches.element_spec
+
+    def __iter__(self) -> Iterator[Batch]:
+        undersized = []
+        for batch in self._batches:
+            if rows(batch) * (longest(batch) if self._unit == "tokens" else 1) < self._size / 2:
+                undersized.append(batch)
+            else:
+                yield batch
+        for group in groups(sorted(undersized, key=longest), self._size, self._unit):
+            yield merged(group)
+
+
+def rows(batch: Batch) -> int:
+    """Sentence pairs in a batch."""
+    return int(batch[0]["length"].shape[0])
+
+
+def longest(batch: Batch) -> int:
+    """Pieces of the longest sentence of either side."""
+    return max(int(side["length"].numpy().max()) for side in batch)
+
+
+def groups(batches: Iterable[Batch], size: int, unit: str) -> Iterator[list[Batch]]:
+    """Group batches, given by increasing ``longest``, to at most ``size`` each, padding included.
+
+    A batch that is larger by itself stays alone.
+    """
+    group: list[Batch] = []
+    for batch in batches:
+        if group and sum(map(rows, [*group, batch])) * (longest(batch) if unit == "tokens" else 1) > size:
+            yield group
+            group = []
+        group.append(batch)
+    if group:
+        yield group
+
+
+def merged(group: list[Batch]) -> Batch:
+    """Concatenate the rows of batches; every tensor is padded to the largest of its name, and keeps its dtype."""
+    import tensorflow as tf
+
+    def concatenated(*tensors: Any) -> Any:
+        sizes = [max(sizes) for sizes in zip(*(tensor.shape[1:] for tensor in tensors), strict=True)]
+        for axis, size in enumerate(sizes, 1):
+            tensors = [_padded(tf, tensor, axis, size) for tensor in tensors]
+        return tf.concat(tensors, axis=0)
+
+    return tf.nest.map_structure(concatenated, *group)
+
+
+def _padded(tf: Any, tensor: Any, axis: int, size: int) -> Any:
+    """Pad one axis to ``size`` with zeros, or with empty strings, which tf.pad does not support."""
+    shape = [*tensor.shape]
+    shape[axis] = size - shape[axis]
+    return tf.concat([tensor, tf.zeros(shape, tensor.dtype)], axis) if shape[axis] else tensor
 
 
 def shuffle_buffer(pairs: int) -> int:

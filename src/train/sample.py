@@ -5,7 +5,7 @@ Epoch e takes the e-th section of every stream; the length of a section is the c
 pair repeats, within an epoch or across epochs, before all others of its corpus have appeared; shares are exact; and
 every epoch can be drawn by itself, so a killed study resumes at the epoch it lost.
 
-The orders are computed (corpora.permutation), and pairs reach their slots in the epoch through buckets on disk, so
+The orders are computed (corpora.subset), and pairs reach their slots in the epoch through buckets on disk, so
 memory is bounded. Equal corpora, weights, seed and epoch give equal bytes.
 
 Without weights, the share of a corpus is its size: the first epoch then holds every pair of every corpus once.
@@ -25,7 +25,7 @@ import numpy as np
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
-from corpora.permutation import keys, places
+from corpora.subset import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
 

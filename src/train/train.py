@@ -25,9 +25,9 @@ from common.command_line import json_value, pick
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, sha256, write_json
 from formats.shape import shape
-from train.learning import learning_curve, left_out, mixture, training_seconds
 from train.schedule import kept_checkpoints
 from train.training import Inputs, Training
+from train.training_record import learning_curve, left_out, mixture, training_seconds
 
 FULL = ("No space left", "quota exceeded")  # in TensorFlow's errors, which has one kind for disks and for memory
 

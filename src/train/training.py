@@ -11,13 +11,10 @@ from common.errors import UserError
 from common.files import read_json, write_text
 from formats import records
 from formats.shape import Custom, shape
-from train import cross_entropy
-from train.batch_tail import MergedTail
-from train.dataset import dataset
-from train.devices import use_devices
+from train import optimizer
+from train.dataset import MergedTail, dataset
 from train.optimizer import opennmt_parameters
-from train.replica_check import check_replicas
-from train.replicas import Replicas
+from train.replicas import Replicas, check_replicas, use_devices
 from train.schedule import Journal, Passes, kept_checkpoints, phases
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
@@ -62,7 +59,7 @@ class Training:
         """
         training, built = settings["training"], shape(settings["shape"])
         prepare_tensorflow(training, files.threads, settings["seed"])
-        cross_entropy.install()
+        optimizer.install_cross_entropy()
         self._replicas = Replicas(training["device"], training["gpus"])
         self._settings, self._files, self._job = settings, files, job
         self._autograph = isinstance(built, Custom)  # models of ours have no condition on a tensor

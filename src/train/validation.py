@@ -9,10 +9,10 @@ from typing import Any
 
 from common.files import read_json, write_json
 from formats import loading
-from formats.bleu import bleu
 from formats.conversion import Converter
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
-from formats.pieces import split
+from formats.metrics import bleu
+from formats.sentence import split_pieces
 
 BATCH_SENTENCES = 64  # of OpenNMT-tf; CTranslate2 fills batches by tokens
 
@@ -100,7 +100,7 @@ def converts(model: Any) -> bool:
 
 def _ctranslate2_decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:
     """Convert the model at every call: CTranslate2 needs a second where OpenNMT-tf needs a minute for the same text."""
-    sentences = [split(line) for line in source.read_text(encoding="utf-8").split("\n")[:-1]]
+    sentences = [split_pieces(line) for line in source.read_text(encoding="utf-8").split("\n")[:-1]]
 
     def decode() -> list[Pieces]:
         with tempfile.TemporaryDirectory() as folder:

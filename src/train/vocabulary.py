@@ -18,7 +18,7 @@ from common.errors import UserError, command
 from common.files import atomic_path, write_text
 from common.progress import progress
 from corpora.language_codes import scripts
-from formats import opennmt_vocabulary, records
+from formats import opennmt_tf, records
 
 
 def foreign_characters(languages: Iterable[str]) -> regex.Pattern:
@@ -72,7 +72,7 @@ def train(
 def entries(model: bytes) -> Iterator[str]:
     """The lines of OpenNMT-tf's vocabulary file: control tokens, then pieces; OpenNMT-tf adds unk itself."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    yield from opennmt_vocabulary.CONTROL
+    yield from opennmt_tf.CONTROL
     for number in range(processor.get_piece_size()):
         if not (processor.is_control(number) or processor.is_unknown(number)):
             yield processor.id_to_piece(number)

@@ -10,17 +10,16 @@ from pathlib import Path
 from common import folder_lock
 from common.errors import UserError
 from corpora.availability import available, read_unchecked
-from formats import comet
+from formats import metrics
 from snakemake.exceptions import WorkflowError
-from study import benchmarked, checks
+from study import checks
+from study.rates import BENCHMARKS, rates
 from study.config import load
 from study.estimate import estimate
-from study.mixtures import TRANSLATED
+from study.systems import TRANSLATED, absent_models
 from study.plan import Study
 from study.precision import note_teachers, warnings
-from study.rates import rates
-from study.requests import Requests
-from study.teachers import absent_models
+from study.job_limits import Requests
 
 DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
 
@@ -37,7 +36,7 @@ config.update(loaded)
 
 study = Study(config)  # src/study/plan: systems, corpora, mixtures, and where their files are
 
-requests = Requests(config, Path(workflow.basedir) / benchmarked.FOLDER)  # minutes and memory of jobs, by their size
+requests = Requests(config, Path(workflow.basedir) / BENCHMARKS)  # minutes and memory of jobs, by their size
 
 
 # The image that jobs run in with `--software-deployment-method apptainer` (docs/images.md).
@@ -59,7 +58,7 @@ shell.prefix(
 
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
 CPU = f"--cpu {shlex.quote(config['decoding']['cpu'])}" if config["decoding"]["cpu"] else ""
-ALONE = f"python -m measure.node {CPU} &&"  # before what is timed: a job on a cluster may have neighbours
+ALONE = f"python -m measure.exclusive_node {CPU} &&"  # before what is timed: a job on a cluster may have neighbours
 MACHINE = config["prices"]["machine"]  # its entry, if the study names one
 PRICE = f"--price {shlex.quote(json.dumps(MACHINE))}" if MACHINE else ""
 METRICS = config["metrics"]  # beside BLEU and chrF, if the study names any
@@ -77,7 +76,7 @@ def growing(**resources):
 
 def absent_metrics():
     """A line for each thing that COMET lacks on this machine; in an image, the job itself says what it lacks there."""
-    return comet.problems(METRICS["comet"], METRICS["comet_score"]) if METRICS and not IMAGE else []
+    return metrics.comet_problems(METRICS["comet"], METRICS["comet_score"]) if METRICS and not IMAGE else []
 
 
 def one_of(names):

@@ -42,7 +42,7 @@ rule int8_elsewhere:
     params:
         language=config["target"],
     shell:
-        "python -m measure.elsewhere --model {input.model} --test-set {input.test_set}"
+        "python -m measure.int8_other_cpus --model {input.model} --test-set {input.test_set}"
         " --target-language {params.language} --output {output.json} 2> {log}"
 
 

@@ -1,10 +1,10 @@
 # Teachers that are not trained here, for the engine that distils.
-from study.teachers import paths
+from study.systems import teacher_paths
 
 
 rule import_teacher:
     input:
-        files=lambda w: list(filter(os.path.exists, paths(study.imported[w.system]))),  # a dry run goes on without
+        files=lambda w: list(filter(os.path.exists, teacher_paths(study.imported[w.system]))),  # a dry run goes on without
         vocabulary=lambda w: study.vocabulary_for(w.system),
     output:
         folder=directory(study.imported_model("{system}", study.imported_format)),

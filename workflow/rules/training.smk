@@ -1,6 +1,6 @@
 # Training. Teachers, students and controls are trained alike; they differ in the mixture they learn from. A killed
 # training continues from its last checkpoint: the run folder is no output, so Snakemake never deletes it.
-from study.mixtures import composition
+from study.systems import composition
 from study.resources import training_resources
 
 
@@ -115,5 +115,5 @@ rule learned:
     params:
         mixture=lambda w: json.dumps(composition(config, study.systems[w.system].mixture)),
     shell:
-        "python -m train.learned --mixture {params.mixture:q} --learning {input.learning} --epochs {input.epochs}"
+        "python -m train.training_record --mixture {params.mixture:q} --learning {input.learning} --epochs {input.epochs}"
         " --output {output.learned} 2> {log}"

@@ -1,7 +1,6 @@
 """Meanings in English: one sentence for each."""
 
-from corpora.grammar.lexicon import lexicon
-from corpora.grammar.meaning import Clause, Phrase, Sentence
+from corpora.grammar.meaning import Clause, Phrase, Sentence, lexicon
 
 VOWELS = tuple("aeiou")
 

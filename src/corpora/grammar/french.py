@@ -2,8 +2,7 @@
 
 import random
 
-from corpora.grammar.lexicon import Adjective, Noun, Verb
-from corpora.grammar.meaning import Clause, Phrase, Sentence
+from corpora.grammar.meaning import Adjective, Clause, Noun, Phrase, Sentence, Verb
 
 VOWELS = tuple("aeiouéèêâîœ")
 SPOKEN_WITH_H = ("homme", "habit")  # a mute h: l'homme

@@ -2,8 +2,7 @@
 
 import random
 
-from corpora.grammar.lexicon import Noun, Verb
-from corpora.grammar.meaning import Clause, Phrase, Sentence
+from corpora.grammar.meaning import Clause, Noun, Phrase, Sentence, Verb
 
 Gender = str  # m, f, n, or p for the plural of all three
 DEFINITE = {

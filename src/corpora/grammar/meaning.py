@@ -1,12 +1,150 @@
-"""Meanings of sentences, independent of any language: drawn at random from the lexicon."""
+"""Meanings of sentences, independent of any language: drawn at random from the words of lexicon.yaml."""
 
 import random
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from corpora.grammar.lexicon import Meaning, lexicon
+from common.files import read_yaml
 
 DETERMINERS = ("a", "the", "two", "three", "four", "several", "many")
 CONJUNCTIONS = ("while", "because", "when")
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun of one language. ``weak`` marks German masculines that take -(e)n in all cases but the nominative."""
+
+    singular: str
+    gender: str
+    plural: str
+    weak: bool = False
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb of one language: infinitive, third person singular and plural, separable prefix, -ing form."""
+
+    infinitive: str
+    singular: str
+    plural: str
+    prefix: str = ""
+    reflexive: bool = False
+    ing: str = ""
+
+
+@dataclass(frozen=True)
+class Adjective:
+    """German: the stem. French: masculine, feminine, whether it stands before the noun, its form before a vowel."""
+
+    masculine: str
+    feminine: str = ""
+    before: bool = False
+    before_vowel: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place with the prepositions of rest and of motion towards it."""
+
+    noun: Noun
+    rest: str
+    motion: str
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A meaning as words of English, German and French, the latter two with all synonyms."""
+
+    en: object
+    de: tuple
+    fr: tuple
+
+
+def _plural(word: str) -> str:
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def _english_noun(text: str) -> Noun:
+    singular, _, plural = text.partition(", ")
+    if not plural and singular.endswith("y") and singular[-2] not in "aeiou":
+        plural = singular[:-1] + "ies"
+    return Noun(singular, "", plural or _plural(singular))
+
+
+def _german_noun(text: str) -> Noun:
+    singular, gender, plural, *weak = text.split()
+    return Noun(singular, gender, plural, bool(weak))
+
+
+def _french_noun(text: str) -> Noun:
+    singular, _, plural = text.partition(", ")
+    word, gender = singular.rsplit(" ", 1)
+    return Noun(word, gender, plural or (word if word.endswith(("s", "x")) else word + "s"))
+
+
+def _english_verb(text: str) -> Verb:
+    words = text.split()  # a phrasal verb has several words, as many in each of the three forms
+    size = len(words) // 3
+    base, third, ing = (" ".join(words[size * k : size * (k + 1)]) for k in range(3))
+    return Verb(base, third, base, ing=ing)
+
+
+def _german_verb(text: str) -> Verb:
+    infinitive, third, *reflexive = text.split()
+    singular, _, prefix = third.partition("|")
+    return Verb(infinitive, singular, infinitive.removeprefix(prefix), prefix, bool(reflexive))
+
+
+def _french_verb(text: str) -> Verb:
+    infinitive, *forms = (word.replace("_", " ") for word in text.split())
+    return Verb(infinitive, *forms) if infinitive != "être" else Verb(f"être {forms[0]}", forms[0], "", "être")
+
+
+def _french_adjective(text: str) -> Adjective:
+    masculine, feminine, *rest = (word.replace("_", " ") for word in text.split())
+    return Adjective(masculine, feminine, bool(rest), rest[1] if len(rest) > 1 else masculine)
+
+
+READERS = {
+    "noun": (_english_noun, _german_noun, _french_noun),
+    "verb": (_english_verb, _german_verb, _french_verb),
+    "adjective": (lambda text: Adjective(text), lambda text: Adjective(text), _french_adjective),
+    "material": (str, str, str),
+}
+KINDS = {
+    **dict.fromkeys(("people", "animals", "clothes", "things", "furniture"), "noun"),
+    **dict.fromkeys(("rest", "motion", "transitive"), "verb"),
+    **dict.fromkeys(("qualities", "looks"), "adjective"),
+    "materials": "material",
+}
+
+
+def _meaning(line: str, kind: str) -> Meaning:
+    sides = line.split(" / ")
+    read = READERS[kind]
+    en = read[0](sides[0])
+    de, fr = (tuple(read[k](word.strip()) for word in sides[k].split(";")) for k in (1, 2))
+    return Meaning(en, de, fr)
+
+
+def _lexicon_place(line: str) -> Meaning:
+    en, de, fr = line.split(" / ")
+    rest, motion, noun = en.split(", ", 2)
+    english = Place(_english_noun(noun), rest, motion)
+    german = tuple(Place(_german_noun(w.split(maxsplit=1)[1]), *[w.split()[0]] * 2) for w in de.split(";"))
+    french = tuple(Place(_french_noun(w.split(maxsplit=1)[1]), *[w.split()[0]] * 2) for w in fr.split(";"))
+    return Meaning(english, german, french)
+
+
+@cache
+def lexicon() -> dict[str, list[Meaning]]:
+    """All meanings by category, in the order of the file."""
+    text = read_yaml(Path(__file__).with_name("lexicon.yaml"))
+    read = {name: (lambda line, kind=kind: _meaning(line, kind)) for name, kind in KINDS.items()} | {
+        "places": _lexicon_place
+    }
+    return {name: [read[name](line) for line in lines.splitlines()] for name, lines in text.items()}
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,11 @@
-"""Readers turn the bytes of a file into blocks of sentences: one class per format, each in a file of its own."""
+"""Readers turn the bytes of a file into blocks of sentences: one class per format."""
 
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from corpora.readers.lines import Lines
+from corpora.readers.marked_up import Sgm, Sqlite, Tmx
 from corpora.readers.reader import Reader
-from corpora.readers.sgm import Sgm
-from corpora.readers.sqlite import Sqlite
-from corpora.readers.tmx import Tmx
-from corpora.readers.tsv import Tsv
+from corpora.readers.text import Lines, Tsv
 
 READERS: dict[str, type[Reader]] = {reader.format: reader for reader in (Lines, Sgm, Tmx, Sqlite, Tsv)}
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")

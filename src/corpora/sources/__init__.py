@@ -1,13 +1,10 @@
-"""Sources of corpora: one class per kind, in the module named as its key in the configuration."""
+"""Sources of corpora: one class per kind, which names its key in the configuration."""
 
 from common.errors import UserError
+from corpora.sources.addressed import File, Package, Sacrebleu, Url
 from corpora.sources.builtin import Builtin
-from corpora.sources.file import File
 from corpora.sources.mtdata import Mtdata
-from corpora.sources.package import Package
-from corpora.sources.sacrebleu import Sacrebleu
 from corpora.sources.source import Entry, Source
-from corpora.sources.url import Url
 
 SOURCES: dict[str, type[Source]] = {
     source.key: source

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpora.readers.reader import Block, Input, rows
-from corpora.sources.copy import Copy
+from corpora.sources.place import Copy
 from corpora.sources.source import Source, Text
 
 # The grammar is imported where it is used: only built-in studies need it.

@@ -1,14 +1,146 @@
-"""Source `mtdata`: an entry of mtdata's catalogue, which knows addresses, members and formats; we download and read."""
+"""Source `mtdata`: an entry of mtdata's catalogue, which knows addresses, members and formats; we download and read.
 
+In mtdata 0.5.1, ``mtdata/index/__init__.py`` ends with ``INDEX = Index.get_instance()``. Unless the file
+``mtdata.cached_index_file`` exists, that call loads every module of the catalogue and pickles the result there; no
+option prevents it. So we point it at a temporary pickle of an index without entries. The pickle is written by hand:
+``pickle.dumps()`` needs the class ``Index``, which cannot be imported without running that last line.
+As soon as mtdata builds its index on demand, `index_module` becomes ``import mtdata.index``.
+
+Only the catalogue is used; we download and read ourselves. It is part of mtdata's package and needs no network.
+"""
+
+import difflib
+import gc
+import importlib
+import logging
+import pickle
+import pkgutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from common.errors import UserError
+from corpora.language_codes import shortest
 from corpora.readers import READERS, Reader
 from corpora.readers.reader import Selection
-from corpora.sources.copy import Copy
-from corpora.sources.mtdata_catalogue import look_up
+from corpora.sources.addressed import WebFile
+from corpora.sources.place import Copy
 from corpora.sources.stored import StoredSource
-from corpora.sources.url import WebFile
+
+# The opcodes of ``Index.__new__(Index)``: no entries, no attributes. Only isinstance() is asked of it.
+EMPTY_INDEX = pickle.GLOBAL + b"mtdata.index\nIndex\n" + pickle.EMPTY_TUPLE + pickle.NEWOBJ + pickle.STOP
+
+SLOW = ("flores", "opus")  # a quarter of a million entries, which take seconds to load; searched last
+UNUSED = ("jw300", "crawl_parse")  # not part of mtdata's own index either
+READABLE = {"txt": "lines", "raw": "lines", "tsv": "tsv", "tmx": "tmx", "sgm": "sgm"}
+ARCHIVES = ("zip", "tar", "tar.gz", "tgz")
+COMPRESSION = ("gz", "xz", "bz2", "zst")
+
+
+@cache
+def index_module() -> ModuleType:
+    """The package ``mtdata.index``, none of whose modules is loaded yet."""
+    import mtdata
+
+    with tempfile.TemporaryDirectory() as folder:
+        mtdata.cached_index_file = Path(folder) / "empty.pkl"
+        mtdata.cached_index_file.write_bytes(EMPTY_INDEX)
+        return importlib.import_module("mtdata.index")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Undo what mtdata does to logging: it configures the root logger on import and reports each module it loads."""
+    root, disabled = logging.getLogger(), logging.root.manager.disable
+    handlers, level = list(root.handlers), root.level
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.disable(disabled)
+
+
+class CatalogueEntry(NamedTuple):
+    """A corpus of the catalogue.
+
+    ``urls`` holds one address, or one for each language; ``members`` (of archives) likewise, or nothing. ``columns``
+    are those of the languages in TSV.
+    """
+
+    languages: tuple[str, ...]  # ISO 639-1 where there is such a code
+    urls: tuple[str, ...]
+    members: tuple[str, ...]
+    format: str  # lines, tsv, tmx or sgm
+    columns: tuple[int, ...]
+
+
+@cache
+def look_up(identifier: str) -> CatalogueEntry:
+    """The entry with an id as `mtdata list` prints it. Raises UserError if it is unknown or cannot be read here."""
+    with quiet():
+        from mtdata.entry import DatasetId
+
+        try:
+            dataset = DatasetId.parse(identifier)
+        except Exception as error:  # mtdata raises Exception itself, AssertionError, ValueError
+            reason = str(error).split(". If")[0]
+            raise UserError(f"mtdata: {identifier!r} is not an id like Statmt-europarl-9-deu-eng: {reason}") from None
+        of_group: list[str] = []
+        for modules in _modules():
+            for entries in map(_entries, modules):
+                for languages in (dataset.langs, dataset.langs[::-1]):
+                    entry = entries.get(DatasetId(dataset.group, dataset.name, dataset.version, languages))
+                    if entry:
+                        return _readable(identifier, entry)
+                of_group += [str(key) for key in entries if key.group.lower() == dataset.group.lower()]
+            if of_group:  # no group is in quick and in slow modules
+                break
+    near = difflib.get_close_matches(identifier, of_group, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; `mtdata list` prints all of them"
+    raise UserError(f"mtdata: no entry {identifier!r}{hint}")
+
+
+def _modules() -> tuple[list[str], list[str]]:
+    """The modules of the catalogue, the quick ones and the slow ones."""
+    names = [module.name for module in pkgutil.walk_packages(index_module().__path__, "mtdata.index.")]
+    used = [name for name in names if not name.endswith(UNUSED)]
+    slow = [name for name in used if any(f".{part}" in name for part in SLOW)]
+    return [name for name in used if name not in slow], slow
+
+
+@cache
+def _entries(module_name: str) -> dict:
+    module, index = importlib.import_module(module_name), index_module().Index()
+    collecting = gc.isenabled()
+    gc.disable()  # nothing of all these entries is garbage, and looking for it takes half of the time
+    try:
+        if hasattr(module, "load_all"):
+            module.load_all(index)
+    finally:
+        if collecting:
+            gc.enable()
+    return index.entries
+
+
+def _readable(identifier: str, entry: Any) -> CatalogueEntry:
+    """An entry of mtdata's as ours. Raises UserError if we cannot read its format."""
+    urls = entry.url if isinstance(entry.url, tuple | list) else (entry.url,)
+    extension = entry.in_ext or entry.ext
+    suffix = next((part for part in extension.split(".")[::-1] if part not in COMPRESSION), "")
+    if suffix not in READABLE and not (entry.in_ext or suffix in ARCHIVES) and len(urls) == len(entry.did.langs):
+        suffix = "txt"  # "deduped.gz" and the like
+    archive = entry.ext in ARCHIVES
+    if suffix not in READABLE or any("://" not in str(url) for url in urls) or (entry.in_paths and not archive):
+        raise UserError(f"mtdata: {identifier} is {extension} in {entry.ext}, which is not read here; give its url")
+    languages = tuple(shortest(str(code)) for code in entry.did.langs)
+    columns = tuple(entry.cols or range(len(languages)))
+    return CatalogueEntry(languages, tuple(urls), tuple(entry.in_paths or ()), READABLE[suffix], columns)
 
 
 class Mtdata(StoredSource):

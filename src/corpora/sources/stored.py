@@ -1,5 +1,8 @@
-"""Sources whose text is in files: where the copies are, which one is taken, and what to say if there is none."""
+"""Sources whose text is in files: where the copies are, in the mirror folder first, which one is taken, and what
+is wrong with an entry that names them.
+"""
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,13 +10,141 @@ from typing import ClassVar
 
 from common.errors import UserError
 from corpora.download import Unreachable
-from corpora.readers import Reader
-from corpora.sources import mirror as mirrors
-from corpora.sources.checks import problems
-from corpora.sources.copy import Copy, Parts
-from corpora.sources.mirror import LANGUAGE, MIRROR
+from corpora.readers import READERS, Lines, Reader, by_name
+from corpora.readers.reader import Selection
+from corpora.sources.place import Copy, LocalFile, Parts
 from corpora.sources.source import Source
 from corpora.sources.stored_text import StoredText
+
+MIRROR = "NMT_FRONTIER_MIRROR"
+LANGUAGE = "{lang}"
+
+
+def mirror_folder(configured: str | None) -> Path | None:
+    """The folder of the environment variable, else the configured one."""
+    folder = os.environ.get(MIRROR) or configured
+    return Path(folder).expanduser() if folder else None
+
+
+def in_language(address: str | None, code: str | None) -> str | None:
+    """An address or a member with the language code in place of {lang}."""
+    return address.replace(LANGUAGE, code) if address and code else address
+
+
+def copies_of(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
+    """Copies in the mirror folder, then the originals. Nothing is opened or asked here."""
+    named = source.entry["mirror"] if mirror else None
+    if named and LANGUAGE in named:
+        yield _file_for_each_language(source, mirror / named)
+    originals = list(source.originals())
+    if named and LANGUAGE not in named:
+        yield _in_one_file(originals[0], mirror / named)
+    named_alike = originals if mirror and source.mirrored_by_name else []
+    for original in named_alike:
+        yield _in_mirror(original, mirror, "address")
+        if original.remote and _named_apart(original):
+            yield _in_mirror(original, mirror, "name")
+    yield from originals
+    for original in named_alike:  # a file that is where the study says it is comes before another of the same name
+        if not original.remote and _named_apart(original):
+            yield _in_mirror(original, mirror, "name")
+
+
+def _file_for_each_language(source: "StoredSource", path: Path) -> Copy:
+    """Whatever the original is, a file for each language holds lines, or is SGM."""
+    named = by_name(path.name)
+    reader = Lines if named.one_file else named
+    member = source.entry["member"]
+    texts = {code: [LocalFile(in_language(str(path), code), in_language(member, code))] for code in source.languages}
+    return Copy(reader(Selection(source.languages, [])), texts)
+
+
+def _in_one_file(original: Copy, path: Path) -> Copy:
+    """The same texts in one file, or archive."""
+    texts = {code: [LocalFile(str(path), places[0].member)] for code, places in original.texts.items()}
+    return Copy(original.reader, texts)
+
+
+def _named_apart(original: Copy) -> bool:
+    """Whether its files differ in their bare names: en/talk.txt and de/talk.txt would both be one talk.txt."""
+    places = original.places
+    return len({place.name for place in places}) == len({place.address for place in places})
+
+
+def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
+    """The same files under the mirror folder: by their ``address``, or by their bare ``name``."""
+    texts = {
+        code: [LocalFile(str(mirror / getattr(place, attribute)), place.member) for place in places]
+        for code, places in original.texts.items()
+    }
+    return Copy(original.reader, texts)
+
+
+def entry_problems(source: "StoredSource") -> Iterator[str]:
+    """A line for each problem; each begins with the key."""
+    yield from _missing_languages(source)
+    yield from _equal_sides(source)
+    yield from _checksum_problems(source)
+    if source.reader and len(source.languages) > 1:
+        yield from _placeholder_problems(source, source.reader)
+    yield from _option_problems(source)
+
+
+def _missing_languages(source: "StoredSource") -> Iterator[str]:
+    for key in ("columns", "names", "file"):
+        values = source.entry[key]
+        for language in source.languages if isinstance(values, dict) else ():
+            if language not in values:
+                yield f"{key}: no {key.removesuffix('s')} for {language}; it has {', '.join(values) or 'none'}"
+
+
+def _equal_sides(source: "StoredSource") -> Iterator[str]:
+    """Both sides from one column or one file: a model would learn to copy."""
+    for key, what in (("columns", "column "), ("file", "")):
+        values = source.entry[key] if isinstance(source.entry[key], dict) else {}
+        sides = [values[language] for language in source.languages if language in values]
+        if len(sides) > 1 and len({*sides}) == 1:
+            yield f"{key}: {' and '.join(source.languages)} are both {what}{sides[0]}"
+
+
+def _checksum_problems(source: "StoredSource") -> Iterator[str]:
+    """Of a format with a file for each language there is a checksum for each language, else one."""
+    reader, sha256 = source.reader, source.entry["sha256"]
+    if reader is None:
+        return
+    if isinstance(sha256, str) and not reader.one_file:
+        first = source.languages[0]
+        yield f"sha256: {reader.format} has a file for each language; give {first}: ... for each of them"
+    mirrored_apart = LANGUAGE in (source.entry["mirror"] or "")
+    if isinstance(sha256, dict) and reader.one_file and not mirrored_apart:
+        yield f"sha256: {reader.format} has all languages in one file; give one checksum"
+
+
+def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Iterator[str]:
+    """Files for each language need {lang} in the address, or in the member of an archive; one file has it nowhere."""
+    for key, address in source.addresses():
+        if not reader.one_file and LANGUAGE not in address + (source.member or ""):
+            remedy = "a file with both languages needs format: tsv or tmx"
+            yield f"{key}: {address} has no {LANGUAGE} in it ({remedy})"
+        elif reader.one_file and LANGUAGE in address:
+            yield f"{key}: {address} has {LANGUAGE} in it, but its format has both languages in one file"
+    if reader.one_file and isinstance(source.entry["file"], dict):
+        yield f"file: names a file for each language, but the format {reader.format} has both in one"
+
+
+def _option_problems(source: "StoredSource") -> Iterator[str]:
+    """Keys that would be without effect, and those that must be there."""
+    entry, reader = source.entry, source.reader
+    yield from (f"{key}: {source.key} says this itself" for key in source.implied if entry[key] is not None)
+    if reader is None:
+        return
+    for other in READERS.values():
+        for key in other.options if other is not reader else ():
+            if entry[key] is not None:
+                yield f"{key}: is for the format {other.format}, this is {reader.format}"
+    for key in reader.required:
+        if entry[key] is None:
+            yield f"{key} is missing; the format {reader.format} needs it"
 
 
 class StoredSource(Source):
@@ -44,14 +175,14 @@ class StoredSource(Source):
         yield from ()
 
     def problems(self) -> Iterator[str]:
-        yield from problems(self)
+        yield from entry_problems(self)
 
     def origins(self) -> list[str]:
         return [str(place) for place in next(self.originals()).places]
 
     def copies(self, mirror: Path | None) -> Iterator[Copy]:
         try:
-            yield from mirrors.copies(self, mirror)
+            yield from copies_of(self, mirror)
         except UserError as error:
             raise UserError(f"{self.name}: {error}") from error
 

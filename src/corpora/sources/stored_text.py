@@ -9,7 +9,7 @@ from common.errors import UserError
 from corpora.archives import Part, chunks
 from corpora.readers import Reader
 from corpora.readers.reader import Block, Input
-from corpora.sources.copy import Copy, Parts, in_cache
+from corpora.sources.place import Copy, Parts, in_cache
 from corpora.sources.source import Entry, Text
 
 

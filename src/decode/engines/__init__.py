@@ -3,11 +3,13 @@
 To add an engine, write one module with one class (decode.engines.interface) and add the class to ENGINES.
 """
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from decode import tuned
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.interface import SWITCHES, Batch, Engine, Search, version
 from decode.engines.marian import Marian
@@ -100,3 +102,12 @@ def told(search: Search) -> set[str]:
 def option(switch: str) -> str:
     """The command line's word for a switch that is not as usual."""
     return f"--{'no-' * (getattr(Search, switch) is True)}{switch.replace('_', '-')}"
+
+
+def isa(folder: Path, beam_size: int = 1) -> str | None:
+    """The instruction set that the folder's engine is told to use: the environment's, else the tuned one, else the
+    widest; None if it is told none."""
+    engine = of(folder)
+    if not engine.isa_variable:
+        return None
+    return os.environ.get(engine.isa_variable) or tuned.settings(folder, beam_size).get("isa") or engine.widest()

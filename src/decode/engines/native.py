@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from common.errors import UserError
+from decode import tuned
 from decode.engines.interface import SWITCHES, Batch, Engine, Search
-from formats import decoding, model_folder, native_map, native_model
+from formats import decoding, model_folder, native_model
 from formats.model_folder import Description
 from formats.vocabulary_map import VocabularyMap
 
@@ -28,14 +29,14 @@ class Native(Engine):
     packages = ("nmt_frontier_engine",)
     types = ("float32", "int16", "int8")
     weights = native_model.NAME
-    map_file = native_map.NAME
+    map_file = native_model.MAP_NAME
     switches = frozenset(SWITCHES)
     isa_variable = ISA
     of_batch = False
     files: ClassVar = {
         native_model.NAME: "weights, packed as the engine uses them",
         native_model.VOCABULARY: "the pieces, by number",
-        native_map.NAME: "vocabulary map: the target pieces that a source n-gram may bring",
+        native_model.MAP_NAME: "vocabulary map: the target pieces that a source n-gram may bring",
     }
 
     @classmethod
@@ -65,11 +66,11 @@ class Native(Engine):
     def write_map(cls, source: Path, folder: Path) -> None:
         """source: of export.vocabulary_map, in CTranslate2's own format."""
         vocabulary = native_model.Vocabulary.read(folder)
-        native_map.convert(source, vocabulary.source_numbers, vocabulary.target_numbers, folder / cls.map_file)
+        native_model.convert_map(source, vocabulary.source_numbers, vocabulary.target_numbers, folder / cls.map_file)
 
     @classmethod
     def read_map(cls, folder: Path, sources: Iterable[Sequence[str]]) -> VocabularyMap:
-        return native_map.read(folder / cls.map_file, native_model.Vocabulary.read(folder), [*sources])
+        return native_model.read_map(folder / cls.map_file, native_model.Vocabulary.read(folder), [*sources])
 
     def __init__(self, folder: Path, description: Description, search: Search):
         try:
@@ -166,8 +167,6 @@ class Native(Engine):
 def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[int, int], str]:
     """The fastest tile of each product, by inputs and outputs, where the folder was tuned on this machine."""
     from nmt_frontier_engine import TILES
-
-    from decode import tuned  # inside: it looks at all engines
 
     products, found = tuned.settings(folder, beam_size).get("products", {}), {}
     try:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode.engines.interface import Batch, Engine, Search
-from formats import opennmt_checkpoint
+from formats import opennmt_tf
 from formats.decoding import longest_output
 from formats.model_folder import Description
 
@@ -49,7 +49,7 @@ class OpenNMTTF(Engine):
         tf.get_logger().setLevel("ERROR")
         longest = longest_output(description)
         lengths = {"beam_width": search.beam_size, "maximum_decoding_length": longest}
-        model = opennmt_checkpoint.load(folder, lengths)
+        model = opennmt_tf.load_checkpoint(folder, lengths)
         if search.beam_size > 1:
             model.decoder.dynamic_decode = with_beam_search(model.decoder.dynamic_decode, search, longest)
         self._tf, self._model, self._infer = tf, model, inference(model)

@@ -20,9 +20,8 @@ from common.files import write_text
 from study import config
 from study.estimate import estimate
 from study.new import files, sizes, text
-from study.new.held_out import FEWEST, held_out
-from study.new.look import IDENTIFIED, Look, look
-from study.new.pairs import Corpus
+from study.new.files import Corpus
+from study.new.look import FEWEST, IDENTIFIED, Look, held_out, look
 from study.new.sizes import Plan
 from study.new.text import Draft, percent
 from study.plan import Study

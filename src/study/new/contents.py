@@ -11,8 +11,7 @@ from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, Lines, Reader, Sqlite, Tsv, by_name
-from corpora.readers.decode import BREAKS, decoded
-from corpora.readers.reader import Input
+from corpora.readers.reader import BREAKS, Input, decoded
 
 FIRST_LINES = 500
 TABBED = 0.95  # share of lines with a tab from which on a file of lines is TSV

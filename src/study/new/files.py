@@ -1,19 +1,31 @@
-"""The corpora among a user's files and folders: which files are text, and which belong together."""
+"""The corpora among a user's files and folders: what names say, which files are text, and which belong together.
+
+``train.en.gz`` goes with ``train.cs.gz``, ``en/talk.txt`` with ``cs/talk.txt``, ``src.txt`` with ``tgt.txt`` and
+``corpus_english.txt`` with ``corpus_czech.txt``.
+"""
 
 import os
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from common.errors import UserError
-from corpora.readers import COMPRESSED, Tmx, Tsv, by_name
-from study.new.contents import columns, reader, require_languages, unpacked
-from study.new.file_names import meaning
-from study.new.pairs import Corpus, File, paired, shown
-from study.schema import Config
+from corpora.language_codes import shortest
+from corpora.readers import COMPRESSED, Reader, Tmx, Tsv, by_name
+from corpora.sources.stored import LANGUAGE
+from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
+from study.schema import Config, schema
+
+DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
+TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
+SIDE_WORDS = {"src": 0, "source": 0, "tgt": 1, "trg": 1, "target": 1, "ref": 1, "reference": 1}
+SEPARATORS = re.compile(r"([/._\-\s]+)")
+REGION = re.compile(r"[A-Z]{2}")  # of en-US; the language is before it
+TYPICAL_CODES = (2, 3)  # letters of a language code
 
 NO_TEXT = {  # in a folder
     ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tex", ".py",
@@ -21,6 +33,181 @@ NO_TEXT = {  # in a folder
 }  # fmt: skip
 NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # likewise, as a whole name without .txt
 MOST_NAMED = 5  # files in a note
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """language: a code, a word of SIDE_WORDS, or "". stem: the name without it, equal for both sides of a text."""
+
+    language: str
+    role: str
+    stem: str
+
+    def side(self, pair: list[str]) -> int | None:
+        """0 source, 1 target; None if the name does not say it, or says a language of neither."""
+        if self.language in SIDE_WORDS:
+            return SIDE_WORDS[self.language]
+        return pair.index(self.language) if self.language in pair else None
+
+
+def meaning(name: str, pair: list[str]) -> Meaning:
+    """What a name without its suffixes means in a study of this pair."""
+    parts = SEPARATORS.split(name)
+    words = parts[::2]
+    place, code = _language(words, pair)
+    return Meaning(code, _role([word.lower() for word in words]), _stem(parts, place))
+
+
+def _language(words: list[str], pair: list[str]) -> tuple[int | None, str]:
+    """The place of the word that says the language of a file, and the language (or the word of a side)."""
+    codes = [_code(word) for word in words]
+    last = len(words) - 1
+    if last and REGION.fullmatch(words[last]) and codes[last - 1] in pair:
+        last -= 1
+    if codes[last]:
+        return last, codes[last]
+    named = [place for place, code in enumerate(codes) if code in pair] or [
+        place
+        for place, code in enumerate(codes)
+        if code and (code in SIDE_WORDS or len(words[place]) not in TYPICAL_CODES)
+    ]
+    return (named[-1], codes[named[-1]]) if named else (None, "")
+
+
+def _code(word: str) -> str:
+    """The language that a word of a name means, such as en, eng, english; a word of a side as it is; else nothing."""
+    word = word.lower()
+    known = schema()["$defs"]["language"]["enum"]
+    if word in SIDE_WORDS or word in known:
+        return word
+    code = shortest(word) if len(word) == TYPICAL_CODES[1] and word.isalpha() else _by_name(word)
+    return code if code in known else ""
+
+
+@cache
+def _by_name(word: str) -> str:
+    from mtdata.iso.iso639_3 import name_to_code  # here: it sets up logging
+
+    return shortest(name_to_code(word) or "") if word.isalpha() and len(word) > TYPICAL_CODES[1] else ""
+
+
+def _stem(parts: list[str], place: int | None) -> str:
+    """A name without its side: without the word at this place, a region behind it, and words such as src and ref."""
+    words = parts[::2]
+    without = [number for number, word in enumerate(words) if number == place or word.lower() in SIDE_WORDS]
+    if place == len(words) - 2 and REGION.fullmatch(words[-1]):
+        without.append(len(words) - 1)
+    return "".join(_without(without, parts)).strip("/._- ")
+
+
+def _without(places: list[int], parts: list[str]) -> list[str]:
+    """The parts of a name without these words, each with a separator beside it."""
+    for place in reversed(places):
+        start = max(2 * place - 1, 0)
+        parts = parts[:start] + parts[start + 2 :]
+    return parts
+
+
+def _role(words: list[str]) -> str:
+    """That of the last word that says one."""
+    for word in reversed(words):
+        if word.startswith("train"):
+            return "train"
+        if TEST.fullmatch(word):
+            return "test"
+        if DEV.fullmatch(word):
+            return "dev"
+    return "train"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus of the new study. ``source`` has the keys of the configuration that say where its text is."""
+
+    name: str
+    role: str
+    source: Config
+    paths: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.paths))
+
+
+@dataclass(frozen=True)
+class File:
+    """side: 0 source, 1 target, None unknown; of a format with both sides it means nothing. stem: without its side."""
+
+    path: Path
+    stem: str
+    side: int | None
+    role: str
+    reader: type[Reader]
+
+
+def shown(path: Path) -> str:
+    """A path as a configuration has it: from the folder that Snakemake runs in, if it is there, else absolute."""
+    path = path.expanduser().absolute()
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[Corpus]:
+    """foreign: stems of files in other languages, with which a dev or test set may go that has no other partner."""
+    groups: dict[tuple[str, str], dict[int, File]] = {}
+    for file in _with_sides(files, pair, notes):
+        group = groups.setdefault((file.stem, file.reader.format), {})
+        if file.side in group:
+            other = group[file.side].path
+            raise UserError(f"{other} and {file.path}: both are the {pair[file.side]} side of one text; leave one out")
+        group[file.side] = file
+    single = [file for group in groups.values() if len(group) == 1 for file in group.values()]
+    groups_of_two = [group for group in groups.values() if len(group) == 2]
+    for role in ("train", "dev", "test"):
+        sources, targets = ([file for file in single if (file.role, file.side) == (role, side)] for side in (0, 1))
+        if len(sources) == len(targets) == 1:  # nothing else they could belong to
+            groups_of_two.append({0: sources[0], 1: targets[0]})
+            single = [file for file in single if file not in (sources[0], targets[0])]
+    for group in groups_of_two:
+        paths = (group[0].path, group[1].path)
+        yield Corpus(group[0].stem or paths[0].parent.name, group[0].role, _source(paths, pair), paths)
+    for file in single:
+        if file.role != "train" and file.stem in foreign:
+            notes.append(f"{file.path}: a {file.role} set without a {pair[1 - file.side]} side, it is left out")
+            continue
+        if file.side == 1 or file.role != "train":
+            raise UserError(f"{file.path}: the {pair[file.side]} side only; {_partners(file, single, pair)}")
+        notes.append(f"{file.path}: has no {pair[1]} side: monolingual text, which the teacher translates")
+        yield Corpus(file.stem or file.path.parent.name, "monolingual", {"file": shown(file.path)}, (file.path,))
+
+
+def _partners(file: File, single: list[File], pair: list[str]) -> str:
+    """Which file a side could go with, if its name said so."""
+    others = [str(other.path) for other in single if (other.role, other.side) == (file.role, 1 - file.side)]
+    if not others:
+        return f"no {pair[1 - file.side]} file goes with it"
+    return f"if {' or '.join(others)} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
+
+
+def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[File]:
+    """The files, those without a language in their names with the one of their first lines."""
+    for file in files:
+        if file.side is not None:
+            yield file
+            continue
+        code, share = language(first_lines(file.path))
+        if code in pair:
+            yield replace(file, side=pair.index(code))
+        else:
+            notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
+
+
+def _source(paths: tuple[Path, Path], pair: list[str]) -> Config:
+    """``file`` with {lang} if that gives both names, else a name for each language."""
+    names = [shown(path) for path in paths]
+    before, code, after = names[0].rpartition(pair[0])
+    template = f"{before}{LANGUAGE}{after}"
+    if code and template.replace(LANGUAGE, pair[1]) == names[1]:
+        return {"file": template}
+    return {"file": dict(zip(pair, names, strict=True))}
 
 
 def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[str]]:

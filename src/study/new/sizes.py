@@ -9,11 +9,11 @@ from typing import Any
 
 from common.errors import UserError
 from study.estimate import duration, of_cores, wall_seconds
-from study.extends import read
+from study.expansion import read
 from study.rates import Rates
 from study.resources import TOKENS
 from study.schema import Config
-from study.work import Work
+from study.workload import Work
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 AIM = 0.9  # of the budget: the estimate of the demo was 21 minutes and its run took 23

@@ -10,9 +10,8 @@ import yaml
 from common import machine
 from corpora.language_codes import scripts
 from study.estimate import of_cores
-from study.new.held_out import HeldOut, identifies
-from study.new.look import Look
-from study.new.pairs import shown
+from study.new.files import shown
+from study.new.look import HeldOut, Look, identifies
 from study.new.sizes import PASSES, Plan, rounded
 from study.resources import TOKENS
 

@@ -2,20 +2,14 @@
 
 ``Study`` is the whole plan. Each class builds on the one before it:
 
-- ``paths``: where the files are that several rules share
-- ``corpora``: which texts there are, and what each is for
-- ``systems``: teachers, students and untrained models
-- ``teachers``: whom students learn from, and how teachers translate
-- ``mixtures``: the text that systems learn from
-- ``engines``: the model folders that systems are exported to
-- ``experiments``: what maps, search and speed are measured with
+- ``systems``: where files are that several rules share; corpora, systems, teachers, mixtures
+- ``experiments``: the model folders that systems are exported to, and what experiments are made with
 """
 
 from typing import Any
 
-from study.identity import config_hash
 from study.plan.experiments import Experiments
-from study.schema import Config
+from study.schema import Config, config_hash
 from study.systems import settings
 
 

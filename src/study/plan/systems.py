@@ -1,11 +1,147 @@
-"""The systems of a study by their parts."""
+"""The systems of a study: paths, corpora, teachers, and the mixtures that all learn from."""
 
 from functools import cached_property
 from pathlib import Path
 
-from study.plan.corpora import Corpora
-from study.systems import System, systems, untrained
-from study.teachers import is_folder
+from corpora.sources.source import languages
+from decode.engines import ENGINES
+from decode.engines.native import Native
+from study import precision
+from study.schema import Config, results
+from study.systems import (
+    ENSEMBLE,
+    ORIGINAL,
+    System,
+    is_folder,
+    learned_from,
+    mixture,
+    splits_as_study,
+    systems,
+    untrained,
+    weights,
+)
+
+FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
+
+
+class Paths:
+    """Paths relative to the folder that Snakemake runs in.
+
+    Names may be wildcards: ``paths.model("{system}", "int8")`` is ``results/demo/models/{system}/int8``.
+    """
+
+    def __init__(self, folder: str):
+        self.folder = folder
+        self.report = f"{folder}/report"
+        self.sentencepiece = f"{folder}/vocabulary/sentencepiece.model"
+        self.vocabulary = f"{folder}/vocabulary/vocabulary.txt"
+
+    def raw(self, corpus: str) -> str:
+        """A corpus as it was read."""
+        return f"{self.folder}/corpora/raw/{corpus}.tsv.zst"
+
+    def clean(self, corpus: str) -> str:
+        """A corpus as everything after the cleaning sees it."""
+        return f"{self.folder}/corpora/clean/{corpus}.tsv.zst"
+
+    def clean_counts(self, corpus: str) -> str:
+        """What the cleaning kept and dropped, and why."""
+        return f"{self.folder}/corpora/clean/{corpus}.json"
+
+    def named_corpora(self, corpora: list[str]) -> list[str]:
+        """Clean corpora with their names, as programs take test sets: NAME=PATH."""
+        return [f"{corpus}={self.clean(corpus)}" for corpus in corpora]
+
+    def averaged(self, system: str) -> str:
+        """The folder of a trained model, an OpenNMT-tf checkpoint."""
+        return f"{self.folder}/systems/{system}/averaged"
+
+    def learning(self, system: str) -> str:
+        """How a training went: its dev BLEU, its length, its speed."""
+        return f"{self.folder}/systems/{system}/learning.json"
+
+    def converted(self, system: str, type: str) -> str:
+        """The bare CTranslate2 model of a system in one type."""
+        return f"{self.folder}/systems/{system}/converted/{type}"
+
+    def converted_native(self, system: str, type: str) -> str:
+        """The bare model of a system for the native engine in one type."""
+        return f"{self.folder}/systems/{system}/native/native-{type}"
+
+    def imported_model(self, teacher: str, format: str) -> str:
+        """The bare model of a teacher from elsewhere: a type for CTranslate2, ``native-TYPE`` for the native engine."""
+        return f"{self.folder}/systems/{teacher}/imported/{format}"
+
+    def model(self, system: str, format: str) -> str:
+        """A model folder, which decodes without any other file."""
+        return f"{self.folder}/models/{system}/{format}"
+
+    def epoch(self, mixture: str, number: int | str, side: str) -> str:
+        """An epoch of a mixture: ``tsv.zst`` the pairs, ``source`` and ``target`` the pieces of a side."""
+        return f"{self.folder}/training/{mixture}.{number}.{side}"
+
+    def coverage(self, corpus: str) -> str:
+        """What the maps of a grid cover of a corpus."""
+        return f"{self.folder}/alignment/coverage/{corpus}.json"
+
+
+class Corpora(Paths):
+    """Knows which texts a study has, in which languages, and what each is for."""
+
+    def __init__(self, config: Config):
+        super().__init__(results(config).as_posix())
+        self.config = config
+        self.name: str = config["study"]
+        self.pair: list[str] = [config["source"], config["target"]]
+
+    @property
+    def normalization(self) -> str:
+        """SentencePiece's rule for the characters of all texts."""
+        default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
+        return self.config["vocabulary"]["normalization"] or default
+
+    @cached_property
+    def corpora(self) -> dict[str, list[str]]:
+        """The corpora of each role."""
+        entries = self.config["corpora"].items()
+        return {
+            role: [name for name, entry in entries if entry["role"] == role]
+            for role in ("train", "monolingual", "dev", "test")
+        }
+
+    @property
+    def held_out(self) -> list[str]:
+        """Corpora that no system may learn from."""
+        return self.corpora["dev"] + self.corpora["test"]
+
+    @property
+    def training_corpora(self) -> list[str]:
+        """Corpora that are cleaned, and that systems learn from."""
+        return self.corpora["train"] + self.corpora["monolingual"]
+
+    @property
+    def dev(self) -> str:
+        """The dev set whose BLEU is watched during training."""
+        return self.corpora["dev"][0]
+
+    @property
+    def timed_corpus(self) -> str:
+        """The test set that is timed, and that tables and pictures show."""
+        return self.corpora["test"][0]
+
+    def languages(self, corpus: str) -> list[str]:
+        """The language of each side of a corpus."""
+        return languages(self.config["corpora"][corpus], self.pair)
+
+    def reading(self, corpus: str) -> Config:
+        """The keys of a corpus's entry that decide what is read; a weight, a licence or a checksum change no text."""
+        no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256", "mirror")
+        return {key: value for key, value in self.config["corpora"][corpus].items() if key not in no_text}
+
+    def uncleaned(self, corpus: str) -> str:
+        """What is cleaned, the corpus or a random subset of it, as a path without ``.tsv.zst`` or ``.json``."""
+        folder = "subset" if self.config["corpora"][corpus]["sample"] else "raw"
+        return f"{self.folder}/corpora/{folder}/{corpus}"
 
 
 class Systems(Corpora):
@@ -57,3 +193,127 @@ class Systems(Corpora):
         if not start or not is_folder(start):
             return self.averaged(start) if start else None
         return start if Path(start).is_dir() else None
+
+
+class Teachers(Systems):
+    """Knows whom students imitate, which teachers come from elsewhere, and the engine and the type that all run in."""
+
+    @property
+    def ensemble(self) -> str | None:
+        """The name of all teachers together; a single teacher is its own ensemble."""
+        return ENSEMBLE if len(self.teachers) > 1 else next(iter(self.teachers), None)
+
+    @cached_property
+    def imitable(self) -> list[str]:
+        """Those whose translations students may learn from: each teacher, and all together."""
+        return [name for name in dict.fromkeys([*self.teachers, self.ensemble]) if name]
+
+    @cached_property
+    def imitated(self) -> str | None:
+        """What students are compared with: the teacher of the first mixture that has one."""
+        distilled = filter(None, map(self.translations, self.config["mixtures"]))
+        return next((teacher for teacher, _ in distilled), self.ensemble)
+
+    def translations(self, name: str) -> tuple[str, str] | None:
+        """The teacher whose translations a mixture has, and its targets; None of original text."""
+        entry = mixture(self.config, name)
+        return None if entry["targets"] == "original" else (entry["teacher"] or self.ensemble, entry["targets"])
+
+    @cached_property
+    def foreign(self) -> list[str]:
+        """Ensembles and teachers from elsewhere: they have no model folder, only the translations of distillation."""
+        return [name for name in self.imitable if name not in self.trained]
+
+    @cached_property
+    def reference(self) -> str | None:
+        """The timed teacher that scores are compared with: the imitated one, or the first if that is not timed.
+
+        An ensemble is not timed, nor is a teacher from elsewhere.
+        """
+        return next((name for name in (self.imitated, *self.teachers) if name in self.measured), None)
+
+    # How they translate
+
+    @cached_property
+    def teacher_engine(self) -> str:
+        """The engine that distils."""
+        return precision.engine(self.config)
+
+    @property
+    def teacher_type(self) -> str:
+        """The type that teachers compute with."""
+        return self.config["distillation"]["compute_type"]
+
+    @cached_property
+    def imported(self) -> dict[str, Config]:
+        """The entries of teachers that are not trained here.
+
+        They are without what only informs, and without what only a training has: they say when to import anew.
+        """
+        entries = {name: entry for name, entry in self.config["teachers"].items() if not entry["shape"]}
+        return {
+            name: {k: v for k, v in entry.items() if k not in ("parameters", "start_from")}
+            for name, entry in entries.items()
+        }
+
+    def teacher_model(self, teacher: str) -> str:
+        """The folder that a teacher translates with, of the engine that distils."""
+        if teacher in self.imported:
+            return self.imported_model(teacher, self.imported_format)
+        folder = self.converted_native if self.teacher_engine == Native.name else self.converted
+        return folder(teacher, self.teacher_type)
+
+    @property
+    def imported_format(self) -> str:
+        """The name of the folder of every teacher from elsewhere."""
+        return ENGINES[self.teacher_engine].folder(self.teacher_type)
+
+    def pieces_for(self, *teachers: str) -> list[str]:
+        """The study's SentencePiece model if one of the teachers splits text with it."""
+        return [self.sentencepiece] if any(splits_as_study(self.config["teachers"][name]) for name in teachers) else []
+
+    def vocabulary_for(self, teacher: str) -> list[str]:
+        """The study's vocabulary for an OpenNMT-tf run with the study's pieces, which may lack one of its own."""
+        entry = self.config["teachers"][teacher]
+        return [self.vocabulary] if entry["checkpoint"] and splits_as_study(entry) else []
+
+
+class Mixtures(Teachers):
+    """Knows the text that each system learns from: its corpora, their files, whose translations they are."""
+
+    @cached_property
+    def mixtures(self) -> list[str]:
+        """The mixtures of the configuration, and that of the teachers."""
+        return list(dict.fromkeys([*self.config["mixtures"], ORIGINAL]))
+
+    @property
+    def aligned_mixture(self) -> str:
+        """What the map is made of: the first mixture of translations that systems learn from, or the original."""
+        learned = {system.mixture for system in self.systems.values()}
+        return next((name for name in self.config["mixtures"] if name in learned and self.translations(name)), ORIGINAL)
+
+    def weights(self, name: str) -> dict[str, float]:
+        """The corpora of a mixture with their weights."""
+        return weights(self.config, name)
+
+    def mixed_corpus(self, name: str, corpus: str) -> str:
+        """The file that a mixture draws from."""
+        if not self.translations(name):
+            return self.clean(corpus)
+        if self.config["mixtures"][name]["drop_worst"]:
+            return f"{self.folder}/training/{name}/{corpus}.tsv.zst"
+        return self.distilled_corpus(name, corpus)
+
+    def distilled_corpus(self, name: str, corpus: str) -> str:
+        """The translations of a mixture, with the scores that it drops the worst pairs by."""
+        teacher, targets = self.translations(name)
+        return f"{self.folder}/distilled/{teacher}/{targets}/{corpus}.tsv.zst"
+
+    def epochs_of(self, system: str) -> dict[str, str | range]:
+        """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
+        epochs = self.config["distillation"]["epochs"]
+        return {"mixture": self.systems[system].mixture, "epoch": range(1, epochs + 1)}
+
+    def teachers_of(self, system: str) -> list[str]:
+        """The teachers whose translations a system learned from."""
+        return learned_from(self.config, self.systems[system].mixture)

@@ -1,0 +1,34 @@
+"""Lines of text: one sentence a line in a file for each language, or tab-separated columns."""
+
+from collections.abc import Iterable, Iterator
+
+from corpora.readers.reader import BREAKS, NO_COLUMN, Block, Input, Reader, decoded
+
+
+class Lines(Reader):
+    format = "lines"
+    one_file = False
+
+    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
+        for text in decoded(chunks, file, f"\t{BREAKS}"):
+            yield Block([list(map(str.strip, text.lines))], text.dropped)
+
+
+class Tsv(Reader):
+    format = "tsv"
+    suffixes = (".tsv",)
+    options = ("columns",)
+
+    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
+        columns = self.selection.columns
+        last = max(columns)
+        for text in decoded(chunks, file, BREAKS):
+            rows = [line.split("\t", last + 1) for line in text.lines]
+            dropped = dict(text.dropped)
+            for row in [row for row, cells in enumerate(rows) if len(cells) <= last]:
+                if not file.drop_invalid:
+                    problem = f": has {len(rows[row])} columns, but column {last}, counted from 0, is needed"
+                    raise file.error(text.first + row, problem, "mend it")
+                dropped.setdefault(row, NO_COLUMN)
+                rows[row] = [""] * (last + 1)
+            yield Block([[cells[column].strip() for cells in rows] for column in columns], dropped)

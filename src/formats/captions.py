@@ -1,0 +1,133 @@
+"""Measurements in words, for tables, pictures and pages, and marks of timings that other processes disturbed."""
+
+import shlex
+from collections.abc import Iterable
+
+from formats.comparison import BASELINE, CTRANSLATE2, best_search, systems
+from formats.measurement import Measurement
+
+MARKS = {  # the worst first
+    "~": "other processes used the cores meanwhile; such a speed is no result",
+    "?": "too short to tell whether others used the cores",
+}
+
+ONCE = "¹"  # beside a measurement that was taken once, in a table of repeated ones
+SATURATES = "saturates"  # beside a type whose matrix products may be cut off on this CPU (common.cpu)
+ACCEPTED = 1.0  # share of the cores that others may use, where the record has no limit of its own
+
+
+def disturbance_mark(others: float | None, noise: float) -> str:
+    """One of MARKS for a timing, or nothing.
+
+    others: share of the cores' time that other processes used, None if unknown. noise: the share that is accepted.
+    """
+    if others is None:
+        return "?"
+    return "~" if others > noise else ""
+
+
+def worst(marks: Iterable[str]) -> str:
+    """The mark of a number that is made of several timings."""
+    present = set(marks)
+    return next((mark for mark in MARKS if mark in present), "")
+
+
+def legend(marks: Iterable[str]) -> str:
+    """What these marks mean, in a sentence each; empty without marks."""
+    present = set(marks)
+    return " ".join(f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in present)
+
+
+def engine_label(record: Measurement) -> str:
+    """The engine's name for people; records made before version 0.7 have none."""
+    return record.engine_label or record.engine
+
+
+def compute_type(record: Measurement) -> str:
+    """The requested type, the effective one where the CPU lacks it, and SATURATES where its products are not exact."""
+    effective = record.effective_compute_type or record.compute_type
+    replaced = not effective.startswith(record.compute_type)
+    name = f"{record.compute_type} (as {effective.split('_')[0]})" if replaced else record.compute_type
+    return f"{name} ({SATURATES})" if record.int8_saturates else name
+
+
+def cpu(record: Measurement) -> str:
+    """With its widest instructions, ``AMD EPYC (avx2)``: the name that a virtual machine shows may be of many CPUs."""
+    return f"{record.cpu or 'unknown CPU'}{f' ({record.isa})' if record.isa else ''}"
+
+
+def search(record: Measurement) -> str:
+    return "greedy" if record.beam_size == 1 else f"beam {record.beam_size}"
+
+
+def configuration(record: Measurement) -> str:
+    """How the system was decoded: ``int8 greedy map``."""
+    engine = "" if record.engine == CTRANSLATE2 else engine_label(record) + " "
+    return f"{engine}{compute_type(record)} {search(record)}{' map' if record.vocabulary_map else ''}"
+
+
+def title(record: Measurement) -> str:
+    """The system and how it was decoded: ``tiny int8 greedy map``."""
+    return f"{record.system} {configuration(record)}"
+
+
+def decoding_command(record: Measurement) -> str | None:
+    """What decodes in the same way, from the folder of the project; None for a record that names no output."""
+    if not record.output:
+        return None
+    model = f"results/{record.study}/{model_folder(record)}"
+    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.beam_size]
+    words += [] if record.vocabulary_map else ["--no-vocabulary-map"]
+    words += ["--workers", record.workers]
+    words += ["--threads", record.threads] if record.threads > 1 else []
+    words += ["--batch-tokens", record.batch_tokens] if record.batch_tokens else []
+    return f"{shlex.join(map(str, words))} < text > translation"
+
+
+def model_folder(record: Measurement) -> str:
+    """The model folder within the study, as the engines name their folders (Engine.folder)."""
+    names = {BASELINE: record.engine, CTRANSLATE2: record.compute_type}
+    return f"models/{record.system}/{names.get(record.engine, f'{record.engine}-{record.compute_type}')}"
+
+
+def best_searches(records: list[Measurement]) -> str:
+    """What the losses of each system are against: ``tiny float32 beam 4 (37.20)``. ``records`` are of one test set."""
+    searches = [best_search(records, system) for system in systems(records)]
+    return "; ".join(f"{title(record)} ({record.bleu:.2f})" for record in searches if record)
+
+
+def sizes(record: Measurement) -> str:
+    """What ``comparison.fastest`` chose from: rates, with the tokens of a batch behind each."""
+    return ", ".join(f"{rate:,.0f} ({int(tokens):,})" for tokens, rate in record.tried.items())
+
+
+def mark(*records: Measurement) -> str:
+    """The mark of a number that is made of these measurements (``formats.captions``)."""
+    limits = ((record.others, ACCEPTED if record.noise is None else record.noise) for record in records)
+    return worst(disturbance_mark(others, noise) for others, noise in limits)
+
+
+def marks(records: list[Measurement]) -> str:
+    """What the marks of these measurements mean."""
+    libraries = sorted({record.library for record in records if record.int8_saturates})
+    cuts = (f"{SATURATES}: {name} cuts off sums of 8-bit products here, which costs quality." for name in libraries)
+    return " ".join(filter(None, [legend(map(mark, records)), *cuts]))
+
+
+def repeats(runs: Iterable[int], marked: bool = False) -> str:
+    """How often measurements were taken, for a caption: ``medians of 3 runs``.
+
+    runs: of each measurement. marked: measurements that were taken once have the sign of ``once``.
+    """
+    counts = set(runs)
+    if counts == {1}:
+        return "a single run"
+    medians = f"medians of {' or '.join(map(str, sorted(counts - {1})))} runs"
+    if 1 not in counts:
+        return medians
+    return f"{medians} ({ONCE}: a single run)" if marked else f"{medians}, or one run"
+
+
+def once(record: Measurement, records: list[Measurement]) -> str:
+    """The sign of a measurement that was taken once, where others of ``records`` were repeated."""
+    return ONCE if record.runs == 1 and any(other.runs > 1 for other in records) else ""

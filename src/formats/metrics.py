@@ -1,0 +1,106 @@
+"""sacreBLEU's BLEU with the tokens of a target language, and COMET: its checkpoint, program and scores.
+
+BLEU's tokens are 13a's, sacreBLEU's own for Chinese, Japanese and Korean, and characters for other languages without
+spaces.
+
+COMET's program is ``comet-score`` of the package unbabel-comet, which needs PyTorch and a newer typing-extensions than
+TensorFlow 2.13 allows. So it lives in an environment of its own.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sacrebleu.metrics import BLEU
+
+from common.errors import UserError
+from common.files import read_json, sha256
+
+WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one token of 13a
+
+COMET_SCALE = 100  # the score of a test set is the mean of its sentences times 100, to stand beside BLEU and chrF
+INSTALL_COMET = (
+    "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
+)
+
+
+def bleu(language: str, **options: Any) -> BLEU:
+    """The metric; ``options`` are sacreBLEU's. Without a language its tokens are 13a.
+
+    Raises UserError if the tokenizer of the language is a package that is not installed.
+    """
+    try:
+        tokens = {"tokenize": "char"} if language in WITHOUT_SPACES else {}
+        return BLEU(trg_lang=language, **tokens, **options)
+    except (RuntimeError, ImportError) as error:
+        raise UserError(f"BLEU for the target language {language}: {' '.join(str(error).split())}") from error
+
+
+def comet_problems(checkpoint: str, program: str) -> list[str]:
+    """A line for each thing that is missing on this machine: without it, comet-score would ask the network."""
+    path = Path(checkpoint).absolute()
+    lines = []
+    if not path.is_file() or path.suffix != ".ckpt":
+        lines.append(f"metrics.comet: {checkpoint} is no file NAME.ckpt; give one on this disk, nothing is downloaded")
+    elif not (settings := path.parent.parent / "hparams.yaml").is_file():
+        lines.append(f"metrics.comet: no {settings}, which belongs to {checkpoint}; keep the folders as published")
+    if not shutil.which(program):
+        lines.append(f"metrics.comet_score: no program {program}; {INSTALL_COMET}")
+    return lines
+
+
+def comet_signature(checkpoint: Path, program: str) -> str:
+    """All that must be equal for two scores to be comparable. program: its path."""
+    parts = {
+        "model": comet_name(checkpoint),
+        "sha256": sha256(checkpoint),
+        "scale": COMET_SCALE,
+        "version": comet_version(program),
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def comet_name(checkpoint: Path) -> str:
+    """The folder that holds ``checkpoints/`` and ``hparams.yaml``; in Hugging Face's cache, the model's."""
+    folder = checkpoint.absolute().parent.parent
+    repository = folder.parent.parent.name
+    return repository.split("--")[-1] if repository.startswith("models--") else folder.name
+
+
+def comet_version(program: str) -> str:
+    """Of unbabel-comet, from the environment that the program is in; ``unknown`` where that has none."""
+    environment = Path(program).resolve().parent.parent
+    found = list(environment.glob("lib/python*/*-packages/unbabel_comet-*.dist-info"))
+    return found[0].name.removesuffix(".dist-info").partition("-")[2] if len(found) == 1 else "unknown"
+
+
+@dataclass(frozen=True)
+class CometScores:
+    """scores: of the files of translations, by test set and by the sha256 of the file; empty without COMET."""
+
+    path: Path | None
+    signature: str
+    scores: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def read(cls, path: Path | None) -> "CometScores":
+        """The scores that measure.comet wrote; none at all without a path. Raises UserError for another file."""
+        if path is None:
+            return cls(None, "", {})
+        try:
+            found = read_json(path)
+            return cls(path, found["signature"], found["scores"])
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: not made by measure.comet ({error!r})") from None
+
+    def of(self, test_set: str, output: Path) -> dict[str, Any]:
+        """The fields of a measurement. Raises UserError for translations that were not scored."""
+        if self.path is None:
+            return {}
+        try:
+            return {"comet": self.scores[test_set][sha256(output)], "comet_signature": self.signature}
+        except KeyError:
+            raise UserError(f"{self.path}: no score of {output}; delete the former, so that it is made again") from None

@@ -1,0 +1,38 @@
+"""OpenNMT-tf's files: ``vocabulary.txt``, and folders with an averaged checkpoint."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+
+_, START, END = CONTROL = ("<blank>", "<s>", "</s>")  # the first entries of every file
+UNKNOWN = "<unk>"  # not in the file: OpenNMT-tf adds it as the last entry
+
+
+def read_vocabulary(path: str | PathLike) -> list[str]:
+    """The entries of a file. Only a line feed ends one: a piece may have other line separators in it."""
+    return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def load_checkpoint(folder: Path, search: dict[str, Any] | None = None) -> Any:
+    """Load the model of a folder that train.train wrote. search: OpenNMT-tf's parameters of decoding.
+
+    Raises UserError for a damaged folder, or one without a checkpoint.
+    """
+    import opennmt
+    import tensorflow as tf
+    from opennmt.utils.checkpoint import Checkpoint
+
+    vocabulary = str(folder / "vocabulary.txt")
+    try:
+        model = opennmt.load_model(str(folder))
+        model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}, params=search)
+        restored = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
+        model.create_variables()
+    except (ValueError, LookupError, OSError, RuntimeError, SyntaxError, tf.errors.OpError) as error:  # damage is any
+        problem = "a file is damaged, or the vocabulary is not that of the checkpoint"
+        raise UserError(f"{folder}: OpenNMT-tf cannot load this model: {problem}: {error}") from error
+    if restored is None:
+        raise UserError(f"{folder}: no checkpoint in this folder; train the system or export the model again")
+    return model

@@ -1,0 +1,56 @@
+"""The BLEU that an int8 model has on CPUs which compute its products in the other way: cut off, or exactly.
+
+Where 8-bit products are exact here, oneDNN and CTranslate2 are held to AVX2, as on a CPU that has no more; where they
+saturate, oneMKL is told to take its portable code, which is exact. Sums of integers do not depend on the CPU, so the
+products are those of the other one; rounding elsewhere in the model may differ in the last bit. The speed would not be
+that of the other CPU, so it is not measured.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from common import cpu
+from common.errors import UserError, command
+from common.files import write_json
+from formats import records
+from formats.metrics import bleu
+
+WITHOUT_VNNI = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"}
+EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
+
+
+def translation(model: Path, sources: list[str], environment: dict[str, str]) -> list[str]:
+    """Greedy, without a map, in a process of its own."""
+    call = [sys.executable, "-m", "decode.translate", "--model", str(model), "--no-vocabulary-map", "--workers", "1"]
+    kept = {name: value for name, value in os.environ.items() if name not in cpu.settings()}
+    text = "".join(f"{line}\n" for line in sources)
+    done = subprocess.run(call, input=text, env=kept | environment, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"{model}: decoding with {environment} failed with status {done.returncode}; see above")
+    return done.stdout.split("\n")[:-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2 in int8")
+    parser.add_argument("--test-set", type=Path, required=True, help="records: source and reference")
+    parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
+    parser.add_argument("--output", type=Path, required=True, help="JSON list to write, empty where there is no way")
+    args = parser.parse_args()
+
+    rows = []
+    if cpu.has_onemkl():
+        saturates = not cpu.int8_saturates()
+        environment = WITHOUT_VNNI if saturates else EXACT
+        sources, references = zip(*records.pairs(args.test_set), strict=True)
+        outputs = translation(args.model, list(sources), environment)
+        score = bleu(args.target_language).corpus_score(outputs, [references]).score
+        rows.append({"compute_type": "int8", "environment": environment, "int8_saturates": saturates, "bleu": score})
+    write_json(args.output, rows)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,172 @@
+"""The timing loop: several ways to do the same work, in turn, and the time, energy and memory that each used.
+
+A B C A B C, so that a slow minute of the machine falls on all ways alike. A run is repeated, at most RETRIES times,
+while other processes use too much of its cores; the quietest try counts. The caller decides what a run is: a call in
+this process (measure.in_process), a process of its own (measure.protocol), a result kept from an earlier start.
+"""
+
+import os
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import TypeVar
+
+from common.progress import progress
+
+STAT = Path("/proc/stat")
+POWERCAP = Path("/sys/class/powercap")
+TICKS = os.sysconf("SC_CLK_TCK")  # of the kernel's counters in a second
+SHORTEST = 20 / TICKS  # seconds; the counters are too coarse for shorter work
+# The fields of a cpu line of /proc/stat that are not idle time: user, nice, system, irq, softirq and steal, the time
+# that the host of a virtual machine gave to others.
+WORKED = (0, 1, 2, 5, 6, 7)
+
+RETRIES = 3
+
+Name = TypeVar("Name", bound=Hashable)
+Result = TypeVar("Result")
+
+
+@dataclass
+class Usage:
+    """What a piece of work used.
+
+    seconds: wall time. cpu_seconds: of all threads of this process and its living children. joules: of the CPU
+    packages, None without RAPL. others: the share of the cores' time that went to other processes and other virtual
+    machines; None where it is unknown, as for work shorter than SHORTEST.
+    """
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    joules: float | None = None
+    others: float | None = None
+
+
+@contextmanager
+def watch(cores: Sequence[int]) -> Iterator[Usage]:
+    """Watch the work in the block. The process must be pinned to ``cores``; the usage is complete after the block."""
+    usage = Usage()
+    busy, energy = busy_seconds(cores), joules()
+    cpu, start = cpu_seconds(), time.perf_counter()
+    try:
+        yield usage
+    finally:
+        usage.seconds = time.perf_counter() - start
+        usage.cpu_seconds = cpu_seconds() - cpu
+        usage.joules = spent(energy, joules())
+        now = busy_seconds(cores)
+        if busy is not None and now is not None and usage.seconds >= SHORTEST:
+            usage.others = max(now - busy - usage.cpu_seconds, 0.0) / (usage.seconds * len(cores))
+
+
+def busy_seconds(cores: Sequence[int]) -> float | None:
+    """Seconds since the machine was started in which these cores were not idle, summed; None without /proc/stat."""
+    try:
+        lines = dict(line.split(" ", 1) for line in STAT.read_text().splitlines() if line.startswith("cpu"))
+        fields = [[int(field) for field in lines[f"cpu{core}"].split()] for core in cores]
+        return sum(row[field] for row in fields for field in WORKED) / TICKS
+    except (OSError, KeyError, IndexError, ValueError):
+        return None
+
+
+def living(name: str, process: int | str = "self") -> Iterator[str]:
+    """The text of a file in /proc, for a process and for all its living descendants."""
+    folder = Path("/proc") / str(process)
+    try:
+        yield (folder / name).read_text()
+        children = [child for task in (folder / "task").iterdir() for child in (task / "children").read_text().split()]
+    except OSError:  # the process has just ended
+        return
+    for child in children:
+        yield from living(name, child)
+
+
+def cpu_seconds() -> float:
+    """Used so far by this process and its living descendants; those of the latter are counted in ticks."""
+    _, *children = (stat.rpartition(")")[2].split() for stat in living("stat"))
+    return time.process_time() + sum(int(stat[11]) + int(stat[12]) for stat in children) / TICKS  # user and system
+
+
+def joules() -> dict[Path, int]:
+    """Microjoules of each CPU package so far (RAPL); empty without RAPL, or where only the superuser may read it."""
+    microjoules = {}
+    for counter in POWERCAP.glob("*-rapl:?"):
+        try:
+            microjoules[counter] = int((counter / "energy_uj").read_text())
+        except (OSError, ValueError):
+            continue
+    return microjoules
+
+
+def spent(before: dict[Path, int], after: dict[Path, int]) -> float | None:
+    """Joules between two readings; a counter that reaches its largest value starts again from zero."""
+    if not before or before.keys() != after.keys():
+        return None
+    total = 0
+    for counter, first in before.items():
+        wrapped = int((counter / "max_energy_range_uj").read_text()) if after[counter] < first else 0
+        total += after[counter] - first + wrapped
+    return total / 1e6
+
+
+def forget_peak() -> None:
+    """Reset the peak of this process's resident set (proc(5)): loading needs more memory than it keeps."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_rss_bytes() -> int:
+    """The sum of the largest resident sets so far of this process and its living descendants.
+
+    Not ``ru_maxrss``, which a new process inherits from the one that started it.
+    """
+    marks = [line for status in living("status") for line in status.splitlines() if line.startswith("VmHWM")]
+    return sum(int(mark.split()[1]) * 1024 for mark in marks)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """runs: how often each way is timed. noise: share of the cores' time that other processes may use during a run."""
+
+    runs: int
+    noise: float
+
+
+def in_turn(
+    ways: Mapping[Name, Callable[[int], Result]],
+    runs: Mapping[Name, int],
+    noise: float,
+    what: str,
+    others: Callable[[Result], float | None] = attrgetter("others"),
+) -> Iterator[tuple[Name, int, Result]]:
+    """Yield the name of the way, the number of the run (from 1) and the result of its quietest try, run by run.
+
+    ways: each is called with the number of the run. runs: how often each way is timed. others: the share of other
+    processes in the cores during a try; where it is None, unknown, the try counts as quiet. what: shown as progress.
+    """
+
+    def disturbance(result: Result) -> float:
+        return others(result) or 0.0
+
+    rounds = range(1, max(runs.values(), default=0) + 1)
+    jobs = [(name, number) for number in rounds for name in ways if number <= runs[name]]
+    for name, number in progress(jobs, what, total=len(jobs), unit="run"):
+        tries = [ways[name](number)]
+        while disturbance(tries[-1]) > noise and len(tries) <= RETRIES:
+            tries.append(ways[name](number))
+        yield name, number, min(tries, key=disturbance)
+
+
+def timed(
+    ways: Mapping[Name, Callable[[int], Result]],
+    repeats: Repeats,
+    what: str,
+    others: Callable[[Result], float | None] = attrgetter("others"),
+) -> dict[Name, list[Result]]:
+    """The results of each way in the order of the runs; parameters as of ``in_turn``."""
+    results: dict[Name, list[Result]] = {name: [] for name in ways}
+    for name, _, result in in_turn(ways, dict.fromkeys(ways, repeats.runs), repeats.noise, what, others):
+        results[name].append(result)
+    return results

@@ -1,0 +1,209 @@
+"""The measurements of experiments.pipeline_cost and experiments.ngram_timing as tables and pictures (FastSeq)."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from formats import captions
+from formats.captions import repeats
+from formats.measurement import DIFFERENT, VOCABULARY, Spread
+from report import figure, markup, table_parts
+
+COST_NOTE = """{lines:,} lines ({test_set}, again and again) through {system} ({shape}, {quantization}), greedy, from \
+text to text, against the engine alone on batches that were cut before; {repeats}, all ways in turn, on {cpu} ({isa}). \
+After section 4.3 of FastSeq, where the asynchronous pipeline was 1.5 times as fast. Where every core has a worker, \
+text and engine share the cores, and no overlap can hide that work."""
+PIPELINE_COLORS = {
+    "engine": "#777777",
+    "synchronous": figure.STUDENTS[1].color,
+    "asynchronous": figure.STUDENTS[0].color,
+}
+
+NGRAMS_NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu} ({isa}); {repeats}, all \
+ways in turn, CPU seconds; load average before: {load_average}. After Table 3 of FastSeq (4,477 ms as found, 585 ms as \
+a scan on the CPU, 7.8 ms on a GPU; the paper does not say of how much work, so the numbers here are not comparable)."""
+ALONE = f"""Milliseconds of a step, by the pieces that every hypothesis has: *scan* goes through each hypothesis in \
+Python, *sliding* compares all places at once in NumPy, *compiled* is a loop of numba. All ban the same pieces \
+(checked). The hypotheses are no translations: their pieces are drawn at random, of {DIFFERENT} so that trigrams come \
+again, from a vocabulary of {VOCABULARY:,}."""
+ENGINE = """{engines}, {system} ({shape}, {quantization}), every translation as long as it says. The extra \
+milliseconds of a step are all that blocking costs an engine: its scan in C++, and the scores it writes. Where they \
+are smaller than the spread of the runs they may be zero or less; the picture, which is logarithmic, leaves those \
+out."""
+ENGINES = {
+    "CTranslate2": "CTranslate2 {engine_version} with `no_repeat_ngram_size` and without",
+    "native": "the native engine, which looks for n-grams with vectors, or one place after the other",
+}
+LINES = {"on": "-", "with vectors": "--", "place by place": ":"}  # of the engines, whose lines are black
+RANDOM = "The algorithms work on random hypotheses. Extra milliseconds of zero or less are not drawn."
+
+
+def setting(row: dict[str, Any]) -> str:
+    workers, cores = row["workers"], len(row["cores"])
+    return f"{workers} worker{'s' * (workers > 1)}, {cores} core{'s' * (cores > 1)}"
+
+
+def by_engine(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each engine, by its name for people."""
+    labels = dict.fromkeys(row["engine_label"] for row in rows)
+    return {label: [row for row in rows if row["engine_label"] == label] for label in labels}
+
+
+def cost(row: dict[str, Any]) -> Spread:
+    """Per cent of time over the engine."""
+    return Spread(*(100 * (times - 1) for times in Spread.read(row, "times_engine")))
+
+
+# The table
+
+
+def table_pipeline(result: dict[str, Any]) -> str:
+    rows, noise = result["rows"], result["noise"]
+    bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == "engine"}
+    cells = [
+        {
+            "": setting(row),
+            "engine": row["engine_label"],
+            "way": row["way"]
+            + captions.worst(
+                table_parts.row_mark(each, noise) for each in (row, bare[row["engine_label"], setting(row)])
+            ),
+            "seconds": f"{Spread.read(row, 'seconds'):,.2f}",
+            "source words/s": f"{row['source_words_per_second']:,.0f}",
+            "% over the engine": "" if row["way"] == "engine" else f"{cost(row):+.1f}",
+        }
+        for row in rows
+    ]
+    note = COST_NOTE.format(**{**result["model"], **result}, repeats=repeats([result["runs"]]))
+    return markup.document("Pipeline", note, markup.table(cells), table_parts.row_marks(rows, noise))
+
+
+# The picture
+
+
+@figure.styled
+def draw_pipeline(result: dict[str, Any]) -> Figure:
+    """What both pipelines cost over the engine in every setting, a panel for each engine."""
+    engines = by_engine(result["rows"])
+    picture = Figure(figsize=(2.0 + 4.4 * len(engines), 3.6), layout="constrained")
+    panels = picture.subplots(1, len(engines), squeeze=False, sharey=True)[0]
+    for axes, (label, rows) in zip(panels, engines.items(), strict=True):
+        pipeline_panel(axes, rows)
+        axes.set_title(label)
+    panels[0].set_ylabel("% of time over the bare engine")
+    panels[0].legend()
+    table_parts.document_footnote(picture, table_parts.Conditions.read(result), f"{result['lines']:,} lines")
+    return picture
+
+
+def pipeline_panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    settings = list(dict.fromkeys(map(setting, rows)))
+    for number, way in enumerate(("synchronous", "asynchronous")):
+        costs = [cost(row) for row in rows if row["way"] == way]
+        axes.bar(
+            [place + 0.36 * (number - 0.5) for place in range(len(settings))],
+            [spread.middle for spread in costs],
+            0.34,
+            yerr=figure.whiskers(*costs),
+            color=PIPELINE_COLORS[way],
+            label=way,
+            error_kw={"elinewidth": 0.9},
+        )
+    axes.axhline(0, color="#777777", linewidth=0.8)
+    axes.set_xticks(range(len(settings)), settings)
+    axes.grid(visible=False, axis="x")
+
+
+# The table
+
+
+def table_ngrams(result: dict[str, Any]) -> str:
+    noise = result["noise"]
+    parts = [
+        NGRAMS_NOTE.format(**result, repeats=repeats([result["runs"]])),
+        ALONE,
+        markup.table(alone(result["algorithms"], noise)),
+        ENGINE.format(**result["model"], engines=engines(result)),
+        markup.table([in_engine(row, noise) for row in result["engine"]]),
+    ]
+    return markup.document(
+        "N-gram blocking", *parts, table_parts.row_marks([*result["algorithms"], *result["engine"]], noise)
+    )
+
+
+def engines(result: dict[str, Any]) -> str:
+    """The engines that decoded, in words."""
+    labels = dict.fromkeys(row["engine_label"] for row in result["engine"])
+    text = "; and ".join(ENGINES[label].format(**result) for label in labels)
+    return text[0].upper() + text[1:]
+
+
+def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
+    """A line for each beam and length, with the algorithms side by side."""
+    lines: dict[tuple[int, int], dict[str, str]] = {}
+    for row in rows:
+        line = lines.setdefault((row["beam_size"], row["length"]), {"beam": str(row["beam_size"])})
+        line["pieces"], line["banned"] = str(row["length"]), str(row["banned"])
+        line[row["way"]] = f"{Spread.read(row, 'step_seconds', 1e3):,.3f}{table_parts.row_mark(row, noise)}"
+        if row["way"] != "scan":
+            line[f"× {row['way']}"] = f"{row['times_scan']:.1f}"
+    return list(lines.values())
+
+
+def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
+    """The cells of a run of an engine."""
+    return {
+        "engine": row["engine_label"],
+        "way": row["way"],
+        "beam": str(row["beam_size"]),
+        "pieces": str(row["length"]),
+        "off, s": f"{Spread.read(row, 'off_seconds'):,.2f}",
+        "on, s": f"{Spread.read(row, 'on_seconds'):,.2f}",
+        "on / off": f"{Spread.read(row, 'times_off'):,.2f}",
+        "extra ms a step": f"{Spread.read(row, 'extra_step_seconds', 1e3):,.3f}{table_parts.row_mark(row, noise)}",
+    }
+
+
+def by_way(rows: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The rows of engines by engine and way."""
+    keys = dict.fromkeys((row["engine_label"], row["way"]) for row in rows)
+    return {key: [row for row in rows if (row["engine_label"], row["way"]) == key] for key in keys}
+
+
+# The picture
+
+
+@figure.styled
+def draw_ngrams(result: dict[str, Any]) -> Figure:
+    """A panel for each beam: milliseconds of a step over the length, both logarithmic."""
+    beams = sorted({row["beam_size"] for row in result["algorithms"]})
+    picture = Figure(figsize=(4.6 * len(beams), 3.8), layout="constrained")
+    for axes, beam in zip(picture.subplots(1, len(beams), squeeze=False, sharey=True)[0], beams, strict=True):
+        ngrams_panel(axes, result, beam)
+    picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)  # lines cross the panels
+    table_parts.document_footnote(
+        picture, table_parts.Conditions.read(result), f"batches of {result['sentences']} sentences", RANDOM
+    )
+    return picture
+
+
+def ngrams_panel(axes: Axes, result: dict[str, Any], beam: int) -> None:
+    alone = [row for row in result["algorithms"] if row["beam_size"] == beam]
+    ways = dict.fromkeys(row["way"] for row in alone)
+    for way, style in zip(ways, figure.STUDENTS, strict=False):
+        rows = [row for row in alone if row["way"] == way]
+        values = [1e3 * row["step_seconds"] for row in rows]
+        axes.plot([row["length"] for row in rows], values, color=style.color, marker=style.marker, label=way)
+    for (label, way), rows in by_way(result["engine"]).items():
+        drawn = [row for row in rows if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
+        values = [1e3 * row["extra_step_seconds"] for row in drawn]
+        name, style = f"{label}, {way}, extra", {"linestyle": LINES[way], "marker": "s", "color": "#000000"}
+        axes.plot([row["length"] for row in drawn], values, label=name, **style)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    lengths = sorted({row["length"] for row in alone})
+    axes.set_xticks(lengths, [str(length) for length in lengths])
+    axes.set_xlabel("pieces of a hypothesis")
+    axes.set_ylabel("milliseconds of a step")
+    axes.set_title(f"beam {beam}, {result['sentences']} sentences")

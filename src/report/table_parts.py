@@ -1,0 +1,135 @@
+"""What the tables and pictures of experiments share: cells, titles, notes, marks of disturbed timings."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from formats import captions, comparison
+from formats.captions import best_searches, cpu, mark, marks, repeats
+from formats.measurement import Measurement, Spread
+from report import figure
+
+SPEED_ONLY = "speed only"
+
+
+def tokens_per_second(record: Measurement) -> Spread:
+    """Target tokens over the time from text to text, which includes the stages around the engine."""
+    seconds = record.text_seconds, record.text_seconds_max, record.text_seconds_min
+    return Spread(*(record.target_tokens / value for value in seconds))
+
+
+def candidates(record: Measurement) -> str:
+    """Pieces that the output layer scores, the mean of the batches; empty where it scores the whole vocabulary."""
+    return f"{record.candidates:,.0f}" if record.candidates else ""
+
+
+def paper(record: Measurement, number: str) -> str:
+    """A number of a paper beside a record. The papers' models were trained; say so where this one is not."""
+    return f"{number} (trained)" if number and record.speed_only else number
+
+
+def bleu(record: Measurement) -> str:
+    return SPEED_ONLY if record.speed_only else f"{record.bleu:.2f}"
+
+
+def loss(record: Measurement, records: list[Measurement]) -> str:
+    """BLEU below the best search of the same weights among these records of one test set; empty without BLEU."""
+    return "" if (value := comparison.loss(records, record)) is None else f"{value:z.2f}"
+
+
+def title(record: Measurement) -> str:
+    """The system and its shape, and whether it is there for its speed only."""
+    text = f"{record.system}, {record.shape}, {record.parameters:,} parameters"
+    return f"{text}, {SPEED_ONLY}" if record.speed_only else text
+
+
+def conditions(records: list[Measurement], marked: bool = True) -> str:
+    """The test set, machine, runs and scores behind the numbers, and what marks mean. ``marked`` is that of repeats."""
+    first = records[0]
+    counts = [record.runs for record in records]
+    runs = repeats(counts, marked) + ", interleaved" * (max(counts) > 1)
+    text = f"{first.sentences:,} sentences of {first.test_set}; {runs}; {cpu(first)}."
+    if untrained := [record for record in records if record.speed_only]:
+        text += f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0].sentences:,} sentences,"
+        text += f" translations as long as their references ({lengths(untrained)} of their pieces)."
+        text += " Papers' numbers are of trained models, which say other words."
+    if signature := next((record.bleu_signature for record in records if record.bleu_signature), None):
+        text += f" BLEU: {signature}."
+    if searches := best_searches(records):
+        text += f" Loss: BLEU below the best search of the same weights in float32 without a map, {searches}."
+    return f"{text} {marks(records)}".rstrip()
+
+
+def lengths(records: list[Measurement]) -> str:
+    """Pieces of the translations as a share of those of the references, from the lowest to the highest."""
+    shares = sorted(record.target_tokens / record.reference_tokens for record in records)
+    return " to ".join(dict.fromkeys(f"{share:.1%}" for share in (shares[0], shares[-1])))
+
+
+def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:
+    """Write the title, and below it what the colours stand for."""
+    handles = [Patch(color=color, label=name) for name, color in colors.items()]
+    style = {"alignment": "left", "ncols": len(handles), "fontsize": 8, "title_fontsize": 10}
+    picture.legend(handles=handles, title=text, loc="outside upper left", **style)
+
+
+def footnote(picture: Figure, records: list[Measurement]) -> None:
+    """Write the conditions in small print below everything else."""
+    figure.footnote(picture, conditions(records, marked=False))
+
+
+def ratio_bars(
+    axes: Axes, pairs: list[tuple[Measurement, Measurement]], places: Sequence[float], colors: list[str]
+) -> None:
+    """A bar for each record, as long as it is times faster than the one beside it in the pair, named by its rung.
+
+    Whiskers go from the lowest run to the highest.
+    """
+    for place, (record, base), color in zip(places, pairs, colors, strict=True):
+        ratio = comparison.times_faster(record, base)
+        axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), color=color, error_kw={"elinewidth": 0.9})
+        text = f"×{ratio.middle:.2f}{mark(record, base)}   {tokens_per_second(record).middle:,.0f} tokens/s"
+        axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_yticks(places, [record.rung for record, _ in pairs])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    longest = max(comparison.times_faster(*pair).high for pair in pairs)
+    axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
+
+
+def row_mark(row: dict[str, Any], noise: float) -> str:
+    """The mark of a timing (``formats.captions``)."""
+    return captions.disturbance_mark(row["others"], noise)
+
+
+def row_marks(rows: list[dict[str, Any]], noise: float) -> str:
+    """What the marks of these timings mean."""
+    return captions.legend(row_mark(row, noise) for row in rows)
+
+
+class Conditions(NamedTuple):
+    """Which system was timed, how often and where. isa: the widest instruction set of the CPU."""
+
+    system: str
+    shape: str
+    test_set: str
+    runs: int
+    cpu: str
+    isa: str
+
+    @classmethod
+    def read(cls, result: dict[str, Any]) -> Self:
+        """Those of the JSON of an experiment."""
+        model = result.get("model") or result["rows"][0]
+        return cls(model["system"], model["shape"], *(result[name] for name in ("test_set", "runs", "cpu", "isa")))
+
+
+def document_footnote(picture: Figure, conditions: Conditions, text: str, *notes: str) -> None:
+    """Say below a picture which system decoded what text, how often and where, then the notes on the picture itself."""
+    system, shape, test_set, runs, cpu, isa = conditions
+    words = f"{system} ({shape}); {test_set}, {text}; {repeats([runs])}, {cpu} ({isa})."
+    figure.footnote(picture, " ".join([words, *notes]))

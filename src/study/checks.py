@@ -1,0 +1,212 @@
+"""What a JSON schema cannot say: rules that tie the keys of a configuration to each other and to this machine."""
+
+import importlib.util
+from collections.abc import Iterator
+
+from common import machine
+from common.errors import UserError
+from corpora.sources import SOURCES, given, source_of
+from corpora.sources.source import languages
+from decode import engines
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
+from formats.cost import PRICES
+from formats.metrics import bleu
+from formats.shape import registry
+from study import system_checks
+from study.expansion import listed_prices
+from study.precision import engine, obstacle
+from study.resources import read_size
+from study.schema import RESERVED, Config, suggestion
+from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
+
+__all__ = ["problems", "teacher_problems", "warnings"]
+
+ROLES_NEEDED = ("train", "dev", "test")
+
+COMPARED = "these tables compare it with other engines"
+
+
+def problems(config: Config, here: bool = True) -> Iterator[str]:
+    """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
+    if config["study"] == RESERVED:
+        yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
+    if config["source"] == config["target"]:
+        yield f"target: {config['target']!r} is the source language too"
+    try:
+        bleu(config["target"])
+    except UserError as error:
+        yield f"target: {error}"
+    yield from price_problems(config)
+    yield from system_checks.problems(config)
+    yield from mixture_problems(config)
+    yield from corpus_problems(config)
+    yield from vocabulary_problems(config)
+    if here:
+        yield from compute_type_problems(config)
+    yield from timing_problems(config)
+
+
+def warnings(config: Config) -> Iterator[str]:
+    """What is allowed, but will hardly be what was meant, a line each."""
+    yield from price_warnings(config)
+    yield from system_checks.warnings(config)
+
+
+def corpus_problems(config: Config) -> Iterator[str]:
+    corpora = config["corpora"]
+    roles = {corpus["role"] for corpus in corpora.values()}
+    yield from (f"corpora: none has the role {role}" for role in ROLES_NEEDED if role not in roles)
+    texts: dict[str, str] = {}  # the path of the corpus that was the first to have each text
+    for name, corpus in corpora.items():
+        path = f"corpora.{name}"
+        if len(keys := given(corpus)) == 1:
+            source = source_of(name, corpus, [config["source"], config["target"]])
+            yield from (f"{path}.{problem}" for problem in source.problems())
+            if source.identity in texts:
+                yield f"{path}{source.text_key}: is the text of {texts[source.identity]}"
+            texts[source.identity] = path
+        else:
+            yield f"{path}: needs exactly one source of {', '.join(SOURCES)}; it has {' and '.join(keys) or 'none'}"
+        if (most := read_size(corpus)) and (corpus["sample"] or 0) > most:
+            yield f"{path}.sample: {corpus['sample']:,} lines of {most:,}; take fewer, or all with null"
+        yield from _cleaning_problems(path, corpus, config)
+
+
+def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
+    if corpus["role"] in ("dev", "test"):
+        if corpus["cleaning"] != config["cleaning"]:
+            yield f"{path}.cleaning: {corpus['role']} sets are never filtered"
+        if corpus["sample"]:
+            yield f"{path}.sample: {corpus['role']} sets are taken whole, or up to max_lines"
+        return
+    candidates, codes = corpus["cleaning"]["langid_languages"], languages(corpus, [config["source"], config["target"]])
+    for side, code in zip(("source", "target"), codes, strict=False):
+        if candidates and side in corpus["cleaning"]["langid"] and code not in candidates:
+            yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
+
+
+def price_problems(config: Config) -> Iterator[str]:
+    if isinstance(machine := config["prices"]["machine"], str):
+        listed = ", ".join(listed_prices())
+        yield f"prices.machine: {machine!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
+
+
+def price_warnings(config: Config) -> Iterator[str]:
+    """A line where measurements will end in an error if this machine makes them."""
+    here = machine.cores()
+    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
+        usable = ", ".join(map(str, here))
+        yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
+
+
+def compute_type_problems(config: Config) -> Iterator[str]:
+    supported = CTranslate2.supported()
+    for number, name in enumerate(config["decoding"]["compute_types"]):
+        yield from _type_problems(f"decoding.compute_types.{number}", name, supported)
+
+
+def teacher_problems(config: Config, here: bool = True) -> Iterator[str]:
+    """Of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
+    distillation, used = config["distillation"], engines.ENGINES[engine(config, here)]
+    if here and distillation["device"] == "cpu":  # only the machine with the GPU knows what it computes in
+        yield from _type_problems("distillation.compute_type", distillation["compute_type"], used.supported())
+    why = obstacle(config, here)
+    remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
+    for name, teacher in config["teachers"].items():
+        if teacher["shape"] and (refused := engines.refusal(used, teacher["shape"], (CTranslate2.name, Native.name))):
+            yield f"teachers.{name}.shape: {refused}{remedy}"
+
+
+def _type_problems(path: str, name: str, supported: list[str]) -> Iterator[str]:
+    if "bfloat16" in name and importlib.util.find_spec("torch") is None:
+        yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
+    elif name not in supported:
+        yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
+
+
+def mixture_problems(config: Config) -> Iterator[str]:
+    distillation = config["distillation"]
+    if distillation["n_best"] > distillation["beam_size"]:
+        beam, n_best = distillation["beam_size"], distillation["n_best"]
+        yield f"distillation.n_best: {n_best} hypotheses need a beam as wide; beam_size is {beam}"
+    for name, mixture in config["mixtures"].items():
+        if name == ORIGINAL and mixture["targets"] != "original":
+            yield f"mixtures.{name}.targets: this name is that of the teachers' data"
+        yield from _mixture_problems(f"mixtures.{name}", mixture, config)
+
+
+def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[str]:
+    original, n_best = mixture["targets"] == "original", config["distillation"]["n_best"]
+    if not original and not config["teachers"]:
+        yield f"{path}.targets: {mixture['targets']} needs teachers; without any all targets are original"
+    if mixture["teacher"] not in (None, *config["teachers"]):
+        yield f"{path}.teacher: {mixture['teacher']!r} is not one of the teachers {', '.join(config['teachers'])}"
+    for corpus in mixture["weights"] or ():
+        role = config["corpora"][corpus]["role"] if corpus in config["corpora"] else None
+        allowed = ["train"] if original else ["train", "monolingual"]
+        if role not in allowed:
+            yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
+    if mixture["targets"] in ("interpolated", "mbr", "all") and n_best < 2:
+        targets = mixture["targets"]
+        yield f"{path}.targets: {targets} needs several hypotheses; distillation.n_best is 1 (papers have 8)"
+    if original and mixture["teacher"]:
+        yield f"{path}.teacher: original targets are no teacher's"
+    if original and mixture["drop_worst"]:
+        yield f"{path}.drop_worst: original targets have no scores"
+
+
+def vocabulary_problems(config: Config) -> Iterator[str]:
+    """A vocabulary that is learned from translations must not be needed to make them."""
+    of, path = config["vocabulary"]["of"], "vocabulary.of"
+    if of is None:
+        return
+    if of not in config["mixtures"]:
+        yield f"{path}: {of!r} is not one of the mixtures {', '.join(config['mixtures'])}"
+        return
+    teachers = {name: config["teachers"][name] for name in learned_from(config, of) if name in config["teachers"]}
+    for name, teacher in teachers.items():
+        if splits_as_study(teacher):
+            remedy = "take a teacher from elsewhere" if teacher["shape"] else "give it a tokenization of its own"
+            yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
+
+
+def timing_problems(config: Config) -> Iterator[str]:
+    for number, name in enumerate(config["speed"]["systems"]):
+        yield from _system_problems(config, f"speed.systems.{number}", name, COMPARED)
+    yield from _untrained_problems(config)
+    if name := config["search"]["system"]:
+        yield from _system_problems(config, "search.system", name, "search compares engines")
+    if len(config["decoding"]["cores"]) < config["decoding"]["workers"]:
+        yield "decoding.workers: a worker needs a core of its own; name more of decoding.cores"
+    if name := config["vocabulary_map"]["system"]:
+        yield from _system_problems(config, "vocabulary_map.system", name, "it has no map")
+    elif config["vocabulary_map"]["grid"] is not None and not _has_optimised_student(config):
+        yield "vocabulary_map.grid: the map is fitted to a student, and OpenNMT-tf alone decodes these; it has no map"
+
+
+def _system_problems(config: Config, key: str, name: str, reason: str) -> Iterator[str]:
+    """Whether a system that a key names is trained here and decoded by another engine than OpenNMT-tf."""
+    trained = {system.name: system for system in systems(config) if system.shape}
+    if name not in trained:
+        yield f"{key}: {name!r} is not one of the systems {', '.join(trained)}"
+    elif not _optimised(config, trained[name].shape):
+        yield f"{key}: {name} is decoded by OpenNMT-tf alone; {reason}"
+
+
+def _untrained_problems(config: Config) -> Iterator[str]:
+    for number, system in enumerate(untrained(config)):
+        if system.shape is None:
+            unknown = f"unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
+            yield f"speed.untrained.{number}: {unknown}"
+
+
+def _has_optimised_student(config: Config) -> bool:
+    return any(_optimised(config, student["shape"]) for student in config["students"].values())
+
+
+def _optimised(config: Config, shape: Config) -> bool:
+    """Whether another engine of the study than OpenNMT-tf decodes this shape, in a type that the study exports."""
+    decoding = config["decoding"]
+    others = engines.running(shape, (CTranslate2.name, *decoding["engines"]))
+    return any(engine.exported(decoding["compute_types"]) for engine in others)

@@ -1,0 +1,35 @@
+"""What jobs on a cluster request by the size of the study: minutes by the rates of kept benchmarks, and megabytes."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from study.jobs import jobs
+from study.rates import Benchmarks
+from study.resources import LARGE, LONGEST, SHORTEST, SPARE
+from study.workload import Work
+
+DAY = 24 * 60
+LOADED_BYTES = 5  # per parameter of a teacher: float32, and a fifth for what it makes of them
+
+
+class Requests:
+    """benchmarks: folder of their JSON. Raises UserError where one is missing."""
+
+    def __init__(self, config: dict[str, Any], benchmarks: Path):
+        kept = Benchmarks(benchmarks)
+        self._work = Work(config, kept.rates, kept.fast)
+        self._seconds: dict[str, float] = defaultdict(float)
+        for group in jobs(self._work, kept.text):
+            rule = group.name.split()[0]
+            self._seconds[rule] = max(self._seconds[rule], group.seconds)
+
+    def minutes(self, rule: str) -> int:
+        """Run time of the longest job of a rule, with a margin for other CPUs; a day where a size is not known."""
+        minutes = round(SPARE * self._seconds[rule] / 60)
+        return min(max(minutes, DAY if self._work.unknown else SHORTEST), LONGEST)
+
+    def teacher_megabytes(self, *teachers: str) -> int:
+        """Main memory of the weights of these teachers, all in float32; those of unknown size count as large ones."""
+        parameters = [self._work.teacher_parameters(name) or LARGE for name in teachers]
+        return round(LOADED_BYTES * sum(parameters) / 1e6)

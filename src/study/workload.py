@@ -1,0 +1,255 @@
+"""The work of a study, which follows from its configuration: texts, translations, trainings, timing, bytes.
+
+It counts operations, pieces and pairs. Rates turn these counts into seconds: those of this machine (study.rates) for
+study.estimate, those of kept benchmarks (study.rates) for study.scale_plan. The constants here
+were fitted to two runs of the demo on two cores. GPUs were not measured: their speed is assumed.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from decode.engines.native import Native
+from formats.comparison import compared
+from formats.decoding import fast
+from formats.shape import shape
+from study import precision
+from study.plan import Study
+from study.rates import WIDTH, Rates
+from study.resources import TOKENS, operations, read_size, size, trained_tokens
+from study.systems import ENSEMBLE, System
+from train.schedule import kept_checkpoints
+
+STEP = 2.1  # time of a training step over that of its layers' products: attention, adding gradients up, Adam
+NARROW = 105  # units of a layer whose products take as long as everything else in it
+SECOND_THREAD = 0.6  # speed that each further thread adds to a training, in threads
+TRAINING_STARTS = 3.0  # start, tracing and evaluations of a training, in imports of TensorFlow
+JOB_STARTS = 4.0  # time of a job of Snakemake before its work begins, in starts of Python
+RUN_STARTS = 4.0  # time of a measured run before its work begins, in starts of Python
+BASELINE_STARTS = 8.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
+GREEDY = 0.4  # time of greedy search over that of beam 4
+NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
+# The same in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
+NATIVE_TEACHER = {"float32": 0.8, "int16": 0.2, "int8": 0.5}
+TEST_SENTENCES = 1000  # of a test set of unknown size
+MODEL_JOBS, REPORT_JOBS = 8, 70  # jobs per system and per study
+# Bytes of a pair (results/reference/benchmarks/stages.json); a monolingual line has half of them.
+RECORD_BYTES = 104  # compressed
+PIECES_BYTES = 446  # both sides as the pieces that OpenNMT-tf reads
+ALIGNED_BYTES = 210  # the pieces of both sides and their links, compressed; not measured
+CANDIDATE_BYTES = 20  # a translation in an n-best list: similar texts compress well; not measured
+CHECKPOINT_BYTES = 12  # per parameter: the weights and Adam's two moments in float32
+MODEL_BYTES = 4 + 4 + 2 + 1  # per parameter: OpenNMT-tf, float32, int16, int8
+GPU_TRAINING = 20e12  # floating-point operations per second that a GPU is assumed to sustain in training and in scoring
+GPU_DECODING = 2e12  # and in beam search
+
+
+class Stage(StrEnum):
+    """What a study goes through, in this order."""
+
+    FETCH = "fetching"
+    SUBSETS = "random subsets"
+    CLEANING = "cleaning"
+    GATHERING = "gathering"
+    TEACHERS = "training of teachers"
+    TRANSLATION = "translation by the teachers"
+    RESCORING = "rescoring by the ensemble"
+    SELECTION = "selection of translations"
+    VOCABULARY = "vocabulary"
+    EPOCHS = "sampling and encoding of epochs"
+    STUDENTS = "training of students"
+    ALIGNMENT = "alignment and vocabulary map"
+    EXPORT = "export"
+    TIMING = "decoding and timing"
+    REPORT = "scores and report"
+
+
+class Work:
+    """What a study has to do. Seconds are of one core, at the given rates.
+
+    fast: says whether speed in a type is worth measuring. here: whether teachers run in the engines of this machine.
+    unknown: names of corpora and models that do not count, as their size is not known before they are there.
+    """
+
+    def __init__(self, config: dict[str, Any], rates: Rates, fast: Callable[[str], bool] = fast, here: bool = True):
+        self.config, self.rates, self.study = config, rates, Study(config)
+        self._fast, self._teacher_engine = fast, precision.engine(config, here)
+        self._entries = config["vocabulary"]["pieces"]
+        self.trained = [self.study.systems[name] for name in self.study.trained]
+        self.measured = [self.study.systems[name] for name in self.study.measured]
+        self.sizes = {name: size(config["corpora"][name]) or 0 for name in self.study.training_corpora}
+        self.read = {name: read_size(config["corpora"][name]) or 0 for name in self.study.training_corpora}
+        self.pairs = sum(self.sizes.values())
+        self.unknown = [name for name, number in self.sizes.items() if not number]
+        self.unknown += [system.name for system in self.trained if not self.parameters(system)]
+        elsewhere = [name for name in self.study.teachers if not self.study.systems[name].shape]
+        self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
+
+    def epoch(self, mixture: str) -> int:
+        """Pairs of an epoch of a mixture."""
+        translations = self.study.translations(mixture)
+        times = self.config["distillation"]["n_best"] if translations and translations[1] == "all" else 1
+        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.weights(mixture))
+        return self.config["distillation"]["epoch_pairs"] or drawn
+
+    # Models
+
+    def parameters(self, system: System) -> float:
+        return float(shape(system.shape).parameters(self._entries) or 0)
+
+    def teacher_parameters(self, name: str) -> float:
+        """Of a teacher, trained here or not; 0 if nobody says."""
+        system = self.study.systems.get(name)
+        if system and system.shape:
+            return self.parameters(system)
+        return float(self.config["teachers"].get(name, {}).get("parameters") or 0)
+
+    # Distillation
+
+    def translated(self, teacher: str, sentences: float) -> float:
+        """Pieces that a teacher translates, times its parameters."""
+        return sentences * TOKENS * self.teacher_parameters(teacher)
+
+    def scored(self, sentences: float) -> float:
+        """Floating-point operations of rescoring: every teacher scores the translations of all of them.
+
+        A piece of either side passes half of the weights on average, and each costs two operations. All translations
+        count as different ones, which is the most there can be.
+        """
+        if not self.rescores:
+            return 0.0
+        hypotheses = self.config["distillation"]["n_best"] * len(self.study.teachers)
+        return hypotheses * 2 * sum(self.translated(teacher, sentences) for teacher in self.study.teachers)
+
+    @cached_property
+    def selected(self) -> dict[str, set[tuple[str, str]]]:
+        """Of each corpus, the teachers whose translations are learned from, and how they choose among them."""
+        mixtures = {system.mixture for system in self.trained}
+        mixtures |= {self.study.aligned_mixture, *filter(None, [self.config["vocabulary"]["of"]])}
+        found: dict[str, set[tuple[str, str]]] = {}
+        for mixture in sorted(mixtures):
+            if translations := self.study.translations(mixture):
+                for corpus in self.study.weights(mixture):
+                    found.setdefault(corpus, set()).add(translations)
+        return found
+
+    @property
+    def selections(self) -> set[tuple[str, str]]:
+        """Those of all corpora."""
+        return set().union(*self.selected.values())
+
+    def translators(self, corpus: str) -> list[str]:
+        """The teachers that translate a corpus."""
+        imitated = {teacher for teacher, _ in self.selected.get(corpus, ())}
+        return [name for name in self.study.teachers if {name, ENSEMBLE} & imitated]
+
+    def rescored(self, corpus: str) -> bool:
+        """Whether a mixture has the translations of a corpus by several teachers together."""
+        return any(teacher == ENSEMBLE for teacher, _ in self.selected.get(corpus, ()))
+
+    @property
+    def rescores(self) -> bool:
+        return any(map(self.rescored, self.selected))
+
+    @property
+    def teachers_on_gpu(self) -> bool:
+        return self.config["distillation"]["device"] == "cuda"
+
+    def translation_seconds(self, teacher: str, sentences: float) -> float:
+        """Of a core, or of a GPU if the teachers have one: two operations per parameter, hypothesis and piece."""
+        translated = self.translated(teacher, sentences)
+        if self.teachers_on_gpu:
+            return translated * 2 * self.config["distillation"]["beam_size"] / GPU_DECODING
+        return translated / 1e6 * self.rates.decoded * self._teachers_share
+
+    def rescoring_seconds(self, sentences: float) -> float:
+        """Likewise; products of whole sentences are as fast as those of a training."""
+        operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
+        return self.scored(sentences) * operation
+
+    @property
+    def _teachers_share(self) -> float:
+        of_native = self._teacher_engine == Native.name
+        return NATIVE_TEACHER[self.study.teacher_type] if of_native else 1.0
+
+    # Training
+
+    def trained_on_gpu(self, system: System) -> bool:
+        return system.training["device"] == "cuda"
+
+    def learns_from_originals(self, system: System) -> bool:
+        return system.role in ("teacher", "control")
+
+    def training_operations(self, system: System) -> float:
+        return trained_tokens(system.training, self.epoch(system.mixture)) * (
+            operations(system.shape, self._entries) or 0
+        )
+
+    def training_seconds(self, system: System) -> float:
+        """Core-seconds of a training, or GPU-seconds; several threads take more than one."""
+        if self.trained_on_gpu(system):
+            return self.training_operations(system) / GPU_TRAINING
+        tokens, threads = trained_tokens(system.training, self.epoch(system.mixture)), system.training["threads"]
+        width = getattr(shape(system.shape), "units", WIDTH)
+        wide = (1 + NARROW / width) / (1 + NARROW / WIDTH)  # wider layers take less time per operation
+        seconds = STEP * wide * self.training_operations(system) * self.rates.product
+        seconds += tokens / 2 * self._entries * self.rates.logit
+        seconds += TRAINING_STARTS * self.rates.tensorflow
+        return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
+
+    # Timing
+
+    def timing_seconds(self, system: System) -> float:
+        """All types and beams, with and without the map: the first test set repeatedly, other sets once.
+
+        Students in int8 (without any, controls) also decode the first one sentence by sentence, once.
+        """
+        decoding, corpora = self.config["decoding"], self.config["corpora"]
+        roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.timed_corpus
+        first = size(corpora[timed]) or TEST_SENTENCES
+        decoded = [corpus for name, corpus in corpora.items() if corpus["role"] in roles and name != timed]
+        others = [size(corpus) or TEST_SENTENCES for corpus in decoded]
+        repeated = system.role == compared(other.role for other in self.study.systems.values())
+        times = decoding["runs"] if repeated else 1
+        runs = sum(times if self._fast(type) else 1 for type in decoding["compute_types"])
+        piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
+        searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
+        seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))
+        starts = 2 * len(decoding["beam_sizes"]) * runs
+        if repeated and "int8" in decoding["compute_types"]:
+            seconds, starts = seconds + GREEDY * piece * first, starts + 1
+        seconds *= 1 + NATIVE * len(decoding["engines"])
+        seconds += starts * (1 + len(decoding["engines"])) * RUN_STARTS * self.rates.python
+        return seconds + times * BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
+
+    # Disk
+
+    def disk(self) -> dict[str, float]:
+        """Bytes that each stage leaves; the parts that cleaning makes are deleted when their corpus is gathered."""
+        config, names = self.config, self.study.training_corpora
+        of_pair = {name: RECORD_BYTES * len(self.study.languages(name)) / 2 for name in names}
+        cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
+        sampled = sum(of_pair[name] * self.sizes[name] for name in names if config["corpora"][name]["sample"])
+        n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config["distillation"]["n_best"])
+        chosen = sum(config["distillation"]["n_best"] if targets == "all" else 1 for _, targets in self.selections)
+        epoch = (RECORD_BYTES + PIECES_BYTES) * config["distillation"]["epochs"]
+        teachers = [system for system in self.trained if system.role == "teacher"]
+        students = [system for system in self.trained if system.role != "teacher"]
+        return {
+            Stage.FETCH: sum(of_pair[name] * self.read[name] for name in names),
+            Stage.SUBSETS: sampled,
+            Stage.CLEANING: cleaned,
+            Stage.GATHERING: cleaned,
+            Stage.TEACHERS: sum(map(self._checkpoints, teachers)),
+            Stage.TRANSLATION: n_best_lists * len(self.study.teachers),
+            Stage.RESCORING: n_best_lists * self.rescores,
+            Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
+            Stage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
+            Stage.STUDENTS: sum(map(self._checkpoints, students)),
+            Stage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
+            Stage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,
+        }
+
+    def _checkpoints(self, system: System) -> float:
+        return self.parameters(system) * CHECKPOINT_BYTES * kept_checkpoints(system.training)
