@@ -15,7 +15,12 @@ from pathlib import Path
 SERVER = multiprocessing.get_context("forkserver")
 # The former sets a variable that TensorFlow reads as it is loaded. Its runtime, whose threads would not survive a fork,
 # begins in the children.
-SERVER.set_forkserver_preload(["train.training", "opennmt", "snakemake.cli", "study.plan", "study.estimate"])
+SERVER.set_forkserver_preload(
+    [
+        *("train.training", "opennmt", "snakemake.cli", "study.plan", "study.estimate"),
+        *("corpora.clean", "export.phrases", "report.figure"),
+    ]
+)
 
 
 class Command:

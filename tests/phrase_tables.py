@@ -2,9 +2,9 @@
 
 import itertools
 import subprocess
-import sys
 from pathlib import Path
 
+import warm
 from hypothesis import strategies as st
 
 from export import phrase_table, phrases, sorted_counts
@@ -54,4 +54,4 @@ def aligned_pairs(draw):
 
 def run(*arguments) -> None:
     """Run a command of the project, ``python -m`` and its arguments."""
-    subprocess.run([sys.executable, "-m", *map(str, arguments)], check=True)
+    subprocess.run([warm.python(), "-m", *map(str, arguments)], check=True)

@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 import threading
 import time
 
 import pytest
+import warm
 from mirrored_texts import ENGLISH, GERMAN, corpus, entry, mirrored, records_of
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from web import NOWHERE
@@ -81,7 +81,7 @@ def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path):
 
 def run(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "study.available", *map(str, arguments)], capture_output=True, text=True
+        [warm.python(), "-m", "study.available", *map(str, arguments)], capture_output=True, text=True
     )
 
 

@@ -1,11 +1,11 @@
 """Cleaning: every line is kept or dropped for one reason; nothing is lost between shards and their whole."""
 
 import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
+import warm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -255,7 +255,7 @@ def test_a_corpus_that_is_dropped_altogether_is_an_error(tmp_path):
 
 
 def run(module, *arguments):
-    command = [sys.executable, "-m", module, *map(str, arguments)]
+    command = [warm.python(), "-m", module, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
 
 

@@ -3,9 +3,9 @@
 import copy
 import json
 import subprocess
-import sys
 
 import pytest
+import warm
 import yaml
 from configurations import (
     CONFIGS,
@@ -182,7 +182,7 @@ def test_corpus_entry_alone():
 
 
 def test_command_prints_yaml_or_one_line(tmp_path):
-    command = [sys.executable, "-m", "study.config"]
+    command = [warm.python(), "-m", "study.config"]
     everywhere = {"decoding": {"compute_types": ["float32"]}, "distillation": {"compute_type": "float32"}}
     study = saved(tmp_path, {"extends": str(CONFIGS / "demo-fr.yaml")} | everywhere)
     done = subprocess.run([*command, study], capture_output=True, text=True, check=True)

@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from math import exp
 from types import SimpleNamespace
 
 import ctranslate2
 import pytest
 import sentencepiece
+import warm
 from hypothesis import given
 from hypothesis import strategies as st
 from models import folders
@@ -45,7 +45,7 @@ def teacher():
 
 
 def run(module, *options, code=0):
-    command = [sys.executable, "-m", module, *options]
+    command = [warm.python(), "-m", module, *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     return done

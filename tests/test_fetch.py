@@ -3,10 +3,10 @@
 import gzip
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm
 import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -112,7 +112,7 @@ def test_any_text_comes_out_as_records(tmp_path_factory, pairs):
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "corpora.fetch", *map(str, arguments)], capture_output=True, text=True)
+    return subprocess.run([warm.python(), "-m", "corpora.fetch", *map(str, arguments)], capture_output=True, text=True)
 
 
 def test_command(tmp_path):

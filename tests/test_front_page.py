@@ -8,7 +8,6 @@ import random
 import re
 import shlex
 import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from operator import attrgetter
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import chromium
 import pytest
+import warm
 from outline import Outline
 from snakemake.assets import Assets
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_drawn_is_said(tmp_path, demo):
 
 def test_the_command_line(tmp_path):
     output = tmp_path / "front.html"
-    call = [sys.executable, "-m", "report.front_page", "--measurements", FIXTURE, "--output", output]
+    call = [warm.python(), "-m", "report.front_page", "--measurements", FIXTURE, "--output", output]
     done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "") and "test_2017_flickr" in output.read_text()
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 from models import folders, sentences
 from sacrebleu import corpus_bleu
 
@@ -67,7 +68,7 @@ def study(tmp_path_factory):
             lines = noisy(references, share, 10 * number + (beam if system != "one" else 1))
             (folder / system / f"beam{beam}.t.txt").write_text("".join(f"{line}\n" for line in lines))
     command = [
-        sys.executable,
+        warm.python(),
         "-m",
         "measure.teacher_student",
         "--systems",
@@ -253,11 +254,11 @@ def test_table_and_plot(study, tmp_path):
     assert "| distillation and 300 more sentences |" in text and "| 1,300 " in text and "only twins" in text.lower()
     assert "s, distilled" in text and "+" in text and text.count("| reference ") == 10
     assert found["test_sets"]["t"]["beams"]["beam 1"]["systems"][0]["bleu_signature"] in text
-    plot = [sys.executable, "-m", "report", "gap", "--input", folder / "gap.json", "--output", tmp_path / "x.svg"]
+    plot = [warm.python(), "-m", "report", "gap", "--input", folder / "gap.json", "--output", tmp_path / "x.svg"]
     subprocess.run(plot, check=True, capture_output=True)
     assert {"s, original", "1,000 sentences"} <= {*re.findall(">([^<>]+)</", (tmp_path / "x.svg").read_text())}
     (tmp_path / "x.json").write_text("[]")
-    table = [sys.executable, "-m", "report", "gap", "--input", tmp_path / "x.json", "--output", tmp_path / "y.md"]
+    table = [warm.python(), "-m", "report", "gap", "--input", tmp_path / "x.json", "--output", tmp_path / "y.md"]
     done = subprocess.run(table, capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "not made by measure.teacher_student" in done.stderr

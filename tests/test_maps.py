@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sentencepiece
+import warm
 from models import folders, sentences
 
 from common.errors import UserError
@@ -85,7 +85,7 @@ def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processo
 
 def timed(model, maps, test_set, output, *options):
     command = [
-        sys.executable,
+        warm.python(),
         "-m",
         "experiments.map_timing",
         "--model",
@@ -227,7 +227,7 @@ def test_table_and_plot_show_every_map(covered, timing, tmp_path):
         write_json(path, covered if path.stem == "dev" else timing)
     for suffix in ("svg", "png"):
         output = tmp_path / f"maps.{suffix}"
-        command = [sys.executable, "-m", "report", "maps", "--input", tmp_path / "dev.json", tmp_path / "dev.json"]
+        command = [warm.python(), "-m", "report", "maps", "--input", tmp_path / "dev.json", tmp_path / "dev.json"]
         command += [tmp_path / "timing.json", "--output", output]
         subprocess.run(list(map(str, command)), check=True)
         assert output.stat().st_size > 5000
@@ -294,7 +294,7 @@ def test_a_damaged_model_is_said_in_one_line(model, test_set, tmp_path, file, me
 
 
 def test_explain_is_a_command(model):
-    command = [sys.executable, "-m", "export.vocabulary_map", "explain", str(model), "abc"]
+    command = [warm.python(), "-m", "export.vocabulary_map", "explain", str(model), "abc"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "candidates" in done.stdout and "blocked" in done.stdout
     assert json.loads((model / "model.json").read_text())["engine"] == "ctranslate2"

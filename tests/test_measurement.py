@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import jsonschema
 import pytest
+import warm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measured import measured
@@ -24,7 +24,7 @@ OPTIONAL = st.one_of(st.none(), st.floats(0, 10))
 
 
 def test_the_page_and_the_schema_are_up_to_date(tmp_path):
-    call = [sys.executable, "-m", "formats.measurement", "--docs", tmp_path]
+    call = [warm.python(), "-m", "formats.measurement", "--docs", tmp_path]
     subprocess.run(call, check=True, capture_output=True)
     for name in ("measurements.md", "measurement.schema.json"):
         assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text(), "python -m formats.measurement"

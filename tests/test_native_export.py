@@ -9,6 +9,7 @@ import tracemalloc
 import models
 import numpy as np
 import pytest
+import warm
 from ctranslate2.converters.marian import _make_sinusoidal_position_encodings as marian_positions
 from ctranslate2.specs import LayerSpec, TransformerSpec, common_spec, model_spec
 from descriptions import redescribe
@@ -321,7 +322,7 @@ def test_weights_that_are_cut_off(source, kept):
 
 
 def convert(*arguments):
-    call = [sys.executable, "-m", "export.native", *map(str, arguments)]
+    call = [warm.python(), "-m", "export.native", *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 

@@ -1,12 +1,12 @@
 import itertools
 import subprocess
-import sys
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 import pytest
+import warm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
@@ -48,7 +48,7 @@ def text_box(text):
 
 
 def run(module, *arguments):
-    call = [sys.executable, "-m", module, *map(str, arguments)]
+    call = [warm.python(), "-m", module, *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
@@ -274,10 +274,11 @@ def test_a_narrow_range_has_few_ticks():
 
 
 @pytest.mark.parametrize("length", [8, 30, 45])
-@pytest.mark.parametrize("kind", [front, front, front, published])
-def test_a_legend_of_long_names_stays_inside(timed, length, kind):
+@pytest.mark.parametrize("draw", [front.draw, front.draw_column, front.draw_overview, published.draw])
+@pytest.mark.slow
+def test_a_legend_of_long_names_stays_inside(timed, length, draw):
     names = [f"{n}{'x' * length}" for n in range(5)]
-    picture = kind.draw([replace(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])
+    picture = draw([replace(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])
     picture.draw_without_rendering()
     assert all(legend.get_window_extent().width <= picture.bbox.width for legend in picture.legends)
 

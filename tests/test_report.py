@@ -4,10 +4,10 @@ import ast
 import importlib
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 import report
 from common.errors import UserError
@@ -34,7 +34,7 @@ LEARNING = {
 
 
 def run(*arguments):
-    call = [sys.executable, "-m", "report", *map(str, arguments)]
+    call = [warm.python(), "-m", "report", *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
@@ -93,7 +93,7 @@ def test_mistakes_are_told_without_a_traceback(tmp_path, arguments, message):
     write_json(source, {"system": "x", "errors": {"int8": {"all": 0.1}}})
     inputs = ["--input", source if arguments[0] == "quantization" else FIXTURE]
     done = subprocess.run(
-        [sys.executable, "-m", "report", *map(str, [*arguments, *inputs])], cwd=tmp_path, capture_output=True, text=True
+        [warm.python(), "-m", "report", *map(str, [*arguments, *inputs])], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode and message in done.stderr and "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["quantization.json"]

@@ -1,7 +1,7 @@
 import subprocess
-import sys
 
 import pytest
+import warm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ def chosen(study, count=20, seed=1):
 
 
 def run(module, *arguments):
-    call = [sys.executable, "-m", module, *map(str, arguments)]
+    call = [warm.python(), "-m", module, *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 

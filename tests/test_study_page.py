@@ -2,13 +2,13 @@
 
 import html
 import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import chromium
 import pytest
+import warm
 from measured import measured
 from outline import Outline
 
@@ -28,7 +28,7 @@ def records():
 
 
 def render(folder, *options, measurements=FIXTURE):
-    call = [sys.executable, "-m", "report.study_page", "--measurements", measurements, *options]
+    call = [warm.python(), "-m", "report.study_page", "--measurements", measurements, *options]
     done = subprocess.run([*map(str, call), "--output", folder / "report.html"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return (folder / "report.html").read_text()
@@ -119,7 +119,7 @@ def test_a_page_about_speed_only(tmp_path):
 
 def test_a_picture_that_browsers_do_not_show(tmp_path):
     (tmp_path / "front.pdf").touch()
-    call = [sys.executable, "-m", "report.study_page", "--measurements", FIXTURE, "--front", tmp_path / "front.pdf"]
+    call = [warm.python(), "-m", "report.study_page", "--measurements", FIXTURE, "--front", tmp_path / "front.pdf"]
     done = subprocess.run([*map(str, call), "--output", tmp_path / "x.html"], capture_output=True, text=True)
     assert done.returncode == 1 and "front.pdf: pictures on the page are .svg or .png" in done.stderr
 

@@ -1,11 +1,11 @@
 import csv
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import warm
 from hypothesis import given
 from hypothesis import strategies as st
 from measured import measured
@@ -33,7 +33,7 @@ def timed(records):
 
 
 def run(module, *arguments):
-    call = [sys.executable, "-m", module, *map(str, arguments)]
+    call = [warm.python(), "-m", module, *map(str, arguments)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 

@@ -3,11 +3,11 @@
 import json
 import random
 import subprocess
-import sys
 
 import ctranslate2
 import numpy as np
 import pytest
+import warm
 
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -34,7 +34,7 @@ def vocabulary(tmp_path):
 def test_the_number_of_parameters_is_that_of_the_shape(vocabulary, tmp_path):
     assert untrained.make(SHAPE, vocabulary, 1, tmp_path / "checkpoint") == shape(SHAPE).parameters(10)
     convert = ["export.convert", "--checkpoint", tmp_path / "checkpoint", "--outputs", tmp_path / "int8"]
-    subprocess.run([sys.executable, "-m", *map(str, convert)], check=True)
+    subprocess.run([warm.python(), "-m", *map(str, convert)], check=True)
     translator = ctranslate2.Translator(str(tmp_path / "int8"))
     (result,) = translator.translate_batch([["a", "b"]], min_decoding_length=7, max_decoding_length=7, beam_size=1)
     assert len(result.hypotheses[0]) == 7
@@ -61,7 +61,7 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
     untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
     convert = ["export.convert", "--checkpoint", tmp_path / "opennmt-tf", "--outputs"]
     convert += [tmp_path / "float32", tmp_path / "int8"]
-    subprocess.run([sys.executable, "-m", *map(str, convert)], check=True)
+    subprocess.run([warm.python(), "-m", *map(str, convert)], check=True)
     (tmp_path / "int8" / "vmap.txt").write_text("\t" + " ".join(pieces[::3]) + "\n")
     expected = np.array([length for _, length in sentences])
     for name, beam_size in (("opennmt-tf", 1), ("opennmt-tf", 4), ("float32", 1), ("int8", 1)):
@@ -157,7 +157,7 @@ def test_invalid_shapes_are_refused(vocabulary, tmp_path):
     with pytest.raises(UserError, match="units 15 is odd"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
     command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
-    process = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, check=False)
+    process = subprocess.run([warm.python(), "-m", *map(str, command)], capture_output=True, text=True, check=False)
     assert process.returncode and "no such name; there are wngt2020-base" in process.stderr
     assert not (tmp_path / "checkpoint").exists()
 

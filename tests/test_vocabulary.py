@@ -1,11 +1,11 @@
 """The joint vocabulary: foreign scripts out, OpenNMT-tf's order of entries, equal bytes for equal text."""
 
 import subprocess
-import sys
 from collections import Counter
 
 import pytest
 import sentencepiece
+import warm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,7 +84,7 @@ def test_foreign_letters_become_no_pieces(tmp_path):
     records.write(tmp_path / "c.tsv.zst", [("two dogs run", "zwei Hunde laufen"), ("hello мир", "hallo мир")] * 30)
     options = ["--corpora", tmp_path / "c.tsv.zst", "--languages", "en", "de", "--pieces", 40]
     options += ["--model", tmp_path / "model", "--vocabulary", tmp_path / "vocabulary"]
-    subprocess.run([sys.executable, "-m", "train.vocabulary", *map(str, options)], check=True)
+    subprocess.run([warm.python(), "-m", "train.vocabulary", *map(str, options)], check=True)
     pieces = opennmt_tf.read_vocabulary(tmp_path / "vocabulary")
     assert "h" in "".join(pieces) and not any(letter in "мир" for letter in "".join(pieces))
 
