@@ -31,7 +31,7 @@ NAME = "test-cluster"
 # was continued have the same weights, as their averages show, and other records of TensorFlow beside them.
 DIFFERENT = re.compile(
     r"(logs|benchmarks|report|decoding/translations/runs)/|decoding/measured.json|measurements.json|\.lock"
-    r"|systems/[^/]*/run-.*|.*/checkpoint|.*/\.snakemake_timestamp"
+    r"|systems/[^/]*/run-.*|.*/checkpoint|.*/__pycache__/.*|.*/\.snakemake_timestamp"
 )
 TIMED_KEYS = {"seconds", "training", "last_preserved_timestamp", "sha256"}
 # Rules that take seconds here, between those that something happens to: one job in the queue for each group, as its way
