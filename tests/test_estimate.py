@@ -256,6 +256,7 @@ def test_a_measurement_that_the_kernel_killed_is_told(monkeypatch):
         rates._together(1, "int8")
 
 
+@pytest.mark.slow
 def test_rates_are_measured():
     (process,) = rates._together(1, "int8")
     measured = Rates(**process)

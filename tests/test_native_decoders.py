@@ -114,6 +114,7 @@ def worker(folder, kind="float32"):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.slow
 def test_native_and_opennmt_tf_say_the_same(made, beam):
     """One in a hundred sentences may differ: rounding decides between pieces that are as good."""
     model, folder = made
@@ -243,6 +244,7 @@ def test_polynomials_say_what_the_c_library_says(made):
 
 
 @pytest.mark.parametrize("values", [CONNECTED, SHAPES["lstm, both directions"]])
+@pytest.mark.slow
 def test_the_table_of_products_has_an_end(values, tmp_path):
     """Of 8,100 pieces 8,000 are kept, those that were met first."""
     model, pieces = built(values, words=8100, **weights(values))
@@ -278,6 +280,7 @@ for kind in ("float32", "int16", "int8"):
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")
+@pytest.mark.slow
 def test_instruction_sets_say_the_same(made):
     """With scores to the last bit."""
     _, folder = made

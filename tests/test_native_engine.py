@@ -475,6 +475,7 @@ def growth(root, stopped):
 
 
 @pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.slow
 def test_decoding_the_same_again_takes_no_more_memory(stopped):
     """A page of keys and values that is lost for each sentence would be more. Calls that are stopped vary in length."""
     assert int(run(GROWTH, folders(), stopped)) < 10_000_000
