@@ -10,7 +10,7 @@ import time
 
 import forked
 import pytest
-from snakefile import BIN, TINY, arguments_of, dry_run, planned, snakemake, succeeded
+from snakefile import BIN, TINY, arguments_of, dry_run, planned, snakemake, succeeded, warm_snakemake
 
 from decode.engines.native import Native
 from formats import records
@@ -45,7 +45,7 @@ def finished(tmp_path_factory):
     assert not trained.exists()
     killed_when(distilled.relative_to(cwd), cwd, lambda: list(study.glob("distilled/teacher/best/grammar/*.json")))
     assert trained.exists() and not distilled.exists()
-    succeeded(snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
+    succeeded(warm_snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
     return study
 
 
