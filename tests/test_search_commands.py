@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
-import warm
 from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 def run(module, *arguments):
-    call = [warm.python(), "-m", f"experiments.{module}", *map(str, arguments)]
+    call = [sys.executable, "-m", f"experiments.{module}", *map(str, arguments)]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done

@@ -32,7 +32,7 @@ asked = socket.socket(socket.AF_UNIX)
 asked.connect({address!r})
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, lambda number, frame: asked.send(bytes([number])))
-told = json.dumps([sys.argv[2:], os.getcwd(), dict(os.environ)]).encode()
+told = json.dumps([sys.argv[0], sys.argv[2:], os.getcwd(), dict(os.environ)]).encode()
 socket.send_fds(asked, [len(told).to_bytes(8, "big")], [0, 1, 2])
 asked.sendall(told)
 status = int(asked.recv(16))
@@ -112,7 +112,7 @@ def _opened(file) -> int:
     return file.detach()
 
 
-def _run(command: list[str], cwd: str, environment: dict[str, str], files: list[int]) -> None:
+def _run(program: str, command: list[str], cwd: str, environment: dict[str, str], files: list[int]) -> None:
     os.setsid()
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -123,6 +123,6 @@ def _run(command: list[str], cwd: str, environment: dict[str, str], files: list[
     os.chdir(cwd)
     module, *sys.argv[1:] = command
     sys.argv[0] = module
-    sys.executable = str(Path(environment["PATH"].split(os.pathsep)[0], "python"))  # for processes of its own
+    sys.executable = program  # for processes of its own
     forked.prepared()
     runpy.run_module(module, run_name="__main__", alter_sys=True)
