@@ -242,8 +242,8 @@ def test_there_is_one_version():
     assert found == {name: [newest] for name in places}
 
 
-def test_the_release_note_names_the_locked_packages():
-    note = (ROOT / "CHANGELOG.md").read_text().partition("Released with ")[2].partition("\n\n")[0]
+def test_the_changelog_names_the_locked_packages():
+    note = (ROOT / "CHANGELOG.md").read_text().partition("The lock has ")[2].partition("\n\n")[0]
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
     named = {name.lower(): number for name, number in re.findall(r"([\w-]+)\s(\d+\.\d+\.\d+)", note)}
     assert len(named) == 5 and named == {name: locked[name] for name in named}
