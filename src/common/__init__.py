@@ -1,12 +1,12 @@
-"""Plumbing: errors, atomic files, progress, the CPU and the machine.
+"""Plumbing: errors, atomic files, progress, locks, the CPU and the machine.
 
-- ``errors``: errors of the user, in one line
+- ``errors``: errors that the user can fix, in one line
 - ``files``: outputs that appear whole or not at all, JSON, checksums
 - ``progress``: progress of long work
 - ``command_line``: types of arguments; some arguments as a dataclass
-- ``batch_job``: long work in a job with a time limit, which ends at a checkpoint
+- ``batch_job``: work in a job with a time limit, which ends at a checkpoint
 - ``cpu``: how CTranslate2 multiplies integers on this CPU
 - ``folder_lock``: locks of files, and of a folder that one process at a time continues
-- ``gpu_lease``: GPUs of this machine, each for one process at a time; CUDA's libraries where pip put them
+- ``gpu_lease``: locks of this machine's GPUs; CUDA's libraries where pip put them
 - ``machine``: the machine that a measurement runs on
 """

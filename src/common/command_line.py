@@ -1,4 +1,4 @@
-"""The command line: types of its arguments, and the way from it to what functions take."""
+"""Types of command-line arguments; parsed arguments as a dataclass."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ def json_value(text: str) -> Any:
 
 
 def named_path(text: str) -> tuple[str, Path]:
-    """``name=path``, such as a test set with its file."""
+    """``name=path``."""
     name, _, path = text.partition("=")
     if not name or not path:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=path")
@@ -34,5 +34,5 @@ def named_path(text: str) -> tuple[str, Path]:
 
 
 def pick(kind: type[Options], args: argparse.Namespace) -> Options:
-    """An instance of a dataclass whose fields are the options of the same names; other options are ignored."""
+    """A dataclass filled with the options of the same names as its fields."""
     return kind(**{field.name: getattr(args, field.name) for field in fields(kind)})

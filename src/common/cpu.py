@@ -1,9 +1,8 @@
 """Integer matrix products of CTranslate2 on this CPU: which library computes them, and whether they are exact.
 
-VNNI instructions sum products of bytes in 32 bits. Without them (AVX512 of the first generation, AVX2, SSE4.1), oneDNN
-and, on Intel's CPUs, oneMKL sum pairs in 16 bits, which saturates: CTranslate2 shifts activations to 0..255, and
-2 * 255 * 127 is more than 32,767. The excess is lost silently. ``benchmarks/saturation.py`` compares each library with
-exact arithmetic.
+VNNI instructions sum products of bytes in 32 bits. Without them, oneDNN and, on Intel's CPUs, oneMKL sum pairs in 16
+bits, which saturates silently: CTranslate2 shifts activations to 0..255, and 2 * 255 * 127 is more than 32,767.
+``benchmarks/saturation.py`` compares each library with exact arithmetic.
 """
 
 import os
@@ -15,9 +14,9 @@ VNNI = {"avx512_vnni", "avx_vnni"}  # one of these flags suffices
 USE_MKL = "CT2_USE_MKL"
 ISA = "CT2_FORCE_CPU_ISA"
 AVX512 = {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}  # CTranslate2 requires all of them
-SETS = {"GENERIC": set(), "AVX": {"avx"}, "AVX2": {"avx2"}, "AVX512": AVX512}  # that ISA may name
+SETS = {"GENERIC": set(), "AVX": {"avx"}, "AVX2": {"avx2"}, "AVX512": AVX512}  # values of ISA: the flags they need
 ONEMKL, ONEDNN, OTHER = "oneMKL", "oneDNN", "other"
-# What restricts a library to older instructions: variables, of which the first set one counts, and values without VNNI.
+# What restricts a library to older instructions: variables (the first that is set counts) and values without VNNI.
 LIMITS = {
     ONEDNN: (("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"), ("SSE41", "AVX", "AVX2", "AVX512_CORE")),
     ONEMKL: (("MKL_ENABLE_INSTRUCTIONS",), ("SSE4_2", "AVX", "AVX2", "AVX512")),
@@ -43,13 +42,12 @@ def intel() -> bool:
 
 
 def widest() -> str | None:
-    """The value of CT2_FORCE_CPU_ISA that makes CTranslate2 use the widest instructions of this CPU; None where it does
-    so by itself."""
+    """The CT2_FORCE_CPU_ISA with which CTranslate2 uses this CPU's widest instructions; None if it does by default."""
     return "AVX512" if flags() >= AVX512 else None
 
 
 def sets() -> list[str]:
-    """The values of CT2_FORCE_CPU_ISA for this CPU: of every x86-64 where the system does not tell what it has."""
+    """The values of CT2_FORCE_CPU_ISA for this CPU; all those of x86-64 if its flags are unknown."""
     if not has_onemkl():
         return ["GENERIC", "NEON"]
     here = flags()
@@ -57,7 +55,7 @@ def sets() -> list[str]:
 
 
 def has_onemkl() -> bool:
-    """Whether CTranslate2 was built with oneMKL: its wheels for x86-64 were."""
+    """Whether CTranslate2 has oneMKL: its wheels for x86-64 do."""
     return platform.machine().lower() in ("x86_64", "amd64")
 
 
@@ -70,7 +68,7 @@ def library() -> str:
 
 
 def limit() -> str | None:
-    """The instructions without VNNI that the environment restricts the library to; None where it does not."""
+    """The instructions without VNNI to which the environment restricts the library, else None."""
     names, older = LIMITS.get(library(), ((), ()))
     value = next((value for name in names if (value := os.environ.get(name))), "")
     value = value.upper() if library() == ONEDNN else value  # oneMKL ignores lower case
@@ -78,12 +76,9 @@ def limit() -> str | None:
 
 
 def int8_saturates() -> bool:
-    """Whether sums of 8-bit products may saturate here.
-
-    oneMKL's portable code is exact; oneMKL runs it on CPUs that are not Intel's, and wherever MKL_CBWR says so.
-    """
+    """Whether sums of 8-bit products may saturate here."""
     if library() == OTHER or (library() == ONEMKL and (not intel() or _portable())):
-        return False
+        return False  # oneMKL's portable code is exact
     return limit() is not None or not VNNI & flags()
 
 
@@ -93,19 +88,19 @@ def _portable() -> bool:
 
 
 def described() -> str:
-    """The library, with the instructions it is restricted to: ``oneDNN``, ``oneDNN (AVX2)``."""
+    """The library and its restriction, such as ``oneDNN (AVX2)``."""
     restriction = limit() or (PORTABLE[1].lower() if library() == ONEMKL and _portable() else None)
     return f"{library()} ({restriction})" if restriction else library()
 
 
 def settings() -> dict[str, str | None]:
-    """The environment variables that decide all this, None where one is not set."""
+    """The environment variables that this module reads, None where not set."""
     names = (USE_MKL, *(name for variables, _ in LIMITS.values() for name in variables), PORTABLE[0])
     return {name: os.environ.get(name) for name in names}
 
 
 def warning(name: object) -> str | None:
-    """A line for the user who computes in int8 here; None where int8 is exact. name: of the model."""
+    """A warning that int8 saturates on this machine; None if it is exact. name: of the model."""
     if not int8_saturates():
         return None
     remedy = "" if intel() else f"; so is int8 with {USE_MKL}=1, slowly"

@@ -22,11 +22,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
-    """A temporary path beside ``path``, which is renamed to ``path`` when the block ends without an error.
+    """A temporary path beside ``path`` for a file or folder, renamed to ``path`` when the block ends without an error.
 
-    The block creates a file or a folder there. An existing folder cannot be replaced in one step, so it is renamed
-    first, and renamed back if the replacement fails. What killed processes left there is deleted. Raises UserError
-    at its end where a file would replace a folder.
+    An existing folder cannot be replaced in one step, so it is renamed first, and renamed back if that fails. What
+    killed processes left is deleted. Raises UserError at the end of the block if a file would replace a folder.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,10 +38,10 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
                 raise UserError(f"{path}: is a folder; name a file")
             os.replace(path, old)
         os.replace(part, path)
-        if old.exists():  # replaced: it is not to get its name back any more
+        if old.exists():  # replaced: `finally` must not restore it
             os.replace(old, part)
     except OSError as error:
-        if error.errno in FULL:  # the system does not say which file there is no room for
+        if error.errno in FULL:  # the system does not name the file
             error.filename = error.filename or str(path)
         raise
     finally:
@@ -52,10 +51,7 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _delete_abandoned(path: Path) -> None:
-    """Of this machine only: whether a process of another one lives is not known.
-
-    A folder that was renamed, and never replaced, gets its name back.
-    """
+    """Delete what dead processes of this machine left; restore a folder that was renamed but not replaced."""
     for found in path.parent.glob(f".{glob.escape(path.name)}.{glob.escape(HOST)}.*"):
         *_, process, kind = found.name.split(".")
         if kind not in ("part", "old") or Path("/proc", process).exists():
@@ -88,7 +84,7 @@ def read_json(path: str | os.PathLike) -> Any:
 
 
 def read_yaml(path: str | os.PathLike) -> Any:
-    """Of one of the project's own YAML files; by libyaml, where PyYAML has it, in a seventh of the time."""
+    """The content of a YAML file of the project; libyaml, where PyYAML has it, takes a seventh of the time."""
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 

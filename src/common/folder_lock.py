@@ -1,6 +1,6 @@
-"""Locks: of a file, and of a folder that one process at a time continues.
+"""Locks of files, and of folders that one process at a time may write.
 
-A job whose scheduler died may still run when it is started again.
+A job whose scheduler has died may still run when it is started again.
 """
 
 import errno
@@ -15,14 +15,13 @@ from filelock import FileLock, Timeout
 from common.errors import UserError
 
 UNKNOWN = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # errors of a file system that has no locks
-NAME = ".lock"  # in the folder; it says who holds it, and holds nothing once that process has ended
+NAME = ".lock"  # in the folder, with the name of the holder; the lock ends with that process
 
 
 def lock(path: Path, timeout: float = -1) -> AbstractContextManager[object]:
-    """Lock a file until the ``with`` block of the result ends, or until this process does, in whatever way.
+    """Lock a file until the ``with`` block of the result, or this process, ends. Raises Timeout.
 
-    timeout: seconds to wait for another process, by default for ever; then Timeout is raised. On a file system without
-    locks, as some clusters have, nobody waits.
+    timeout: seconds to wait for another process (negative: no limit). Does nothing on a file system without locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -35,7 +34,7 @@ def lock(path: Path, timeout: float = -1) -> AbstractContextManager[object]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Make the folder and hold it while the block runs. Raises UserError, which names the process, if another does."""
+    """Make a folder and lock it while the block runs. Raises UserError, with the process, if another has locked it."""
     path = folder / NAME
     try:
         hold = lock(path, timeout=0)

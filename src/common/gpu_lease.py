@@ -1,10 +1,10 @@
-"""GPUs of this machine, each for one process at a time, and CUDA's libraries for it.
+"""Locks of this machine's GPUs, and CUDA's libraries.
 
-Snakemake counts the GPUs that jobs ask for (``--resources gpu=4``) and does not say which ones a job gets: all would
-take the first. So a process locks those that it takes. A cluster shows a job only its own GPUs, and nobody waits.
+Snakemake counts the GPUs of jobs (``--resources gpu=4``) but does not assign them: all jobs would take the first. So a
+process locks those that it takes. A cluster shows a job only its own GPUs, so it does not wait there.
 
-TensorFlow 2.13 and CTranslate2 open ``libcublas.so.11`` and the like, which the system looks for in its own folders and
-in LD_LIBRARY_PATH. But a library that the process has loaded already is found by its name, wherever its file is.
+TensorFlow 2.13 and CTranslate2 open ``libcublas.so.11`` and the like by name, without pip's folders. A library that the
+process has already loaded is found by its name.
 """
 
 import ctypes
@@ -24,10 +24,10 @@ from filelock import Timeout
 from common.folder_lock import lock
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-SECONDS = 5.0  # from one look for free GPUs to the next
-HELD: list[AbstractContextManager[object]] = []  # locks of this process, which are dropped with the list
+SECONDS = 5.0  # between two attempts to lock
+HELD: list[AbstractContextManager[object]] = []  # the locks of this process
 
-CUDA_OF_TENSORFLOW = (  # CUDA 11.8 and cuDNN 8.6; it uses no GPU if one of them is missing
+CUDA_OF_TENSORFLOW = (  # CUDA 11.8 and cuDNN 8.6; without all of them it uses no GPU
     "libcudart.so.11.0", "libcublasLt.so.11", "libcublas.so.11", "libcufft.so.10", "libcurand.so.10",
     "libcusparse.so.11", "libcusolver.so.11", "libcudnn.so.8",
 )  # fmt: skip
@@ -36,16 +36,15 @@ CUDA_OF_CTRANSLATE2 = ("libcublasLt.so.12", "libcublas.so.12")
 
 @cache
 def lease(count: int) -> None:
-    """Take ``count`` GPUs until this process ends; wait until so many are free. Call it before CUDA starts.
+    """Take ``count`` GPUs until this process ends, and name them in CUDA_VISIBLE_DEVICES; wait until they are free.
 
-    CUDA_VISIBLE_DEVICES names them afterwards. Where there are not so many, nothing changes: the library that looks for
-    them has the error. Later calls with the same ``count`` do nothing.
+    Call it before CUDA starts. On a machine with fewer GPUs it does nothing: the library that needs them has the error.
     """
     names = visible()
     if len(names) < count:
         return
     folder = Path(tempfile.gettempdir()) / f"nmt-frontier-gpus-{os.getuid()}"
-    with lock(folder / "queue"):  # one process chooses at a time, so that many small jobs hold up no large one
+    with lock(folder / "queue"):  # one process at a time, so that small jobs do not hold up a large one
         taken = take(names, count, folder)
     os.environ[VISIBLE] = ",".join(sorted(taken, key=names.index))
 
@@ -64,9 +63,9 @@ def take(names: list[str], count: int, folder: Path) -> list[str]:
 
 
 def visible() -> list[str]:
-    """The GPUs that this process may use: as CUDA_VISIBLE_DEVICES names them, by UUID where it gives a number.
+    """The GPUs in CUDA_VISIBLE_DEVICES, or all; none without NVIDIA's driver.
 
-    A number means another GPU in each job of a cluster; the UUID is that of the device. Empty without NVIDIA's driver.
+    Numbers become UUIDs: on a cluster, the same number is another GPU in each job.
     """
     try:
         query = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
@@ -80,7 +79,7 @@ def visible() -> list[str]:
 
 
 def locked(path: Path) -> bool:
-    """Lock a file until this process ends, however it ends; False if another process has it."""
+    """Lock a file until this process ends; False if another process has locked it."""
     try:
         HELD.append(lock(path, timeout=0))
     except Timeout:
@@ -89,7 +88,7 @@ def locked(path: Path) -> bool:
 
 
 def load_cuda(names: Iterable[str]) -> None:
-    """Load libraries, each after those that it needs. One that pip did not install is left to the system."""
+    """Load libraries in this order, which is that of their dependencies; skip those that pip did not install."""
     for name in names:
         for path in Path(sysconfig.get_path("purelib")).glob(f"nvidia/*/lib/{name}"):
             ctypes.CDLL(str(path))

@@ -9,7 +9,7 @@ from typing import Any
 from common import cpu
 from common.errors import UserError
 
-# The best for matrix products first; a CPU needs all flags of a row.
+# The best for matrix products first, each with the flags it needs.
 INSTRUCTION_SETS = {
     "avx512-vnni": {"avx512f", "avx512bw", "avx512_vnni"},
     "avx512": {"avx512f", "avx512bw"},
@@ -19,8 +19,7 @@ INSTRUCTION_SETS = {
 
 
 def describe() -> dict[str, Any]:
-    """cpu: its model name; isa: the best of INSTRUCTION_SETS that it has; forced_isa: the instruction set that the
-    environment prescribes to CTranslate2, or None."""
+    """cpu: model name; isa: the best of INSTRUCTION_SETS; forced_isa: what the environment forces CTranslate2 to."""
     flags = cpu.flags()
     isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
     return {
@@ -36,28 +35,25 @@ def cores() -> tuple[int, ...]:
 
 
 def pin(numbers: Sequence[int]) -> None:
-    """Keep this process, and every thread and process it starts from now on, on these cores.
-
-    Raises UserError for a core that it may not use.
-    """
+    """Keep this process, and all that it starts from now on, on these cores. Raises UserError for an unusable core."""
     try:
         os.sched_setaffinity(0, numbers)
-    except (OSError, ValueError, OverflowError):  # the last two: negative, larger than any core
+    except (OSError, ValueError, OverflowError):  # the last two: negative, too large
         usable = ", ".join(map(str, cores()))
         raise UserError(f"cores {', '.join(map(str, numbers))} cannot be used; this process may use {usable}") from None
 
 
 def packs() -> bool:
-    """Whether CTranslate2 can pack matrices here: it packs for oneMKL, which it uses on Intel's CPUs only."""
+    """Whether CTranslate2 can pack matrices here: only for oneMKL, which it uses on Intel's CPUs."""
     return cpu.intel()
 
 
 def load_average() -> float:
-    """The mean number of processes that ran or waited for a core in the last minute: shows a busy machine."""
+    """The mean number of running and waiting processes in the last minute."""
     return round(os.getloadavg()[0], 2)
 
 
 def governor(core: int) -> str | None:
-    """The frequency governor of a core; None where the system does not tell, as in most virtual machines."""
+    """The frequency governor of a core; None if unknown, as in most virtual machines."""
     path = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor")
     return path.read_text().strip() if path.exists() else None

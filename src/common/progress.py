@@ -8,7 +8,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 Item = TypeVar("Item")
-LOG_SECONDS = 15  # between two lines of a log, which a person reads now and then
+LOG_SECONDS = 15  # between two lines of a log
 
 
 def progress(
@@ -18,7 +18,7 @@ def progress(
     unit: str = "line",
     size: Callable[[Item], int] = lambda _: 1,
 ) -> Iterator[Item]:
-    """Pass the items through, and show how many have passed, how fast, and how long the rest will take.
+    """Pass the items through; show count, rate and remaining time.
 
     what: the work, such as ``reading``. total: units of all items. size: units of an item, as the lines of a batch.
     """

@@ -9,18 +9,18 @@ The commands, in the order in which a study runs them:
 
 Where text comes from:
 
-- ``sources``: one class for each kind of source
-- ``readers``: one class for each format of files
+- ``sources``: a class for each kind of source
+- ``readers``: a class for each format of files
 - ``grammar``: the built-in corpus
-- ``availability``: whether the corpora of a study can be had, asked before anything runs
+- ``availability``: whether the corpora of a study can be had, checked before anything runs
 - ``download``: downloads that resume, are retried, and appear whole or not at all
-- ``archives``: files as plain bytes, whatever they are packed in
+- ``archives``: compressed and packed files as plain bytes
 
 What cleaning is made of:
 
 - ``funnel``: apply rules to batches of records, count what each drops
-- ``rules``: the rules, each of which decides which records to drop
-- ``text_features``: what the rules compare, and the properties of characters
+- ``rules``: the cleaning rules
+- ``text_features``: what the rules compare, from tables of characters
 - ``language_codes``: the shortest code of a language, its scripts
 - ``language``: langid.py's decision, computed in bulk
 - ``duplicates``: find repeated records in bounded memory

@@ -1,4 +1,4 @@
-"""Files as plain bytes, whatever they are packed in; what is cut off or damaged never passes for the whole."""
+"""Compressed and packed files as plain bytes; a truncated or damaged file is an error."""
 
 import bz2
 import fnmatch
@@ -18,24 +18,22 @@ import zstandard
 from common.errors import UserError
 
 CHUNK_BYTES = 1 << 18
-FRAME_BYTES = 1 << 11  # of zstd decompressed at a time: they may become a thousand times as many
+FRAME_BYTES = 1 << 11  # of zstd read at a time; decompressed, they may be a thousand times as many
 LONGEST_WINDOW = 1 << 31  # bytes; of zstd --long=31
-HEAD_BYTES = 6  # enough to tell all kinds of compression apart
+HEAD_BYTES = 6  # distinguish all kinds of compression
 
 GZIP, XZ, BZIP2, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte 0x50 to 0x5f
 
-DAMAGED_STREAM = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)
-
 MEMBERS_SHOWN = 20
 ZIP = b"PK\x03\x04"
 TAR_MAGIC, TAR_MAGIC_AT = b"ustar", 257
-DAMAGED = (*DAMAGED_STREAM, zipfile.BadZipFile, tarfile.TarError)
-LOCKED = (NotImplementedError, RuntimeError)  # zipfile's errors for a compression it lacks, and for a password
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, OSError)
+LOCKED = (NotImplementedError, RuntimeError)  # of zipfile: unknown compression, password
 
 
 class _ZstdFrames(io.RawIOBase):
-    """A zstd stream of any number of frames. Raises EOFError inside a frame; zstandard's own reader just ends there."""
+    """A zstd stream of any number of frames. Raises EOFError inside a frame, where zstandard's reader just ends."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -64,7 +62,7 @@ class _ZstdFrames(io.RawIOBase):
         return size
 
 
-# How a kind of compression is recognised by the head of a file, and what decompresses it.
+# Kinds of compression: what recognises the first bytes of a file, and what decompresses it.
 _KINDS: list[tuple[Callable[[bytes], bool], Callable[[BinaryIO], io.IOBase]]] = [
     (lambda head: head.startswith(GZIP), lambda raw: gzip.GzipFile(fileobj=raw)),
     (lambda head: head.startswith(XZ), lzma.LZMAFile),
@@ -93,7 +91,7 @@ class Part(NamedTuple):
 
 
 class Unreadable(UserError):  # noqa: N818 (a kind of UserError)
-    """A file that ends too soon or contradicts itself, or an archive without the member."""
+    """A truncated or damaged file, or an archive without the member."""
 
 
 @contextmanager
@@ -111,18 +109,16 @@ def opened(part: Part) -> Iterator[BinaryIO]:
 
 
 def chunks(part: Part) -> Iterator[bytes]:
-    """The same in pieces of CHUNK_BYTES, only the last one shorter. Raises Unreadable."""
+    """The uncompressed bytes of a part in chunks of CHUNK_BYTES. Raises Unreadable."""
     try:
         with opened(part) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 yield chunk
-    except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the system's; bz2 and gzip raise it without errno
+    except DAMAGED as error:
+        if _of_system(error):
             raise
-        raise Unreadable(
-            f"{part.path}: truncated or damaged file ({error}); delete a download and run again, get "
-            "a whole copy of a file of your own"
-        ) from error
+        remedy = "delete a download and run again, get a whole copy of a file of your own"
+        raise Unreadable(f"{part.path}: truncated or damaged file ({error}); {remedy}") from error
 
 
 def is_archive(path: Path) -> bool:
@@ -131,10 +127,15 @@ def is_archive(path: Path) -> bool:
         with ExitStack() as stack:
             raw = stack.enter_context(open(path, "rb"))
             return _is_zip(raw) or _is_tar(decompressed(raw, stack))
-    except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # as in ``chunks``
+    except DAMAGED as error:
+        if _of_system(error):
             raise
         return False
+
+
+def _of_system(error: Exception) -> bool:
+    """Whether the system raised the error; bz2 and gzip raise OSError without errno."""
+    return isinstance(error, OSError) and error.errno is not None
 
 
 def _is_zip(raw: BinaryIO) -> bool:
@@ -155,7 +156,7 @@ def _zip_member(raw: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedReade
 
 
 def _tar_member(stream: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedReader:
-    """The first member that matches, in one pass: the archive is a stream that cannot go back."""
+    """The first member that matches, found in one pass: a stream cannot go back."""
     archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|"))  # noqa: SIM115
     names = []
     for info in archive:

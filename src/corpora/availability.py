@@ -1,4 +1,4 @@
-"""Whether the corpora of a study can be had, asked before anything runs and without downloading anything."""
+"""Whether the corpora of a study can be had, checked before anything runs, without a download."""
 
 import threading
 import time
@@ -13,18 +13,18 @@ from corpora.sources.place import Copy, Place
 from corpora.sources.source import languages
 from corpora.sources.stored import StoredSource, mirror_folder
 
-CHECK_SECONDS = 4.0  # for all addresses of a study together
+CHECK_SECONDS = 4.0  # for all addresses of a study
 
 
 class Problems(NamedTuple):
-    """Messages, one a corpus: of those that cannot be had, and of those for which there was no answer."""
+    """Messages, one a corpus: on those that cannot be had, and on those whose addresses did not answer."""
 
     missing: list[str]
     unchecked: list[str]
 
 
 def available(study: dict[str, Any], cache: Path = CACHE, names: Iterable[str] | None = None) -> Problems:
-    """What is in the way of having the corpora (``names``, or all); nothing is asked for those on this machine."""
+    """Check the corpora ``names`` (default: all); no address is asked for those on this machine."""
     mirror, pair = mirror_folder(study["mirror"]), [study["source"], study["target"]]
     problems = Problems([], [])
     absent: list[tuple[StoredSource, list[Copy]]] = []
@@ -38,8 +38,9 @@ def available(study: dict[str, Any], cache: Path = CACHE, names: Iterable[str] |
     remote = [copy for _, copies in absent for copy in copies if copy.remote]
     answered = _ask_all((place for copy in remote for place in copy.places), cache)
     for source, copies in absent:
-        refusals = [_refusals(copy, answered) for copy in copies if copy.remote]
-        if not all(refusals):  # of one copy, all parts can be had
+        answers = [[answered[place.archive] for place in copy.places] for copy in copies if copy.remote]
+        refusals = [[answer for answer in of_copy if answer] for of_copy in answers]
+        if not all(refusals):  # one copy has no refusal
             continue
         reason = "; ".join(dict.fromkeys(str(errors[0]) for errors in refusals))
         perhaps = any(all(isinstance(error, NoAnswer) for error in errors) for errors in refusals)
@@ -47,16 +48,9 @@ def available(study: dict[str, Any], cache: Path = CACHE, names: Iterable[str] |
     return problems
 
 
-def _refusals(copy: Copy, answered: dict[Place, Unreachable | None]) -> list[Unreachable]:
-    errors = [answered[place.archive] for place in copy.places]
-    return [error for error in errors if error is not None]
-
-
 def _ask_all(places: Iterable[Place], cache: Path) -> dict[Place, Unreachable | None]:
-    """Why each place (without member) cannot be had, None if it can: all are asked at once, within CHECK_SECONDS."""
-    answers: dict[Place, Unreachable | None] = {
-        place.archive: NoAnswer(f"{place.archive}: no answer in time") for place in places
-    }
+    """Why each place (without member) cannot be had, or None; all are asked at once, within CHECK_SECONDS."""
+    answers = {place.archive: NoAnswer(f"{place.archive}: no answer in time") for place in places}
 
     def ask(place: Place) -> None:
         try:
@@ -76,12 +70,12 @@ def _ask_all(places: Iterable[Place], cache: Path) -> dict[Place, Unreachable | 
 
 
 def unknown_checksums(expected: dict[str, str] | str | None, languages: Iterable[str]) -> list[str]:
-    """The languages whose text is read unchecked."""
+    """The languages without an expected checksum."""
     return [code for code in languages if not expected or (isinstance(expected, dict) and code not in expected)]
 
 
 def read_unchecked(study: dict[str, Any]) -> str | None:
-    """A line on texts without a checksum in corpora that have one in other languages; None if there are none."""
+    """A line that lists texts without a checksum in corpora that have one in another language; None if none."""
     corpora: dict[str, list[str]] = {}
     for name, entry in study["corpora"].items():
         codes = languages(entry, [study["source"], study["target"]])

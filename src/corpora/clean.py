@@ -1,8 +1,8 @@
 """Clean one shard of a corpus: every line is kept, or dropped for exactly one reason, and counted.
 
-Duplicates are left to corpora.gather, which sees the whole corpus. It needs the keys written here, two 64-bit hashes of
-each kept record: of the text, and of its letters and numerals without case and with all numerals alike.
-Dev and test sets are copied unchanged; a line with an empty side is an error in them.
+corpora.gather drops duplicates. It needs the keys written here, two 64-bit hashes of each kept record: of the text, and
+of its letters and numerals without case and with all numerals alike. Dev and test sets are copied unchanged; in them, a
+line with an empty side is an error.
 """
 
 import argparse
@@ -28,12 +28,12 @@ KEYS_SUFFIX = ".keys"
 
 
 def keys_file(path: Path) -> Path:
-    """The file with the keys of a shard: uint64[records, 2], little-endian."""
+    """The file of a shard's keys: uint64[records, 2], little-endian."""
     return path.with_name(records.name(path) + KEYS_SUFFIX)
 
 
 def rejected_lines(batch: Batch, verdict: np.ndarray, reasons: list[str]) -> Iterator[bytes]:
-    """Every dropped record as a line of TSV, the reason in front."""
+    """Each dropped record as a line of TSV, reason first."""
     for row in np.flatnonzero(verdict != KEPT):
         yield records.line((reasons[verdict[row]], *batch.record(row)))
 
@@ -41,7 +41,7 @@ def rejected_lines(batch: Batch, verdict: np.ndarray, reasons: list[str]) -> Ite
 def clean(
     source: Path, shard: records.Shard | None, output: Path, funnel: Funnel, tables: Characters, rejected: Path | None
 ) -> None:
-    """Write the records that pass the funnel, their keys and counts; the dropped ones to ``rejected``, if given."""
+    """Write the records that pass the funnel, with their keys and counts, and the dropped ones to ``rejected``."""
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
         keys = stack.enter_context(open(stack.enter_context(atomic_path(keys_file(output))), "wb"))

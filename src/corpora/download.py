@@ -16,7 +16,7 @@ ANSWER_SECONDS = 30
 REACH_SECONDS = 5
 BLOCK_BYTES = 1 << 16  # the most that a broken transfer loses
 WORTH_RETRYING = (408, 429, 500, 502, 503, 504)
-NO_HEAD = (405, 501)  # of servers that know only GET; the address answers, which is all we ask
+NO_HEAD = (405, 501)  # from servers that know only GET; the address answers
 RANGE_NOT_SATISFIABLE = 416
 BROKEN = (requests.RequestException, urllib3.exceptions.HTTPError)
 
@@ -30,7 +30,7 @@ class NoAnswer(Unreachable):
 
 
 def reach(url: str) -> None:
-    """Ask whether the address answers, within REACH_SECONDS. Raises Unreachable."""
+    """Ask for the headers of an address, within REACH_SECONDS. Raises Unreachable."""
     try:
         response = requests.head(url, allow_redirects=True, timeout=REACH_SECONDS)
         if response.status_code not in NO_HEAD:
@@ -41,9 +41,9 @@ def reach(url: str) -> None:
 
 
 def download(url: str, path: Path) -> None:
-    """Download to ``path``, continuing what the last attempt left in ``path`` + ".part". Raises Unreachable.
+    """Download to ``path``, continuing from ``path`` + ".part". Raises Unreachable.
 
-    ``path`` + ".part.tag" keeps the server's tag of that version of the file, so that two versions are never mixed.
+    ``path`` + ".part.tag" keeps the server's tag of the file's version, so that two versions are never mixed.
     """
     part = path.with_name(f"{path.name}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def download(url: str, path: Path) -> None:
 
 def _resume(url: str, part: Path) -> None:
     size = part.stat().st_size if part.exists() else 0
-    headers = {"Accept-Encoding": "identity"}  # a range counts bytes of the file, not of a compressed stream of it
+    headers = {"Accept-Encoding": "identity"}  # ranges count bytes of the file, not of a compressed stream
     if size:
         headers["Range"] = f"bytes={size}-"
         if _tag(part).exists():
@@ -78,7 +78,7 @@ def _resume(url: str, part: Path) -> None:
             _remember(response, _tag(part))
         with open(part, "ab" if resumed else "wb") as stream:
             total = int(response.headers.get("Content-Length", 0)) // BLOCK_BYTES + 1
-            blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)  # for servers that compress all the same
+            blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)  # some servers compress anyway
             for block in progress(blocks, f"download {url}", total, unit="64-KiB block"):
                 stream.write(block)
 
@@ -89,7 +89,9 @@ def _tag(part: Path) -> Path:
 
 def _remember(response: requests.Response, tag: Path) -> None:
     version = response.headers.get("ETag", "W/")
-    version = response.headers.get("Last-Modified") if version.startswith("W/") else version  # weak: not for ranges
+    version = (
+        response.headers.get("Last-Modified") if version.startswith("W/") else version
+    )  # weak: not valid for ranges
     if version:
         tag.write_text(version)
     else:

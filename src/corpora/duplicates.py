@@ -1,8 +1,7 @@
 """Find repeated records in bounded memory, however large the corpus is.
 
-Keys go to buckets on disk by value, so that equal keys meet in one bucket, and each bucket is sorted in memory. The
-result is one bit a record. Different records may share a 64-bit key: among n records, n^2 / 2^65 pairs are expected to,
-which is one pair in 23,000 corpora of 40 million records, and 0.02 pairs in a corpus of 800 million.
+Keys go to buckets on disk by value, and each bucket is sorted in memory. The result is one bit a record. Among n
+records, n^2 / 2^65 pairs of different records are expected to share a 64-bit key: 0.02 pairs of 800 million records.
 """
 
 import math
@@ -14,7 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-BUCKET_KEYS = 1 << 20  # 16 MB in a bucket, with the numbers of the records; some 50 MB while it is sorted
+BUCKET_KEYS = 1 << 20  # a bucket of 16 MB, with the numbers of the records; some 50 MB while it is sorted
 READ_KEYS = 1 << 18
 
 _ENTRY = np.dtype([("key", "<u8"), ("record", "<i8")])
@@ -23,8 +22,7 @@ _ENTRY = np.dtype([("key", "<u8"), ("record", "<i8")])
 def repeated(keys: Iterable[np.ndarray], total: int, folder: Path) -> np.ndarray:
     """Mark the records whose key an earlier record has: packed bits, uint8[(total + 7) // 8], lowest bit first.
 
-    ``keys`` is the keys of all ``total`` records in pieces, each uint64[n]; ``folder`` holds temporary files of 16
-    bytes a record.
+    keys: those of all ``total`` records in pieces of uint64[n]. folder: of temporary files, 16 bytes a record.
     """
     marks = np.zeros((total + 7) // 8, np.uint8)
     for bucket_keys, numbers in _buckets(keys, total, folder):
@@ -43,7 +41,7 @@ def marked(marks: np.ndarray, first: int, count: int) -> np.ndarray:
 
 
 def read_keys(paths: Iterable[Path], column: int) -> Iterator[np.ndarray]:
-    """One of the two keys (0: exact, 1: folded) of every record in these files, in pieces of uint64[n]."""
+    """One key (0: exact, 1: folded) of every record in these files, in pieces of uint64[n]."""
     for path in paths:
         keys = np.memmap(path, "<u8", mode="r").reshape(-1, 2) if path.stat().st_size else np.empty((0, 2), "<u8")
         for start in range(0, len(keys), READ_KEYS):
@@ -51,7 +49,7 @@ def read_keys(paths: Iterable[Path], column: int) -> Iterator[np.ndarray]:
 
 
 def _buckets(keys: Iterable[np.ndarray], total: int, folder: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each bucket its keys (uint64) and the numbers of their records (int64), in the order of the corpus."""
+    """The keys (uint64) and record numbers (int64) of each bucket, in the order of the corpus."""
     count = max(1, math.ceil(total / BUCKET_KEYS))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".keys.") as name, ExitStack() as stack:
         paths = [Path(name, str(number)) for number in range(count)]

@@ -1,6 +1,6 @@
-"""Get a corpus and write it as records: from the mirror folder, the download cache, the network or the grammar.
+"""Get a corpus from the mirror folder, the download cache, the network or the grammar, and write it as records.
 
-Nothing is believed before its checksum is right. The text is read once: the checksum is taken on the way.
+The text is read once; its checksum is computed on the way and compared before the records appear.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from formats import records
 
 
 class Provenance(NamedTuple):
-    """Where a text is from; ``dropped`` (lines by reason) and ``checksums`` (by language) fill up as it is read."""
+    """Origins of a text; ``dropped`` (lines by reason) and ``checksums`` (by language) fill up as it is read."""
 
     origins: list[str]
     dropped: dict[str, int]
@@ -34,9 +34,9 @@ class Provenance(NamedTuple):
 def fetch(
     name: str, entry: Entry, pair: list[str], mirror: Path | None, cache: Path, seed: int
 ) -> tuple[Iterator[bytes], Provenance]:
-    """The records of a corpus as blocks of TSV, and what is known of it once they are all read.
+    """The records of a corpus as blocks of TSV, and its provenance, complete once they are read. Raises UserError.
 
-    ``pair`` holds the source and the target language, also for monolingual text. Raises UserError.
+    pair: source and target language, also for monolingual text.
     """
     source = source_of(name, entry, pair)
     text = source.text(mirror, cache, seed)
@@ -51,7 +51,7 @@ def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
     except Unreadable:
         raise
     except UserError:
-        text.verify()  # a wrong file is the better explanation for whatever is wrong in it
+        text.verify()  # a wrong file explains the error better
         raise
     text.verify()
 
@@ -59,9 +59,8 @@ def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--name", required=True, help="name of the corpus")
-    parser.add_argument(
-        "--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="of monolingual text too"
-    )
+    languages = ("SOURCE", "TARGET")
+    parser.add_argument("--languages", nargs=2, required=True, metavar=languages, help="of monolingual text too")
     spec = "the corpus's entry as JSON, as python -m study.config FILE --corpus NAME prints it"
     parser.add_argument("--spec", type=json_value, required=True, help=spec)
     parser.add_argument("--mirror", help=f"folder of copies; the environment variable {MIRROR} goes before it")

@@ -1,4 +1,4 @@
-"""The funnel applies rules to batches of records and counts what each rule drops."""
+"""Apply rules to batches of records and count what each drops."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -14,15 +14,14 @@ from formats.records import Record
 
 SAMPLES = 20  # dropped records kept for each rule, for people to look at
 BIN_WORDS = 5  # width of a bin in the histograms of lengths
-BINS = 41  # the last bin holds everything longer
+BINS = 41  # the last one holds everything longer
 KEPT = -1
 
 
 class Funnel:
-    """A dropped record counts for the first rule that drops it, and for no other.
+    """Rules in their order; a record counts for the first one that drops it.
 
-    The samples of a rule are the records with the smallest hashes: a random choice that depends neither on the order of
-    the corpus nor on its shards.
+    The samples of a rule are the records with the smallest hashes, a random choice independent of order and shards.
     """
 
     def __init__(self, rules: dict[str, Rule]):
@@ -35,7 +34,7 @@ class Funnel:
         self._lengths: dict[str, np.ndarray] = {}
 
     def sort_out(self, measured: Measured) -> np.ndarray:
-        """For each record the number of the reason to drop it, or KEPT: int8[records]."""
+        """The number of each record's reason to be dropped, or KEPT: int8[records]."""
         verdict = np.full(len(measured.batch), KEPT, np.int8)
         for number, (reason, rule) in enumerate(self._rules.items()):
             rows = np.flatnonzero(verdict == KEPT)
@@ -78,12 +77,12 @@ class Funnel:
 
 
 def distinct(samples: Iterable[Sequence]) -> list[tuple[int, Record]]:
-    """Those with the smallest hashes, each record once."""
+    """The samples with the smallest hashes, each record once."""
     return sorted({number: record for number, record in samples}.items())[:SAMPLES]
 
 
 def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The counts of shards as those of the whole corpus; shards that were not cleaned count only lines."""
+    """The counts of a corpus from those of its shards; shards that were not cleaned count only lines."""
     reasons = dict.fromkeys(reason for count in counts for reason in count.get("dropped", {}))
     samples = {reason: [sample for count in counts for sample in count["samples"][reason]] for reason in reasons}
     lengths: dict[str, dict[str, np.ndarray]] = {}
@@ -104,7 +103,7 @@ def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """The counts of two stages in sequence. Raises UserError if the second has not read all that the first kept."""
+    """The counts of two consecutive stages. Raises UserError if the second has not read all that the first kept."""
     if before["lines_out"] != after["lines_in"]:
         raise UserError(
             f"the shards hold {after['lines_in']:,} lines, their JSON says {before['lines_out']:,}; "
@@ -125,13 +124,13 @@ def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_lines(path: str | PathLike, counts: dict[str, Any]) -> None:
-    """Raise UserError if cleaning has left nothing to train on."""
+    """Raise UserError if cleaning has left no line."""
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
         raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
 
 
 def with_reading(about: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
-    """The counts together with the lines that corpora.fetch has dropped, such as invalid UTF-8."""
+    """The counts, with the lines that corpora.fetch has dropped."""
     dropped = about.get("dropped", {})
     return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}

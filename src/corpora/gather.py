@@ -1,7 +1,6 @@
 """Concatenate the shards of a corpus, merge their counts, drop duplicates, and check that nothing is lost.
 
-Duplicates are dropped here because only here the whole corpus is at hand. Every shard is checked against the counts and
-checksum in its JSON, and the output is read again.
+Each shard is compared with the counts and the checksum in its JSON, and the output is read again.
 """
 
 import argparse
@@ -28,7 +27,7 @@ DUPLICATES = {"duplicate": 0, "near_duplicate": 1}  # reason to drop: column of 
 
 
 def verified(path: Path) -> Iterator[Batch]:
-    """The records of a shard. Raises UserError if number or checksum differ from those in its JSON."""
+    """The records of a shard. Raises UserError if number or checksum differ from its JSON."""
     counts = read_json(records.info(path))
     number, digest = 0, hashlib.sha256()
     for batch in batches(path):
@@ -42,7 +41,7 @@ def verified(path: Path) -> Iterator[Batch]:
 
 
 def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dict[str, Rule]:
-    """A rule for each reason; the rules must see every batch of the shards once, in order."""
+    """A rule for each reason; each rule must see every batch of the shards once, in order."""
     files = [keys_file(path) for path in shards] if reasons else []  # only cleaned shards have keys
     total = sum(path.stat().st_size for path in files) // 16
 
@@ -62,10 +61,9 @@ def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dic
 
 
 def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: list[str], rejected: list[Path]) -> None:
-    """Write ``output`` and the JSON beside it, which extends ``about`` and the counts of the shards.
+    """Write ``output`` and its JSON, which extends ``about``. Raises UserError if lines are missing or none is left.
 
-    ``reasons`` are the keys of DUPLICATES to apply; ``rejected`` are the files of the records that the shards have
-    dropped, which are concatenated beside ``output``. Raises UserError if lines are missing or none is left.
+    reasons: keys of DUPLICATES to apply. rejected: files of dropped records, to concatenate beside ``output``.
     """
     before = merged([read_json(records.info(path)) for path in shards])
     if about.get("lines", before["lines_in"]) != before["lines_in"]:
@@ -97,7 +95,7 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
 
 
 def verify_written(path: Path, count: int, sha256: str) -> None:
-    """Read a written file again. If its lines or checksum are wrong, delete it and raise UserError."""
+    """Read a file again; if its lines or checksum are wrong, delete it and raise UserError."""
     lines, digest = 0, hashlib.sha256()
     for text in records.frames(path):
         lines += text.count(b"\n")
@@ -116,11 +114,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="shards in order, each with its JSON")
     parser.add_argument("--about", type=Path, help="JSON of the corpus before it was divided; the new JSON extends it")
     parser.add_argument("--duplicates", action="store_true", help="drop repeated records")
-    parser.add_argument(
-        "--near-duplicates",
-        action="store_true",
-        help="also if case, punctuation, numbers differ",
-    )
+    parser.add_argument("--near-duplicates", action="store_true", help="also if case, punctuation, numbers differ")
     parser.add_argument("--rejected", type=Path, nargs="*", default=[], help="rejected records of the shards")
     parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
     args = parser.parse_args()

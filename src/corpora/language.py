@@ -1,10 +1,9 @@
 """langid.py's model and decision (Lui and Baldwin, 2012), computed in bulk.
 
 langid.py runs a byte automaton over a text, counts the features of the states it visits, and multiplies the counts with
-a matrix of log-probabilities of 7,480 features by 97 languages, of which a sentence uses some fifty rows. Here compiled
-loops over packed arrays add up only those rows: first as 16-bit integers; where rounding could change the decision
-(four sentences in 100,000), in float64; and where two languages are equal within rounding even then, langid.py itself
-decides. So the labels are langid.py's own for every text.
+log-probabilities of 7,480 features by 97 languages. A sentence has some fifty features, and the compiled loops here add
+up only their rows: as 16-bit integers; if rounding could change the decision (four sentences in 100,000), in float64;
+if two languages are still equal within rounding, langid.py itself decides. So every label is langid.py's own.
 """
 
 import copy
@@ -17,26 +16,26 @@ from langid import langid
 
 from common.errors import UserError
 
-LANES = 16  # rows are padded to a multiple of the width of vector registers
+LANES = 16  # of vector registers; rows are padded to a multiple
 MOST_VISITS = 60_000  # more visits could overflow 32 bits
-TIE = 1e-9  # relative; 100,000 times the effect of the order of summation in float64
+TIE = 1e-9  # relative; 100,000 times the effect of the summation order in float64
 
 
 @functools.cache
 def _langid() -> langid.LanguageIdentifier:
-    """langid.py with all its languages; unpacking the model takes seconds."""
+    """langid.py with all languages; unpacking the model takes seconds."""
     return langid.LanguageIdentifier.from_modelstring(langid.model)
 
 
 class Identifier:
     """Labels texts as ``langid.LanguageIdentifier`` does; texts are ranges of an array of UTF-8 bytes.
 
-    ``languages`` restricts the choice as its set_languages() does. Raises UserError for a language it does not know.
-    ``exact`` counts the texts that were left to langid.py's own arithmetic.
+    languages: the choice, as in its set_languages(). exact: counts texts that were left to langid.py's arithmetic.
+    Raises UserError for an unknown language.
     """
 
     def __init__(self, languages: Sequence[str] | None = None):
-        self._reference = copy.copy(_langid())  # set_languages() assigns attributes, and changes nothing in place
+        self._reference = copy.copy(_langid())  # set_languages() changes nothing in place
         supported = self._reference.nb_classes
         for code in languages or []:
             if code not in supported:
@@ -52,7 +51,7 @@ class Identifier:
     def _packed(self) -> tuple[np.ndarray, np.ndarray]:
         """What a visit of a state adds to each language, float64[rows, padded languages]; row 0 holds the priors.
 
-        Also the row of each state, int16[states]; 0 for states without a feature.
+        Also the row of each state, int16[states]; 0 without a feature.
         """
         matrix, output = self._reference.nb_ptc, self._reference.tk_output
         states = sorted(state for state, features in output.items() if len(features))
@@ -61,13 +60,13 @@ class Identifier:
         rows[0, : len(self.classes)] = self._reference.nb_pc
         row_of_state = np.zeros(len(self._moves) // 256, np.int16)
         for row, state in enumerate(states, 1):
-            # The matrix is float32, and langid.py's product of it float64.
+            # The matrix is float32, langid.py's product float64.
             rows[row, : len(self.classes)] = matrix[list(output[state])].sum(0, dtype=np.float64)
             row_of_state[state] = row
         return rows, row_of_state
 
     def classify(self, text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """The most probable language, as index of ``classes``, of each range of ``text`` (uint8): int32[ranges]."""
+        """The language of each range of ``text`` (uint8), as index of ``classes``: int32[ranges]."""
         labels, sure = _labels(text, starts, ends, self._moves, self._row_of_state, self._small)
         doubtful = np.flatnonzero(~sure)
         if len(doubtful):
@@ -75,7 +74,7 @@ class Identifier:
             labels[doubtful] = scores.argmax(1)
             if len(self.classes) > 1:
                 second, best = np.partition(scores, -2, axis=1)[:, -2:].T
-                # A sum near 0 has larger terms: features count against a language, and its prior for it.
+                # A sum near 0 has larger terms, of either sign.
                 for number in doubtful[best - second <= TIE * np.maximum(np.abs(best), 1)]:
                     label, _ = self._reference.classify(text[starts[number] : ends[number]].tobytes())
                     labels[number] = self.classes.index(label)
@@ -87,22 +86,16 @@ class Identifier:
         scores = _scores(text, starts, ends, self._moves, self._row_of_state, self._rows)
         return scores[:, : len(self.classes)]
 
-    def probabilities(self, text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """The same normalised to a sum of 1, as langid.py does with ``norm_probs=True``."""
-        scores = self.log_probabilities(text, starts, ends)
-        scores = np.exp(scores - scores.max(1, keepdims=True))
-        return scores / scores.sum(1, keepdims=True)
-
     def labels(self, texts: Sequence[str]) -> list[str]:
         encoded = [text.encode() for text in texts]
-        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-        starts = ends - np.array([len(text) for text in encoded], np.int64)
-        labels = self.classify(np.frombuffer(b"".join(encoded), np.uint8), starts, ends)
+        lengths = np.array([len(text) for text in encoded], np.int64)
+        ends = np.cumsum(lengths)
+        labels = self.classify(np.frombuffer(b"".join(encoded), np.uint8), ends - lengths, ends)
         return [self.classes[label] for label in labels]
 
 
 def _rounded(rows: np.ndarray) -> np.ndarray:
-    """The rows as int16 multiples of one number; each value is off by at most half of that number."""
+    """The rows as int16 multiples of one number, off by at most half of it."""
     finite = np.isfinite(rows)
     scale = np.iinfo(np.int16).max / np.abs(rows[finite]).max()
     return np.where(finite, np.rint(np.where(finite, rows, 0) * scale), np.iinfo(np.int16).min).astype(np.int16)
@@ -110,7 +103,7 @@ def _rounded(rows: np.ndarray) -> np.ndarray:
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _visited(text, start, end, moves, row_of_state, path):
-    """Fill ``path`` with the rows of the states that a text visits. Returns their number."""
+    """Fill ``path`` with the rows of the visited states. Returns their number."""
     state, visits = 0, 0
     for place in range(start, end):
         state = moves[(np.int64(state) << 8) + text[place]]
@@ -130,7 +123,7 @@ def _longest(starts, ends):
 
 @numba.njit(cache=True, nogil=True)
 def _labels(text, starts, ends, moves, row_of_state, rows):
-    """The best language by rounded numbers, and whether no rounding error can have made another one best."""
+    """The best language by rounded numbers, and whether rounding cannot have changed the decision."""
     labels, sure = np.zeros(len(starts), np.int32), np.zeros(len(starts), np.bool_)
     path, total = np.empty(_longest(starts, ends) + 1, np.int16), np.empty(rows.shape[1], np.int32)
     for number in range(len(starts)):
@@ -146,7 +139,7 @@ def _labels(text, starts, ends, moves, row_of_state, rows):
         best = total.max()
         rivals = 0
         for column in range(len(total) - 1, -1, -1):
-            # Sums of two languages, of visits + 1 numbers each; every number is off by at most a half.
+            # Each sum has visits + 1 numbers, each off by at most a half.
             if total[column] >= best - (visits + 1):
                 rivals += 1
                 labels[number] = column

@@ -1,7 +1,7 @@
 """Cleaning rules: each decides which records of a batch to drop.
 
-A rule takes a batch and the numbers of some of its rows, int64[rows], and returns whether to drop each: bool[rows]. A
-study selects rules from REGISTRY, with their limits, in its ``cleaning`` (workflow/schemas/config.schema.yaml).
+A rule takes a batch and some of its row numbers, int64[rows], and returns which to drop: bool[rows]. A study selects
+rules from REGISTRY, with their limits, in its ``cleaning`` (workflow/schemas/config.schema.yaml).
 """
 
 from collections.abc import Callable, Iterable
@@ -26,28 +26,28 @@ def _of_sides(measured: Measured, rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def empty(measured: Measured, rows: np.ndarray) -> np.ndarray:
-    """A side has no words."""
+    """True if a side has no words."""
     return (_of_sides(measured, rows, "words") == 0).any(0)
 
 
 def control_characters(measured: Measured, rows: np.ndarray) -> np.ndarray:
-    """A side has a character of damaged text: see corpora.text_features."""
+    """True if a side has a character of damaged text (see corpora.text_features)."""
     return _of_sides(measured, rows, "control").any(0)
 
 
 def identical(measured: Measured, rows: np.ndarray) -> np.ndarray:
-    """Both sides are the same text, so nothing was translated."""
+    """True if both sides are the same text."""
     source, target = _of_sides(measured, rows, "hash")
     return source == target
 
 
 def too_long(maximum: int) -> Rule:
-    """A side has more than ``maximum`` whitespace tokens."""
+    """True if a side has more than ``maximum`` whitespace tokens."""
     return lambda measured, rows: (_of_sides(measured, rows, "words") > maximum).any(0)
 
 
 def length_ratio(maximum: float) -> Rule:
-    """The longer side has more than ``maximum`` times the characters of the shorter one."""
+    """True if the longer side has more than ``maximum`` times the characters of the shorter one."""
 
     def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
         lengths = _of_sides(measured, rows, "characters")
@@ -57,7 +57,7 @@ def length_ratio(maximum: float) -> Rule:
 
 
 def wrong_script(minimum: float) -> Rule:
-    """Less than the share ``minimum`` of the letters of a side is in a script of its language."""
+    """True if fewer than ``minimum`` (0 to 1) of a side's letters belong to its language's scripts."""
 
     def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
         return (_of_sides(measured, rows, "in_script") < minimum * _of_sides(measured, rows, "letters")).any(0)
@@ -66,17 +66,17 @@ def wrong_script(minimum: float) -> Rule:
 
 
 def digit_mismatch(maximum: float) -> Rule:
-    """More than the share ``maximum`` of the digits lacks a partner on the other side, in whatever order."""
+    """True if more than ``maximum`` (0 to 1) of the digits lack a partner on the other side, in any order."""
     return lambda measured, rows: measured.digit_mismatch(rows) > maximum
 
 
 def repeated_ngram(maximum: int) -> Rule:
-    """The same one to four words come more than ``maximum`` times in a row."""
+    """True if the same one to four words come more than ``maximum`` times in a row."""
     return lambda measured, rows: measured.repeats(rows) > maximum
 
 
 def held_out(corpora: Iterable[str | PathLike], characters: Characters) -> Rule:
-    """Decontamination: a side equals a side in these corpora, apart from case, punctuation and numbers."""
+    """Decontamination: true if a side equals one of these corpora, except for case, punctuation and numbers."""
     sides = [side.folded for path in corpora for batch in batches(path) for side in Measured(batch, characters).sides]
     held = np.unique(np.concatenate([np.empty(0, np.uint64), *sides]))
 
@@ -89,7 +89,7 @@ def held_out(corpora: Iterable[str | PathLike], characters: Characters) -> Rule:
 
 
 def language(sides: Iterable[str], expected: list[str], candidates: list[str] | None) -> Rule:
-    """langid.py recognises another language than the ``expected`` one of the column."""
+    """True if langid.py recognises another language than the ``expected`` one of the column."""
     identifier = Identifier(candidates)
     labels = {column: identifier.classes.index(expected[column]) for column in map(SIDES.index, sides)}
 
@@ -97,7 +97,7 @@ def language(sides: Iterable[str], expected: list[str], candidates: list[str] | 
         wrong = np.zeros(len(rows), bool)
         text, starts, ends = measured.batch
         for column, label in labels.items():
-            undecided = np.flatnonzero(~wrong)  # this is the slowest rule: one wrong side of a record is enough
+            undecided = np.flatnonzero(~wrong)  # one wrong side is enough, and this is the slowest rule
             chosen = rows[undecided]
             recognised = identifier.classify(text, starts[chosen, column].copy(), ends[chosen, column].copy())
             wrong[undecided] = recognised != label
@@ -106,8 +106,7 @@ def language(sides: Iterable[str], expected: list[str], candidates: list[str] | 
     return rule
 
 
-# Reason to drop: key of the configuration, and what makes the rule from its value. Rules apply in this order, and a
-# record counts for the first one that drops it.
+# Reason to drop: key of the configuration, and the factory that makes the rule from its value. In order of application.
 REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
     "control_characters": ("control_characters", lambda _: control_characters),
     "too_long": ("max_tokens", too_long),
@@ -118,16 +117,13 @@ REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
     "repeated_ngram": ("max_repeats", repeated_ngram),
 }
 OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # meaningless for monolingual text
-ELSEWHERE = {"langid", "langid_languages", "duplicates", "near_duplicates"}  # keys without a factory: below, and gather
+ELSEWHERE = {"langid", "langid_languages", "duplicates", "near_duplicates"}  # keys without a factory
 
 
 def chosen(
     settings: dict[str, Any], languages: list[str], held: Iterable[str | PathLike], characters: Characters
 ) -> dict[str, Rule]:
-    """The rules that the settings switch on, by reason; null, false and an empty list switch a rule off.
-
-    Raises UserError for a setting that no rule has.
-    """
+    """The rules that the settings enable, by reason; null, false and an empty list disable. Raises UserError."""
     known = {key for key, _ in REGISTRY.values()} | ELSEWHERE
     if unknown := sorted(set(settings) - known):
         raise UserError(f"no cleaning rule has the key {', '.join(unknown)}; there are {', '.join(sorted(known))}")

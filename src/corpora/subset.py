@@ -1,11 +1,10 @@
-"""Draw a random subset of a corpus of an exact size, uniformly, and keep the order of the records.
+"""Draw a uniform random subset of a corpus, of an exact size, in the order of the corpus.
 
-Record i is taken if a permutation of all record numbers puts it among the first N. So the text is
-streamed, and equal seeds give equal bytes. The other records are counted as not_sampled.
+Record i is taken if a permutation of all record numbers puts it among the first N; the others count as not_sampled.
 
 A Feistel network of four rounds permutes the numbers below the next power of four; a result outside 0..n-1 is permuted
-again until it falls inside (cycle walking; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The
-rounds hash with MurmurHash3's finaliser, which is good enough for shuffling, though not for a cipher.
+again (cycle walking; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The rounds hash with
+MurmurHash3's finaliser, which is good enough for shuffling, not for a cipher.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from formats import records
 from formats.batches import batches
 
 ROUNDS = 4
-LEAST_HALF = 4  # bits; a network over fewer numbers does not mix them evenly
+LEAST_HALF = 4  # bits; fewer numbers are not mixed evenly
 
 
 def keys(*names: object) -> np.ndarray:
@@ -35,7 +34,7 @@ def keys(*names: object) -> np.ndarray:
 
 @numba.njit(cache=True, nogil=True)
 def places(numbers: np.ndarray, size: int, keys: np.ndarray) -> np.ndarray:
-    """Where the permutation of 0..size-1 puts these numbers: int64[numbers]."""
+    """The places of these numbers in the permutation of 0..size-1: int64[numbers]."""
     half = LEAST_HALF
     while (1 << (2 * half)) < size:
         half += 1
@@ -57,7 +56,7 @@ def places(numbers: np.ndarray, size: int, keys: np.ndarray) -> np.ndarray:
 
 
 def drawn(path: Path, total: int, sample: int, seed: int) -> Iterator[bytes]:
-    """``sample`` of the ``total`` records as blocks of TSV. Raises UserError if the corpus has another number."""
+    """``sample`` of the ``total`` records as blocks of TSV. Raises UserError if there are not so many."""
     order, first = keys(seed, "subset", records.name(path)), 0
     for batch in progress(batches(path), f"subset {records.name(path)}", total, size=len):
         numbers = np.arange(first, first + len(batch))
@@ -70,7 +69,7 @@ def drawn(path: Path, total: int, sample: int, seed: int) -> Iterator[bytes]:
 
 
 def subset(source: Path, sample: int, seed: int, output: Path) -> None:
-    """Write the subset and its JSON, which extends that of the corpus. Raises UserError if the corpus is smaller."""
+    """Write the subset and its JSON, which extends the corpus's. Raises UserError if the corpus is smaller."""
     about = read_json(records.info(source))
     total = about["lines"]
     if sample > total:

@@ -1,4 +1,4 @@
-"""The features of text that the cleaning rules compare, from tables of the properties of every character."""
+"""The features of text that cleaning rules compare, from tables of characters."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from corpora.language_codes import scripts
 from formats.batches import Batch
 
 CODE_POINTS = 0x110000
-ASSIGNED = range(0x40000), range(0xE0000, 0xE1000)  # blocks of characters; those between and above are in _CONTROL
+ASSIGNED = range(0x40000), range(0xE0000, 0xE1000)  # all other characters are in _CONTROL
 
 LETTER, WORD, SPACE, CONTROL = 1, 2, 4, 8
 SCRIPT = 16  # of the language of a column: SCRIPT << column
 
-# Characters of damaged text: control characters, halves of surrogate pairs, private and unassigned code points, and
-# the replacement character, which earlier programs put in place of what they could not decode.
+# Characters of damaged text: control characters, halves of surrogate pairs, private and unassigned code points, and the
+# replacement character.
 _CONTROL = r"\p{Cc}\p{Cs}\p{Co}\p{Cn}\uFFFD"
 
 MAX_NGRAM = 4  # words; longer phrases are rarely repeated
@@ -29,15 +29,13 @@ _PRIME = np.uint64(0x100000001B3)
 
 
 class Characters(NamedTuple):
-    """Tables by code point.
-
-    ``folded`` is the case-folded letter or mark, "0" for every numeral, -1 for what is no part of a word. Where folding
-    gives several characters, as for ß, it is -2 - row in ``expansions``.
-    """
+    """Tables by code point."""
 
     bits: np.ndarray  # uint8[CODE_POINTS], LETTER to SCRIPT << column
     digits: np.ndarray  # int8[CODE_POINTS], the value of a digit, else -1
-    folded: np.ndarray  # int32[CODE_POINTS]
+    # int32[CODE_POINTS]: the case-folded letter or mark; "0" for numerals; -1 outside words; -2 - row in ``expansions``
+    # if folding gives several characters, as for ß
+    folded: np.ndarray
     expansions: np.ndarray  # int32[rows, 3], padded with -1
 
 
@@ -57,9 +55,7 @@ def _text(block: range) -> str:
 
 
 def _matching(pattern: str, elsewhere: bool = False) -> np.ndarray:
-    """Whether each code point is in a class of characters, bool[CODE_POINTS]. elsewhere: whether those beside ASSIGNED
-    are.
-    """
+    """Whether each code point is in a class: bool[CODE_POINTS]. elsewhere: the value outside ASSIGNED."""
     matching = np.full(CODE_POINTS, elsewhere)
     for block in ASSIGNED:
         matching[block.start : block.stop] = False
@@ -96,10 +92,7 @@ def _folding(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Side(NamedTuple):
-    """Features of one column of a batch, each an array with one value for each record.
-
-    ``folded`` hashes the word characters without case and with all numerals alike; the text itself if it has none.
-    """
+    """Features of one column of a batch, each an array over its records."""
 
     characters: np.ndarray  # int32, code points
     words: np.ndarray  # int32, separated by whitespace
@@ -107,11 +100,11 @@ class Side(NamedTuple):
     in_script: np.ndarray  # int32, letters in a script of the column's language
     control: np.ndarray  # bool, whether there is a character of damaged text
     hash: np.ndarray  # uint64, of the text
-    folded: np.ndarray  # uint64
+    folded: np.ndarray  # uint64, of the word characters without case, with all numerals alike; of the text if none
 
 
 class Measured:
-    """A batch and its features, computed on demand."""
+    """A batch with its features, computed on demand."""
 
     def __init__(self, batch: Batch, characters: Characters):
         self.batch = batch
@@ -128,7 +121,7 @@ class Measured:
 
     @cached_property
     def hash(self) -> np.ndarray:
-        """Hash of each whole record: uint64[records]."""
+        """Hash of each record: uint64[records]."""
         return combined([side.hash for side in self.sides])
 
     @cached_property
@@ -137,18 +130,18 @@ class Measured:
         return combined([side.folded for side in self.sides])
 
     def digit_mismatch(self, rows: np.ndarray) -> np.ndarray:
-        """Share of the digits without a partner on the other side, whatever their order, 0 to 1: float64[rows]."""
+        """Share (0 to 1) of the digits without a partner on the other side, in any order: float64[rows]."""
         batch, digits = self.batch, self._characters.digits
         return _digit_mismatch(batch.text, batch.starts[rows], batch.ends[rows], digits)
 
     def repeats(self, rows: np.ndarray) -> np.ndarray:
-        """How often the same 1 to MAX_NGRAM words come in a row, in the side with the most; 1 at least: int64[rows]."""
+        """The most repetitions in a row of the same 1 to MAX_NGRAM words, in either side; at least 1: int64[rows]."""
         batch = self.batch
         return _repeats(batch.text, batch.starts[rows], batch.ends[rows], self._characters.bits)
 
 
 def combined(hashes: list[np.ndarray]) -> np.ndarray:
-    """One hash from several; their order counts."""
+    """One hash of several, in their order."""
     result = np.zeros_like(hashes[0])
     for part in hashes:
         result = _mixed((result * _PRIME) ^ part)
@@ -156,7 +149,7 @@ def combined(hashes: list[np.ndarray]) -> np.ndarray:
 
 
 def _mixed(hashes: np.ndarray) -> np.ndarray:
-    """MurmurHash3's finaliser: every bit of the input changes half of the output."""
+    """MurmurHash3's finaliser."""
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return hashes ^ (hashes >> np.uint64(33))
@@ -258,7 +251,7 @@ def _repeats(text, starts, ends, bits):
 
 @numba.njit(cache=True, nogil=True)
 def _words(text, start, end, bits, words):
-    """Fill ``words`` with the hashes of the words of a side. Returns their number."""
+    """Fill ``words`` with the hashes of a side's words. Returns their number."""
     count, inside, place = 0, False, start
     while place < end:
         code, place = _decoded(text, place)

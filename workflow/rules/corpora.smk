@@ -1,8 +1,8 @@
-# From the sources of a study to clean records; the JSON beside them counts every dropped line. Training texts pass
-# clean and gather_clean, dev and test sets copy_held_out: all of them end as corpora/clean/<corpus>.tsv.zst.
+# From the sources of a study to corpora/clean/<corpus>.tsv.zst; the JSON beside it counts every dropped line. Training
+# texts pass clean and gather_clean, dev and test sets copy_held_out.
 
 
-# On a cluster, where snakemake runs: nodes may have no network.
+# On a cluster, nodes may have no network.
 localrules:
     fetch,
 
@@ -21,7 +21,7 @@ rule fetch:
         text=lambda w: json.dumps(study.reading(w.corpus)),  # to be watched only
         languages=study.pair,
         seed=config["seed"],
-        # Functions of the output are not watched: nothing is read again for a licence, a checksum or another folder.
+        # Functions of the output are not watched: a new licence, checksum or folder reruns nothing.
         spec=lambda w, output: json.dumps(config["corpora"][w.corpus]),
         mirror=lambda w, output: f"--mirror {shlex.quote(config['mirror'])}" if config["mirror"] else "",
     shell:
@@ -74,7 +74,7 @@ rule copy_held_out:
 
 
 rule clean:
-    """One shard of `scattergather` (common.smk): a range of lines, so the corpus is not split beforehand."""
+    """One shard of `scattergather` (common.smk), a range of lines."""
     input:
         corpus=lambda w: f"{study.uncleaned(w.corpus)}.tsv.zst",
         held_out=expand(study.raw("{name}"), name=study.held_out),
@@ -106,7 +106,7 @@ rule clean:
 
 
 rule gather_clean:
-    """Duplicates are found here, in the whole corpus."""
+    """Join the shards and drop duplicates."""
     input:
         about=lambda w: f"{study.uncleaned(w.corpus)}.json",
         shards=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),

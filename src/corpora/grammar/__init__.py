@@ -1,11 +1,10 @@
 """The built-in corpus: caption-like English sentences with German or French translations, made by a small grammar.
 
-The text is synthetic, with real agreement, cases, compounds and verb-final clauses. Each English sentence has several
-correct translations, one of which is drawn at random, so that distillation has something to simplify. The corpus is for
-tests and for showing effects; BLEU on it says nothing about the translation of real text.
+Each English sentence has several correct translations, and one is drawn at random, so that distillation has something
+to simplify. The corpus is for tests and for showing effects; BLEU on it does not predict BLEU on real text.
 
-A hash of the English text decides the split of a sentence, so splits share no sentence, whatever their sizes. Each word
-belongs to one meaning, so two English sentences never have a translation in common.
+A hash of the English text decides the split of a sentence, so splits of any size share no sentence. Each word belongs
+to one meaning, so two English sentences never have a translation in common.
 """
 
 import hashlib
@@ -19,21 +18,18 @@ from formats.records import Record
 
 REALISE = {"de": german.sentence, "fr": french.sentence}
 LANGUAGES = tuple(REALISE)
-# Cumulative upper bound of each split, in per cent of all sentences.
+# Cumulative upper bounds, in per cent of all sentences.
 SPLITS = {"dev": 4, "test": 8, "test2": 12, "monolingual": 50, "train": 100}
 
 
 def split_of(sentence: str) -> str:
-    """The split a sentence belongs to, on every machine and for every seed."""
+    """The split of a sentence, the same for every seed."""
     place = int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:8]) % 100
     return next(split for split, bound in SPLITS.items() if place < bound)
 
 
 def generate(target: str, split: str, sentences: int, seed: int) -> Iterator[Record]:
-    """Yield ``sentences`` distinct English sentences of a split with a translation each, without one if monolingual.
-
-    Raises UserError for an unknown language or split.
-    """
+    """Distinct English sentences of a split, each with a translation unless monolingual. Raises UserError."""
     if target not in REALISE:
         raise UserError(f"the built-in grammar has no language {target!r}; it has {', '.join(LANGUAGES)}")
     if split not in SPLITS:

@@ -17,7 +17,7 @@ def phrase(meaning: Phrase) -> str:
     words = [meaning.adjective.en.masculine] if meaning.adjective else []
     words += [meaning.material.en] if meaning.material else []
     words.append(noun)
-    # "a uniform": the only word of the lexicon that is written with a vowel but spoken without
+    # "a uniform": the only word of the lexicon with a written but not spoken vowel
     vowel = words[0].startswith(VOWELS) and words[0] != "uniform"
     text = " ".join(["an" if meaning.determiner == "a" and vowel else meaning.determiner, *words])
     if meaning.wears:

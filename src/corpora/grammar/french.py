@@ -41,7 +41,7 @@ def agreed(word: Adjective, gender: str, plural: bool, following: str = "") -> s
 
 
 def phrase(meaning: Phrase, source: random.Random) -> tuple[str, Noun]:
-    """The phrase and the noun that the verb agrees with."""
+    """The phrase, and the noun with which the verb agrees."""
     word = source.choice(meaning.noun.fr)
     text = word.plural if meaning.plural else word.singular
     after = ""

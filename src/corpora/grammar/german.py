@@ -10,7 +10,7 @@ DEFINITE = {
     "acc": {"m": "den", "f": "die", "n": "das", "p": "die"},
     "dat": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
 }
-# The endings of `ein` and, where there is no article at all, of the adjective (strong).
+# The endings of the adjective without an article (strong), and of `ein`.
 STRONG = {
     "nom": {"m": "er", "f": "e", "n": "es", "p": "e"},
     "acc": {"m": "en", "f": "e", "n": "es", "p": "e"},
@@ -23,12 +23,8 @@ EIN = {
 }
 WEAK_E = {("nom", "m"), ("nom", "f"), ("nom", "n"), ("acc", "f"), ("acc", "n")}  # weak: -e here, -en elsewhere
 NUMBERS = {
-    "two": ("zwei",),
-    "three": ("drei",),
-    "four": ("vier",),
-    "several": ("mehrere", "einige"),
-    "many": ("viele",),
-}
+    "two": ("zwei",), "three": ("drei",), "four": ("vier",), "several": ("mehrere", "einige"), "many": ("viele",),
+}  # fmt: skip
 CONJUNCTIONS = {"while": ("während",), "because": ("weil", "da"), "when": ("wenn", "sobald")}
 WORN_ON_TOP = ("Hut", "Mütze", "Kappe", "Helm", "Schal")  # mit einem Hut, never in einem Hut
 CONTRACTED = {"in dem": "im", "an dem": "am", "in das": "ins", "an das": "ans"}
@@ -53,7 +49,7 @@ def noun(word: Noun, case: str, plural: bool) -> str:
 
 
 def adjective(stem: str, determiner: str, case: str, gender: Gender) -> str:
-    """The ending shows gender and case where the determiner does not (mixed after `ein`, strong after numbers)."""
+    """The ending shows gender and case if the determiner does not (mixed after `ein`, strong after numbers)."""
     if determiner == "a" and (case, gender) in {("nom", "m"), ("nom", "n"), ("acc", "n")}:
         return stem + STRONG[case][gender]
     if determiner in ("a", "the"):
@@ -62,7 +58,7 @@ def adjective(stem: str, determiner: str, case: str, gender: Gender) -> str:
 
 
 def phrase(meaning: Phrase, case: str, source: random.Random) -> str:
-    """A noun phrase with its modifiers: `ein Mann mit einem roten Hemd`, `ein Kind, das lacht,`."""
+    """A noun phrase with modifiers: `ein Mann mit einem roten Hemd`, `ein Kind, das lacht,`."""
     word = source.choice(meaning.noun.de)
     gender = "p" if meaning.plural else word.gender
     if meaning.determiner == "the":
@@ -97,7 +93,7 @@ def _place(meaning: Clause, source: random.Random) -> str:
 
 
 def _rest(meaning: Clause, verb: Verb, source: random.Random) -> list[str]:
-    """The words between the two positions of the verb: reflexive, adverb, object and place in either order."""
+    """The words between the two positions of the verb: reflexive, adverb, object and place."""
     words = ["sich"] if verb.reflexive else []
     words += ["gerade"] if source.random() < 0.15 else []
     others = [phrase(meaning.thing, "acc", source)] if meaning.thing else []
@@ -125,7 +121,7 @@ def _verb_second(meaning: Clause, source: random.Random) -> str:
 
 
 def _verb_final(meaning: Clause, source: random.Random, plural: bool = False) -> str:
-    """A subordinate clause; a relative clause has no subject of its own and takes the number of its noun."""
+    """A subordinate clause; a relative clause takes the number of its noun."""
     verb = source.choice(meaning.verb.de)
     words = []
     if meaning.subject:

@@ -1,6 +1,7 @@
-"""Meanings of sentences, independent of any language: drawn at random from the words of lexicon.yaml."""
+"""Meanings of sentences, independent of language, drawn at random from the words of lexicon.yaml."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ CONJUNCTIONS = ("while", "because", "when")
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun of one language. ``weak`` marks German masculines that take -(e)n in all cases but the nominative."""
+    """``weak``: German masculines that take -(e)n in all cases but the nominative."""
 
     singular: str
     gender: str
@@ -23,7 +24,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb of one language: infinitive, third person singular and plural, separable prefix, -ing form."""
+    """``singular`` and ``plural`` are third person; ``prefix`` is separable; ``ing`` is English."""
 
     infinitive: str
     singular: str
@@ -35,7 +36,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Adjective:
-    """German: the stem. French: masculine, feminine, whether it stands before the noun, its form before a vowel."""
+    """German has the stem only; French puts it ``before`` the noun, with a form ``before_vowel``, or after it."""
 
     masculine: str
     feminine: str = ""
@@ -45,7 +46,7 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Place:
-    """A place with the prepositions of rest and of motion towards it."""
+    """A place with its prepositions of rest and of motion."""
 
     noun: Noun
     rest: str
@@ -54,7 +55,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Meaning:
-    """A meaning as words of English, German and French, the latter two with all synonyms."""
+    """Words of one meaning; German and French with all synonyms."""
 
     en: object
     de: tuple
@@ -132,24 +133,26 @@ def _lexicon_place(line: str) -> Meaning:
     en, de, fr = line.split(" / ")
     rest, motion, noun = en.split(", ", 2)
     english = Place(_english_noun(noun), rest, motion)
-    german = tuple(Place(_german_noun(w.split(maxsplit=1)[1]), *[w.split()[0]] * 2) for w in de.split(";"))
-    french = tuple(Place(_french_noun(w.split(maxsplit=1)[1]), *[w.split()[0]] * 2) for w in fr.split(";"))
-    return Meaning(english, german, french)
+
+    def places(words: str, read: Callable[[str], Noun]) -> tuple[Place, ...]:
+        split = (word.split(maxsplit=1) for word in words.split(";"))
+        return tuple(Place(read(place), preposition, preposition) for preposition, place in split)
+
+    return Meaning(english, places(de, _german_noun), places(fr, _french_noun))
 
 
 @cache
 def lexicon() -> dict[str, list[Meaning]]:
-    """All meanings by category, in the order of the file."""
-    text = read_yaml(Path(__file__).with_name("lexicon.yaml"))
-    read = {name: (lambda line, kind=kind: _meaning(line, kind)) for name, kind in KINDS.items()} | {
-        "places": _lexicon_place
+    """All meanings by category."""
+    return {
+        name: [_lexicon_place(line) if name == "places" else _meaning(line, KINDS[name]) for line in lines.splitlines()]
+        for name, lines in read_yaml(Path(__file__).with_name("lexicon.yaml")).items()
     }
-    return {name: [read[name](line) for line in lines.splitlines()] for name, lines in text.items()}
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun phrase; ``material`` makes the noun a compound, ``wears`` and ``clause`` modify a person."""
+    """``material`` makes the noun a compound; ``wears`` and ``clause`` modify a person."""
 
     noun: Meaning
     determiner: str
@@ -165,7 +168,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Clause:
-    """``subject`` is None in a relative clause, which takes it from the phrase that it modifies."""
+    """``subject`` is None in a relative clause."""
 
     subject: Phrase | None
     verb: Meaning
@@ -194,15 +197,12 @@ def _subject(source: random.Random, rich: bool) -> Phrase:
     person = source.random() < 0.8
     noun = source.choice(words["people" if person else "animals"])
     adjective = source.choice(words["qualities"]) if source.random() < 0.35 else None
-    wears = _worn(source) if rich and person and source.random() < 0.25 else None
-    clause = None
+    wears = clause = None
+    if rich and person and source.random() < 0.25:
+        wears = Phrase(source.choice(words["clothes"]), "a", source.choice(words["looks"]))
     if rich and not wears and source.random() < 0.15:
         clause = _clause(source, None)
     return Phrase(noun, _determiner(source), adjective, wears=wears, clause=clause)
-
-
-def _worn(source: random.Random) -> Phrase:
-    return Phrase(source.choice(lexicon()["clothes"]), "a", source.choice(lexicon()["looks"]))
 
 
 def _object(source: random.Random) -> Phrase:

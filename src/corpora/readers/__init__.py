@@ -1,4 +1,4 @@
-"""Readers turn the bytes of a file into blocks of sentences: one class per format."""
+"""Readers turn the bytes of a file into blocks of sentences; one class per format."""
 
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 
 
 def by_name(name: str) -> type[Reader]:
-    """The reader for a file or URL of this name: that of plain lines unless a suffix says otherwise."""
+    """The reader for a file or URL of this name: by its suffix, else Lines."""
     path = PurePosixPath(urlsplit(name).path if "://" in name else name)
     while path.suffix in COMPRESSED:
         path = path.with_suffix("")

@@ -1,7 +1,4 @@
-"""Formats with a structure of their own: WMT's SGM, TMX of translation memories, SQLite.
-
-Not quite SGML and not quite XML, so a segment is whatever stands between its tags.
-"""
+"""Structured formats: WMT's SGM, TMX of translation memories, SQLite."""
 
 import re
 import sqlite3
@@ -23,6 +20,8 @@ NATIVE_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the translated docu
 
 
 class Sgm(Reader):
+    """WMT's SGM is neither SGML nor XML: a segment is all between its tags."""
+
     format = "sgm"
     suffixes = (".sgm", ".sgml")
     one_file = False
@@ -32,7 +31,7 @@ class Sgm(Reader):
 
 
 def _segments(chunks: Iterable[bytes], file: Input) -> Iterator[str | None]:
-    """The text of each segment, None where it is not UTF-8."""
+    """The text of each segment, None for invalid UTF-8."""
     rest, line = b"", 1
     for chunk in chunks:
         text, end = rest + chunk, 0
@@ -62,7 +61,7 @@ def _character(match: re.Match) -> str:
 
 
 class Tmx(Reader):
-    """The units of a translation memory; one that lacks a language is dropped and counted."""
+    """A unit without one of the languages is dropped and counted."""
 
     format = "tmx"
     suffixes = (".tmx",)
@@ -85,12 +84,12 @@ def _units(chunks: Iterable[bytes], file: Input) -> Iterator[ElementTree.Element
                 open_elements.pop()
                 if element.tag == "tu":
                     yield element
-                    for parent in open_elements[-1:]:  # which would otherwise hold all units to the end
+                    for parent in open_elements[-1:]:  # else it would hold all units
                         parent.clear()
         parser.close()
     except ElementTree.ParseError as error:
         raise UserError(f"{file.name}: line {error.position[0]:,}: not XML ({error}); mend the file") from error
-    except (ValueError, LookupError) as error:  # of the encoding that the first line names
+    except (ValueError, LookupError) as error:  # unknown or multi-byte encoding in the first line
         raise UserError(f"{file.name}: {error}; convert the file to UTF-8") from error
 
 
@@ -119,7 +118,7 @@ class Sqlite(Reader):
     required = ("query",)
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        """The first columns of the query's result, one for each language."""
+        """The first columns of the query's result, one a language."""
         selection = self.selection
         with tempfile.NamedTemporaryFile(suffix=".db") as database:  # SQLite reads files only
             for chunk in chunks:
@@ -137,5 +136,5 @@ class Sqlite(Reader):
 
 
 def _as_text(row: tuple) -> tuple:
-    """A row whose texts may be stored as bytes."""
+    """A row with its bytes decoded."""
     return tuple(cell.decode() if isinstance(cell, bytes) else cell for cell in row)

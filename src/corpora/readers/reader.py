@@ -1,6 +1,6 @@
-"""What all readers share: the blocks that they yield, bytes to lines of NFC text, how a bad record is dropped.
+"""What all readers share: blocks of sentences, decoding of lines to NFC, dropping of bad records.
 
-A line ends at a line feed and nowhere else, so the sides of a corpus cannot shift against each other.
+Only a line feed ends a line, so the sides of a corpus cannot shift against each other.
 """
 
 import codecs
@@ -27,17 +27,14 @@ BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class Block(NamedTuple):
-    """Some records of a text: a list of sentences for each column, all of one length.
-
-    ``dropped`` maps the rows to leave out to the reason; their sentences are empty.
-    """
+    """Records: a list of sentences for each column. dropped: rows to leave out, empty here, with the reason."""
 
     columns: list[list[str]]
     dropped: dict[int, str]
 
 
 class Input(NamedTuple):
-    """A file being read: its name in error messages, and whether its bad lines are dropped instead of errors."""
+    """A file being read: its name in error messages, and whether to drop bad lines instead of raising."""
 
     name: str
     drop_invalid: bool
@@ -47,46 +44,35 @@ class Input(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which sentences of a file belong to a corpus; each reader uses the fields that its format has.
-
-    ``columns`` are numbered from 0, one for each language; ``parameters`` are the named parameters of ``query``.
-    """
+    """Which sentences of a file belong to a corpus; each reader uses the fields of its format."""
 
     languages: list[str]
-    columns: list[int]
+    columns: list[int]  # one a language, numbered from 0
     query: str | None = None
-    parameters: dict[str, str] | None = None
+    parameters: dict[str, str] | None = None  # of the query
 
 
 class Reader(ABC):
-    """One format of text.
+    """One format of text."""
 
-    ``format`` is its name in the configuration, ``suffixes`` are the file names it is recognised by. ``one_file`` tells
-    whether all languages are in one file; if not, each language has its own. ``options`` are the keys of the
-    configuration that only this format has, ``required`` those it cannot do without.
-    """
-
-    format: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]] = ()
-    one_file: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ()
-    required: ClassVar[tuple[str, ...]] = ()
+    format: ClassVar[str]  # its name in the configuration
+    suffixes: ClassVar[tuple[str, ...]] = ()  # of its file names
+    one_file: ClassVar[bool] = True  # all languages in one file, not a file for each
+    options: ClassVar[tuple[str, ...]] = ()  # keys of the configuration that only this format has
+    required: ClassVar[tuple[str, ...]] = ()  # the necessary ones
 
     def __init__(self, selection: Selection):
         self.selection = selection
 
     @abstractmethod
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        """The selected sentences of the uncompressed file. Raises UserError that names the file and the line."""
+        """The selected sentences of the uncompressed file. Raises UserError."""
 
 
 def rows(
     stream: Iterable[tuple[str | None, ...]], file: Input, columns: int, missing: str = NO_SIDE
 ) -> Iterator[Block]:
-    """Blocks of whole records, for formats that are not one sentence a line.
-
-    A record with None among its first ``columns`` sides is dropped as ``missing``; other values become sentences.
-    """
+    """Blocks of records for formats other than lines. A record with None in its first ``columns`` is ``missing``."""
     stream, first = iter(stream), 1
     while block := list(islice(stream, BLOCK_ROWS)):
         dropped: dict[int, str] = {}
@@ -105,7 +91,7 @@ def rows(
 
 
 class DecodedLines(NamedTuple):
-    """Consecutive lines of a file; ``dropped`` maps the rows to leave out, which are empty here, to the reason."""
+    """Consecutive lines of a file; ``dropped`` as in Block."""
 
     lines: list[str]
     dropped: dict[int, str]
@@ -113,10 +99,7 @@ class DecodedLines(NamedTuple):
 
 
 def decoded(chunks: Iterable[bytes], file: Input, breaks: str) -> Iterator[DecodedLines]:
-    """Lines in NFC, with spaces in place of ``breaks``.
-
-    Raises UserError for invalid UTF-8 and overlong lines unless they are dropped, and for UTF-16.
-    """
+    """Lines in NFC, with spaces instead of ``breaks``. Raises UserError for UTF-16 and bad lines, if not dropped."""
     first = 1
     for block in _line_blocks(chunks, file):
         if block is None:
@@ -126,7 +109,7 @@ def decoded(chunks: Iterable[bytes], file: Input, breaks: str) -> Iterator[Decod
             first += 1
             continue
         text, dropped = _text(block, file, first)
-        for character in breaks:  # replace() returns the same object, at the speed of memory, if there is none
+        for character in breaks:  # replace() copies nothing if there is nothing to replace
             text = text.replace(character, " ")
         lines = (text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)).split("\n")
         yield DecodedLines(lines, dropped, first)
@@ -152,7 +135,7 @@ def _text(block: bytes, file: Input, first: int) -> tuple[str, dict[int, str]]:
 
 
 def _line_blocks(chunks: Iterable[bytes], file: Input) -> Iterator[bytes | None]:
-    """Whole lines without the last line feed; None in place of an overlong line, which is never in memory as a whole.
+    """Whole lines without the last line feed; None for an overlong line, which is never held in memory.
 
     Chunks are shorter than MAX_LINE_BYTES, so only a line that spans several can be overlong.
     """

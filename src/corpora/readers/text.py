@@ -1,4 +1,4 @@
-"""Lines of text: one sentence a line in a file for each language, or tab-separated columns."""
+"""Lines of text: a file for each language, or tab-separated columns."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Sources of corpora: one class per kind, which names its key in the configuration."""
+"""Sources of corpora: one class per kind."""
 
 from common.errors import UserError
 from corpora.sources.addressed import File, Package, Sacrebleu, Url
@@ -6,26 +6,16 @@ from corpora.sources.builtin import Builtin
 from corpora.sources.mtdata import Mtdata
 from corpora.sources.source import Entry, Source
 
-SOURCES: dict[str, type[Source]] = {
-    source.key: source
-    for source in (
-        File,
-        Url,
-        Package,
-        Mtdata,
-        Sacrebleu,
-        Builtin,
-    )
-}
+SOURCES: dict[str, type[Source]] = {source.key: source for source in (File, Url, Package, Mtdata, Sacrebleu, Builtin)}
 
 
 def given(entry: Entry) -> list[str]:
-    """The keys of the sources that an entry names; exactly one is right."""
+    """The keys of the sources that an entry names; there should be one."""
     return [key for key in SOURCES if entry[key] is not None]
 
 
 def source_of(name: str, entry: Entry, pair: list[str]) -> Source:
-    """The source of a corpus; ``pair`` holds the languages of the study. Raises UserError unless there is just one."""
+    """The source of a corpus; ``pair``: the study's languages. Raises UserError unless the entry names exactly one."""
     keys = given(entry)
     if len(keys) != 1:
         named = f"has {' and '.join(keys)}" if keys else "has none"

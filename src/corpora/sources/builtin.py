@@ -1,13 +1,12 @@
-"""Source `builtin`: sentences made by the grammar of corpora.grammar; needs neither files nor a network."""
+"""Source `builtin`: sentences made by corpora.grammar, without files or a network."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from corpora.readers.reader import Block, Input, rows
-from corpora.sources.place import Copy
 from corpora.sources.source import Source, Text
 
-# The grammar is imported where it is used: only built-in studies need it.
+# The grammar is imported where it is used; only built-in studies need it.
 
 
 class GeneratedText(Text):
@@ -21,9 +20,6 @@ class GeneratedText(Text):
         source, columns = self._source, len(self._source.languages)
         sentences = generate(source.pair[-1], source.split, source.entry["builtin"]["sentences"], self._seed)
         return rows((record[:columns] for record in sentences), Input(source.name, drop_invalid=False), columns)
-
-    def verify(self) -> None:
-        """There is nothing to compare with."""
 
 
 class Builtin(Source):
@@ -51,12 +47,6 @@ class Builtin(Source):
 
     def origins(self) -> list[str]:
         return [f"built-in grammar, {self.split}"]
-
-    def copies(self, mirror: Path | None) -> Iterator[Copy]:
-        yield from ()
-
-    def present(self, mirror: Path | None, cache: Path) -> bool:
-        return True
 
     def text(self, mirror: Path | None, cache: Path, seed: int) -> GeneratedText:
         return GeneratedText(self, seed)

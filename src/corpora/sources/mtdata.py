@@ -1,12 +1,9 @@
-"""Source `mtdata`: an entry of mtdata's catalogue, which knows addresses, members and formats; we download and read.
+"""Source `mtdata`: an entry of mtdata's catalogue, which gives addresses, members and formats and needs no network.
 
-In mtdata 0.5.1, ``mtdata/index/__init__.py`` ends with ``INDEX = Index.get_instance()``. Unless the file
-``mtdata.cached_index_file`` exists, that call loads every module of the catalogue and pickles the result there; no
-option prevents it. So we point it at a temporary pickle of an index without entries. The pickle is written by hand:
-``pickle.dumps()`` needs the class ``Index``, which cannot be imported without running that last line.
-As soon as mtdata builds its index on demand, `index_module` becomes ``import mtdata.index``.
-
-Only the catalogue is used; we download and read ourselves. It is part of mtdata's package and needs no network.
+In mtdata 0.5.1, importing ``mtdata.index`` loads all modules of the catalogue and pickles the result in the file
+``mtdata.cached_index_file``, unless that exists. So it gets a temporary pickle of an index without entries, written by
+hand because ``pickle.dumps()`` would need to import the class. Once mtdata builds its index on demand, `index_module`
+becomes ``import mtdata.index``.
 """
 
 import difflib
@@ -31,11 +28,11 @@ from corpora.sources.addressed import WebFile
 from corpora.sources.place import Copy
 from corpora.sources.stored import StoredSource
 
-# The opcodes of ``Index.__new__(Index)``: no entries, no attributes. Only isinstance() is asked of it.
+# The opcodes of ``Index.__new__(Index)``, on which mtdata calls only isinstance().
 EMPTY_INDEX = pickle.GLOBAL + b"mtdata.index\nIndex\n" + pickle.EMPTY_TUPLE + pickle.NEWOBJ + pickle.STOP
 
 SLOW = ("flores", "opus")  # a quarter of a million entries, which take seconds to load; searched last
-UNUSED = ("jw300", "crawl_parse")  # not part of mtdata's own index either
+UNUSED = ("jw300", "crawl_parse")  # mtdata does not index them either
 READABLE = {"txt": "lines", "raw": "lines", "tsv": "tsv", "tmx": "tmx", "sgm": "sgm"}
 ARCHIVES = ("zip", "tar", "tar.gz", "tgz")
 COMPRESSION = ("gz", "xz", "bz2", "zst")
@@ -43,7 +40,7 @@ COMPRESSION = ("gz", "xz", "bz2", "zst")
 
 @cache
 def index_module() -> ModuleType:
-    """The package ``mtdata.index``, none of whose modules is loaded yet."""
+    """The package ``mtdata.index``, with none of its modules loaded."""
     import mtdata
 
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +51,7 @@ def index_module() -> ModuleType:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Undo what mtdata does to logging: it configures the root logger on import and reports each module it loads."""
+    """Undo mtdata's logging: it configures the root logger on import and reports each module it loads."""
     root, disabled = logging.getLogger(), logging.root.manager.disable
     handlers, level = list(root.handlers), root.level
     logging.disable(logging.WARNING)
@@ -67,22 +64,18 @@ def quiet() -> Iterator[None]:
 
 
 class CatalogueEntry(NamedTuple):
-    """A corpus of the catalogue.
+    """A corpus of the catalogue."""
 
-    ``urls`` holds one address, or one for each language; ``members`` (of archives) likewise, or nothing. ``columns``
-    are those of the languages in TSV.
-    """
-
-    languages: tuple[str, ...]  # ISO 639-1 where there is such a code
-    urls: tuple[str, ...]
-    members: tuple[str, ...]
+    languages: tuple[str, ...]  # ISO 639-1 codes if possible
+    urls: tuple[str, ...]  # one, or one a language
+    members: tuple[str, ...]  # of archives: none, one, or one a language
     format: str  # lines, tsv, tmx or sgm
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # of the languages in TSV
 
 
 @cache
 def look_up(identifier: str) -> CatalogueEntry:
-    """The entry with an id as `mtdata list` prints it. Raises UserError if it is unknown or cannot be read here."""
+    """The entry with an id as `mtdata list` prints it. Raises UserError if it is unknown or unreadable."""
     with quiet():
         from mtdata.entry import DatasetId
 
@@ -107,7 +100,7 @@ def look_up(identifier: str) -> CatalogueEntry:
 
 
 def _modules() -> tuple[list[str], list[str]]:
-    """The modules of the catalogue, the quick ones and the slow ones."""
+    """The quick and the slow modules of the catalogue."""
     names = [module.name for module in pkgutil.walk_packages(index_module().__path__, "mtdata.index.")]
     used = [name for name in names if not name.endswith(UNUSED)]
     slow = [name for name in used if any(f".{part}" in name for part in SLOW)]
@@ -118,7 +111,7 @@ def _modules() -> tuple[list[str], list[str]]:
 def _entries(module_name: str) -> dict:
     module, index = importlib.import_module(module_name), index_module().Index()
     collecting = gc.isenabled()
-    gc.disable()  # nothing of all these entries is garbage, and looking for it takes half of the time
+    gc.disable()  # a search for garbage would take half of the time and find none
     try:
         if hasattr(module, "load_all"):
             module.load_all(index)
@@ -129,7 +122,7 @@ def _entries(module_name: str) -> dict:
 
 
 def _readable(identifier: str, entry: Any) -> CatalogueEntry:
-    """An entry of mtdata's as ours. Raises UserError if we cannot read its format."""
+    """An entry of mtdata as CatalogueEntry. Raises UserError for a format without a reader."""
     urls = entry.url if isinstance(entry.url, tuple | list) else (entry.url,)
     extension = entry.in_ext or entry.ext
     suffix = next((part for part in extension.split(".")[::-1] if part not in COMPRESSION), "")
@@ -149,7 +142,7 @@ class Mtdata(StoredSource):
 
     @property
     def reader(self) -> type[Reader] | None:
-        """None: the catalogue settles it. A configured format is a mistake, which problems() reports."""
+        """None, as the catalogue decides; problems() reports a configured format."""
         return READERS.get(self.entry["format"])
 
     def originals(self) -> Iterator[Copy]:

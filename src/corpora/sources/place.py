@@ -1,4 +1,4 @@
-"""Where the files of a corpus are: places of single files, and copies of the whole, which are several of them."""
+"""Places of single files, and copies of a corpus, which are several of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ Parts = dict[str | None, list[Part]]
 
 @dataclass(frozen=True)
 class Place(ABC):
-    """``address`` says where the file is, in the terms of its kind; ``member`` the file meant if it is an archive."""
+    """address: of the file, as its kind defines it. member: the file meant in an archive."""
 
     address: str
     member: str | None = None
 
-    remote: ClassVar[bool] = True  # whether the file may have to be downloaded
-    label: ClassVar[str] = ""  # in front of the address wherever it is shown
+    remote: ClassVar[bool] = True  # may have to be downloaded
+    label: ClassVar[str] = ""  # in front of a shown address
 
     def __str__(self) -> str:
         address = f"{self.label}{self.address}"
@@ -31,7 +31,7 @@ class Place(ABC):
 
     @property
     def name(self) -> str:
-        """The name of the file, by which a mirror may have it."""
+        """The name of the file in a mirror."""
         return PurePosixPath(self.address).name
 
     @property
@@ -41,18 +41,18 @@ class Place(ABC):
 
     @abstractmethod
     def path(self, cache: Path) -> Path | None:
-        """Where on this machine the file is, or will be once it is downloaded; None if not known before."""
+        """Where the file is or will be on this machine; None if unknown before the download."""
 
     @abstractmethod
     def download(self, cache: Path) -> None:
-        """Put the file where path() says. Raises Unreachable."""
+        """Put the file at path(). Raises Unreachable."""
 
     @abstractmethod
     def reach(self) -> None:
-        """Ask whether the file can be had, without downloading it. Raises Unreachable, or NoAnswer if that is open."""
+        """Check that the file can be downloaded. Raises Unreachable, or NoAnswer if that is unknown."""
 
     def here(self, cache: Path) -> Part | None:
-        """The file on this machine, None if it is not there."""
+        """The file if it is on this machine."""
         path = self.path(cache)
         if path is None or not path.is_file():
             return None
@@ -60,7 +60,7 @@ class Place(ABC):
 
 
 def locked(path: Path) -> AbstractContextManager[object]:
-    """Make jobs that want the same file wait for each other."""
+    """Make jobs that download the same file wait for each other."""
     return folder_lock.lock(path.with_name(f".{path.name}.lock"))
 
 
@@ -79,12 +79,10 @@ class LocalFile(Place):
 
 @dataclass(frozen=True)
 class Copy:
-    """``texts`` has the places of the parts of each text, one after the other, by language; the only text of a format
-    with all languages in one file is that of None.
-    """
+    """A reader, and the places of all files of a corpus."""
 
     reader: Reader
-    texts: dict[str | None, list[Place]]
+    texts: dict[str | None, list[Place]]  # the parts of each language's text; of None if all are in one file
 
     @property
     def places(self) -> list[Place]:
@@ -95,12 +93,12 @@ class Copy:
         return any(place.remote for place in self.places)
 
     def present(self, cache: Path) -> Parts | None:
-        """The parts of each text if all of them are on this machine."""
+        """The parts of each text if all are on this machine."""
         texts = {code: [place.here(cache) for place in places] for code, places in self.texts.items()}
         return None if any(part is None for parts in texts.values() for part in parts) else texts
 
     def obtained(self, cache: Path) -> Parts:
-        """The parts of each text; those that are not on this machine are downloaded. Raises Unreachable."""
+        """The parts of each text, downloaded if necessary. Raises Unreachable."""
         for place in {place.archive: place for place in self.places}.values():
             if place.here(cache) is None:
                 place.download(cache)
@@ -112,5 +110,5 @@ class Copy:
 
 
 def in_cache(parts: Iterable[Part], cache: Path) -> list[Path]:
-    """The files that we downloaded, and may delete if they are wrong."""
+    """The downloaded files, which may be deleted if they are wrong."""
     return [part.path for part in parts if part.path.is_relative_to(cache.expanduser())]

@@ -1,4 +1,4 @@
-"""What every kind of source says about itself; its text as lines of TSV, with the dropped ones counted."""
+"""The interface of sources and their texts; a text as lines of TSV, with the dropped ones counted."""
 
 import json
 from abc import ABC, abstractmethod
@@ -11,34 +11,28 @@ from common.errors import UserError
 from corpora.readers.reader import Block
 from corpora.sources.place import Copy
 
-Entry = dict[str, Any]  # one corpus of the effective configuration: every key of the schema is there
+Entry = dict[str, Any]  # one corpus of the effective configuration, with every key of the schema
 
 
 class Text(ABC):
-    """The text of a corpus, ready to be read once. ``checksums`` (sha256 by language) are complete after verify()."""
+    """The text of a corpus, to be read once. ``checksums`` (sha256 by language) are complete after verify()."""
 
     def __init__(self) -> None:
         self.checksums: dict[str, str] = {}
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """The sentences, a column for each language. Raises UserError."""
+        """The sentences, a column a language. Raises UserError."""
 
-    @abstractmethod
-    def verify(self) -> None:
-        """Compare with the configured checksums, where there are any. Raises UserError."""
+    def verify(self) -> None:  # noqa: B027 (generated text has no checksums)
+        """Compare with the configured checksums, if the text has any. Raises UserError."""
 
 
 class Source(ABC):
-    """One corpus of a study, read from one kind of source.
+    """One corpus of a study. pair: source and target language of the study; languages: those of the corpus."""
 
-    ``key`` names the kind in the configuration. ``text_key`` follows the path of the corpus in the error for two
-    corpora with the same text. ``pair`` holds the source and the target language of the study, ``languages`` those of
-    the corpus.
-    """
-
-    key: ClassVar[str]
-    text_key: ClassVar[str] = ""
+    key: ClassVar[str]  # of the kind in the configuration
+    text_key: ClassVar[str] = ""  # of what decides the text, below the corpus in the configuration
 
     def __init__(self, name: str, entry: Entry, pair: list[str]):
         self.name, self.entry, self.pair = name, entry, pair
@@ -46,7 +40,7 @@ class Source(ABC):
 
     @property
     def identity(self) -> str:
-        """Equal for corpora that are the same text, whatever is done with it."""
+        """Equal for corpora with the same text."""
         return self._identity(self.entry[self.key])
 
     def _identity(self, address: Any) -> str:
@@ -55,32 +49,32 @@ class Source(ABC):
 
     @abstractmethod
     def problems(self) -> Iterator[str]:
-        """What is wrong with the entry, beyond what the schema can say; each begins with the key."""
+        """Errors in the entry that the schema cannot find; each begins with the key."""
 
     @abstractmethod
     def origins(self) -> list[str]:
-        """Where anybody gets the text, not where this machine happened to have it."""
+        """The public origins of the text."""
 
-    @abstractmethod
     def copies(self, mirror: Path | None) -> Iterator[Copy]:
-        """All copies of the text, those on this machine before those to download. Raises UserError."""
+        """All copies of a text in files, local ones first. Raises UserError."""
+        yield from ()
 
-    @abstractmethod
     def present(self, mirror: Path | None, cache: Path) -> bool:
-        """Whether the text can be had without a download. Raises UserError."""
+        """Whether the text needs no download. Raises UserError."""
+        return True
 
     @abstractmethod
     def text(self, mirror: Path | None, cache: Path, seed: int) -> Text:
-        """The text, downloaded if need be. Raises UserError."""
+        """The text, downloaded if necessary. Raises UserError."""
 
 
 def languages(entry: Entry, pair: list[str]) -> list[str]:
-    """The languages a corpus is in: monolingual text has the source side only."""
+    """The languages of a corpus: monolingual text has the source side only."""
     return pair[:1] if entry["role"] == "monolingual" else pair
 
 
 class CountedCorpus:
-    """A corpus about to be read. ``dropped`` fills up with the number of lines left out, by reason."""
+    """A corpus being read. ``dropped`` counts the lines left out, by reason."""
 
     def __init__(self, name: str, entry: Entry):
         self.name = name
@@ -88,14 +82,14 @@ class CountedCorpus:
         self._expected, self._maximum = entry["lines"], entry["max_lines"]
 
     def lines(self, blocks: Iterable[Block]) -> Iterator[bytes]:
-        """Blocks of TSV. Raises UserError if there is no line, or another number of lines than configured."""
+        """Blocks of TSV. Raises UserError for no line, or another number than configured."""
         read = kept = 0
         for block in blocks:
             read += len(block.columns[0])
             left = None if self._maximum is None else self._maximum - kept
             rows = [row for row in range(len(block.columns[0])) if row not in block.dropped][:left]
             kept += len(rows)
-            full = kept == self._maximum  # what follows the last line that is kept was not read
+            full = kept == self._maximum  # lines after the last one kept do not count as dropped
             self.dropped.update(reason for row, reason in block.dropped.items() if not full or row < rows[-1])
             yield _tsv(
                 [[column[row] for row in rows] for column in block.columns] if block.dropped or full else block.columns

@@ -1,6 +1,4 @@
-"""Sources whose text is in files: where the copies are, in the mirror folder first, which one is taken, and what
-is wrong with an entry that names them.
-"""
+"""Sources with text in files: their copies, in the mirror folder first, and the errors in their entries."""
 
 import os
 from abc import abstractmethod
@@ -27,12 +25,12 @@ def mirror_folder(configured: str | None) -> Path | None:
 
 
 def in_language(address: str | None, code: str | None) -> str | None:
-    """An address or a member with the language code in place of {lang}."""
+    """An address or a member with {lang} replaced by the language code."""
     return address.replace(LANGUAGE, code) if address and code else address
 
 
 def copies_of(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
-    """Copies in the mirror folder, then the originals. Nothing is opened or asked here."""
+    """Possible copies in the mirror folder, then the originals. Opens and asks nothing."""
     named = source.entry["mirror"] if mirror else None
     if named and LANGUAGE in named:
         yield _file_for_each_language(source, mirror / named)
@@ -45,13 +43,13 @@ def copies_of(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
         if original.remote and _named_apart(original):
             yield _in_mirror(original, mirror, "name")
     yield from originals
-    for original in named_alike:  # a file that is where the study says it is comes before another of the same name
+    for original in named_alike:  # after the file at the configured place
         if not original.remote and _named_apart(original):
             yield _in_mirror(original, mirror, "name")
 
 
 def _file_for_each_language(source: "StoredSource", path: Path) -> Copy:
-    """Whatever the original is, a file for each language holds lines, or is SGM."""
+    """A file for each language holds lines or SGM, independent of the original."""
     named = by_name(path.name)
     reader = Lines if named.one_file else named
     member = source.entry["member"]
@@ -60,19 +58,19 @@ def _file_for_each_language(source: "StoredSource", path: Path) -> Copy:
 
 
 def _in_one_file(original: Copy, path: Path) -> Copy:
-    """The same texts in one file, or archive."""
+    """The texts of the original in one file or archive."""
     texts = {code: [LocalFile(str(path), places[0].member)] for code, places in original.texts.items()}
     return Copy(original.reader, texts)
 
 
 def _named_apart(original: Copy) -> bool:
-    """Whether its files differ in their bare names: en/talk.txt and de/talk.txt would both be one talk.txt."""
+    """Whether the files have different bare names, unlike en/talk.txt and de/talk.txt."""
     places = original.places
     return len({place.name for place in places}) == len({place.address for place in places})
 
 
 def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
-    """The same files under the mirror folder: by their ``address``, or by their bare ``name``."""
+    """The files under the mirror folder, by their ``address`` or their bare ``name``."""
     texts = {
         code: [LocalFile(str(mirror / getattr(place, attribute)), place.member) for place in places]
         for code, places in original.texts.items()
@@ -81,7 +79,7 @@ def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
 
 
 def entry_problems(source: "StoredSource") -> Iterator[str]:
-    """A line for each problem; each begins with the key."""
+    """A line for each problem, which begins with the key."""
     yield from _missing_languages(source)
     yield from _equal_sides(source)
     yield from _checksum_problems(source)
@@ -99,7 +97,7 @@ def _missing_languages(source: "StoredSource") -> Iterator[str]:
 
 
 def _equal_sides(source: "StoredSource") -> Iterator[str]:
-    """Both sides from one column or one file: a model would learn to copy."""
+    """Both sides from one column or file: a model would learn to copy."""
     for key, what in (("columns", "column "), ("file", "")):
         values = source.entry[key] if isinstance(source.entry[key], dict) else {}
         sides = [values[language] for language in source.languages if language in values]
@@ -108,7 +106,7 @@ def _equal_sides(source: "StoredSource") -> Iterator[str]:
 
 
 def _checksum_problems(source: "StoredSource") -> Iterator[str]:
-    """Of a format with a file for each language there is a checksum for each language, else one."""
+    """A format with a file for each language has a checksum for each, any other has one."""
     reader, sha256 = source.reader, source.entry["sha256"]
     if reader is None:
         return
@@ -121,7 +119,7 @@ def _checksum_problems(source: "StoredSource") -> Iterator[str]:
 
 
 def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Iterator[str]:
-    """Files for each language need {lang} in the address, or in the member of an archive; one file has it nowhere."""
+    """Files for each language need {lang} in the address or in the member; one file must not have it."""
     for key, address in source.addresses():
         if not reader.one_file and LANGUAGE not in address + (source.member or ""):
             remedy = "a file with both languages needs format: tsv or tmx"
@@ -133,7 +131,7 @@ def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Itera
 
 
 def _option_problems(source: "StoredSource") -> Iterator[str]:
-    """Keys that would be without effect, and those that must be there."""
+    """Keys without effect, and missing ones."""
     entry, reader = source.entry, source.reader
     yield from (f"{key}: {source.key} says this itself" for key in source.implied if entry[key] is not None)
     if reader is None:
@@ -148,30 +146,27 @@ def _option_problems(source: "StoredSource") -> Iterator[str]:
 
 
 class StoredSource(Source):
-    """``mirrored_by_name``: whether the name of its file says where in the mirror folder a copy may be.
+    """A source with text in files."""
 
-    ``implied`` are the keys of the configuration that the source itself settles.
-    """
-
-    mirrored_by_name: ClassVar[bool] = True
-    implied: ClassVar[tuple[str, ...]] = ()
+    mirrored_by_name: ClassVar[bool] = True  # a mirror may have the file by its name
+    implied: ClassVar[tuple[str, ...]] = ()  # keys of the configuration that the source itself decides
 
     @property
     @abstractmethod
     def reader(self) -> type[Reader] | None:
-        """The format as far as the configuration tells it; None leaves it to a catalogue."""
+        """The format; None if a catalogue decides it."""
 
     @abstractmethod
     def originals(self) -> Iterator[Copy]:
-        """Where anybody gets the text, one copy for each alternative. Raises UserError."""
+        """The public copies, one for each alternative. Raises UserError."""
 
     @property
     def member(self) -> str | None:
-        """The file meant if the source is an archive."""
+        """The file meant in an archive."""
         return self.entry["member"]
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """The keys of the entry with addresses in which {lang} may stand, and the addresses."""
+        """Keys of the entry with addresses that may contain {lang}, and the addresses."""
         yield from ()
 
     def problems(self) -> Iterator[str]:
@@ -191,7 +186,7 @@ class StoredSource(Source):
 
     def text(self, mirror: Path | None, cache: Path, seed: int) -> StoredText:
         copies, reasons = [], []
-        for copy in self.copies(mirror):  # one by one: to ask a catalogue may take seconds
+        for copy in self.copies(mirror):  # one by one, as a catalogue may take seconds
             copies.append(copy)
             if parts := copy.present(cache):
                 return self._opened(copy, parts, cache)
@@ -207,10 +202,10 @@ class StoredSource(Source):
         return StoredText(self.name, self.entry, copy, parts, cache)
 
     def verify_files(self, parts: Parts, cache: Path) -> None:
-        """Check the packed files, where the configuration has checksums of them. Raises UserError."""
+        """Compare packed files with configured checksums. Raises UserError."""
 
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
-        """The error for a text of which no copy can be had, with the remedy."""
+        """The error for a text without any copy, with the remedy."""
         code, places = next(iter(copies[0].texts.items()))
         file = (self.entry["mirror"] or places[0].name).replace(LANGUAGE, code or self.languages[0])
         remedy = f"Set {MIRROR} to a folder that has {file}"

@@ -1,4 +1,4 @@
-"""A text in files: its sides are read together, and its checksums are taken on the way, so that it is read once."""
+"""A text in files: its sides are read together and once, with their checksums."""
 
 import hashlib
 from collections import Counter
@@ -31,7 +31,7 @@ class HashedFiles:
             yield from reader.blocks(stream, Input(str(part), drop_invalid))
 
     def sha256(self) -> str:
-        """Of the whole text: what has not been read is read now."""
+        """The checksum of the whole text; reads what is left."""
         for stream in self._streams:
             for _ in stream:
                 pass
@@ -39,7 +39,7 @@ class HashedFiles:
 
 
 class StoredText(Text):
-    """The text of one copy. ``parts`` has the files on this machine as ``copy`` has the places."""
+    """The text of one copy. parts: the local files of the copy's places."""
 
     def __init__(self, name: str, entry: Entry, copy: Copy, parts: Parts, cache: Path):
         super().__init__()
@@ -52,7 +52,7 @@ class StoredText(Text):
         return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
 
     def verify(self) -> None:
-        """A download that turns out wrong is deleted."""
+        """As in Text; a wrong download is deleted."""
         for code, files in self._files.items():
             actual = files.sha256()
             self.checksums[code or "text"] = actual
@@ -77,7 +77,7 @@ class StoredText(Text):
 
 
 def aligned(name: str, sides: dict[str, Iterator[Block]]) -> Iterator[Block]:
-    """The sides of a text as columns of common blocks. Raises UserError with both counts if one is shorter."""
+    """The sides of a text as columns of common blocks. Raises UserError if one is shorter."""
     pending = {code: Block([[]], {}) for code in sides}
     counts = Counter(dict.fromkeys(sides, 0))
     while True:
