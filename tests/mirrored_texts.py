@@ -7,6 +7,7 @@ import io
 import lzma
 import tarfile
 import zipfile
+from functools import partial
 
 import pytest
 import zstandard
@@ -26,8 +27,12 @@ COMPRESS = {
 }
 
 
+def encoded(text):
+    return text if isinstance(text, bytes) else text.encode()
+
+
 def checksum(text):
-    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()
+    return hashlib.sha256(encoded(text)).hexdigest()
 
 
 def rows(blocks):
@@ -35,25 +40,32 @@ def rows(blocks):
     return [tuple(line.split("\t")) for line in b"".join(blocks).decode().split("\n")[:-1]]
 
 
-def fetched(folder, role="train", pair=("en", "de"), **source):
-    """The records of a corpus and what is known of it; its files are in the folder."""
-    corpus = config.corpus({"role": role, **source})
-    blocks, provenance = fetch.fetch("x", corpus, list(pair), folder, folder / "cache", 1)
+def opened(folder, role="train", pair=("en", "de"), **source):
+    """Blocks of TSV of a corpus and its provenance; its files are in the folder."""
+    return fetch.fetch("x", config.corpus({"role": role, **source}), list(pair), folder, folder / "cache", 1)
+
+
+def fetched(folder, **source):
+    """The records of a corpus and its provenance; its files are in the folder."""
+    blocks, provenance = opened(folder, **source)
     return rows(blocks), provenance
 
 
 def saved(folder, english=ENGLISH, german=GERMAN, name="x.{lang}", pack=bytes):
     for language, text in (("en", english), ("de", german)):
-        data = text if isinstance(text, bytes) else text.encode()
-        (folder / name.replace("{lang}", language)).write_bytes(pack(data))
+        (folder / name.replace("{lang}", language)).write_bytes(pack(encoded(text)))
     return {"file": name}
 
 
-def fails(folder, **source):
+def raised(call, *arguments, **keys):
+    """The error of a call: one line."""
     with pytest.raises(UserError) as error:
-        fetched(folder, **source)
+        call(*arguments, **keys)
     assert "\n" not in str(error.value)
     return str(error.value)
+
+
+fails = partial(raised, fetched)
 
 
 def tarred(path, files, mode="w:gz"):
@@ -83,12 +95,15 @@ def corpus(*arguments, **more):
 
 
 def mirrored(folder, english=ENGLISH, german=GERMAN, compress=gzip.compress):
-    for language, text in (("en", english), ("de", german)):
-        (folder / f"x.{language}.gz").write_bytes(compress(text if isinstance(text, bytes) else text.encode()))
+    folder.mkdir(exist_ok=True)
+    saved(folder, english, german, "x.{lang}.gz", compress)
     return folder
 
 
 def records_of(asked, tmp_path, mirror=None):
-    """The records of a corpus and where it is from, with a download cache in ``tmp_path``."""
+    """The records of a corpus and its origins, with a download cache in ``tmp_path``."""
     blocks, provenance = fetch.fetch("x", asked, ["en", "de"], mirror, tmp_path / "cache", 1)
     return rows(blocks), provenance.origins
+
+
+refused = partial(raised, records_of)

@@ -1,38 +1,31 @@
-"""What corpora are packed in, compression and archives; and everything that can be wrong with it."""
+"""Compression and archives of corpora, whole and damaged."""
 
 import gzip
 import os
 from pathlib import Path
 
 import pytest
-from mirrored_texts import (
-    COMPRESS,
-    ENGLISH,
-    GERMAN,
-    PAIRS,
-    fails,
-    fetched,
-    saved,
-    tarred,
-    zipped,
-)
+from mirrored_texts import COMPRESS, ENGLISH, GERMAN, PAIRS, fails, fetched, saved, tarred, zipped
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora.archives import Part, chunks, is_archive
 from formats import records
 
+FILES = {"a/README": b"read me", "a/t.de-en.en": ENGLISH.encode(), "./a/t.de-en.de": gzip.compress(GERMAN.encode())}
+DAMAGED = "x.de: truncated or damaged file"
+
+packs = pytest.mark.parametrize("pack", [tarred, zipped])
+kinds = pytest.mark.parametrize("kind", COMPRESS)
+
+
 # Compression
 
 
-@pytest.mark.parametrize("kind", COMPRESS)
-def test_compression_is_known_by_its_bytes(tmp_path, kind):
-    assert fetched(tmp_path, **saved(tmp_path, pack=COMPRESS[kind]))[0] == PAIRS
-
-
-@pytest.mark.parametrize("kind", COMPRESS)
-def test_files_of_several_frames(tmp_path, kind):
+@kinds
+@pytest.mark.parametrize("first", [0, 1000], ids=["one frame", "two frames"])
+def test_compression_is_known_by_its_bytes(tmp_path, kind, first):
     def pack(data):
-        return COMPRESS[kind](data[:1000]) + COMPRESS[kind](data[1000:])
+        return (COMPRESS[kind](data[:first]) if first else b"") + COMPRESS[kind](data[first:])
 
     assert fetched(tmp_path, **saved(tmp_path, pack=pack))[0] == PAIRS
 
@@ -42,28 +35,25 @@ def test_our_own_files_have_a_skippable_frame(tmp_path):
     assert fetched(tmp_path, file="x.tsv.zst")[0] == PAIRS
 
 
-@pytest.mark.parametrize("kind", COMPRESS)
+@kinds
 @pytest.mark.parametrize("kept", [0.3, 0.9, -1])
 def test_a_truncated_file_is_never_whole(tmp_path, kind, kept):
     source = saved(tmp_path, pack=COMPRESS[kind])
     data = (tmp_path / "x.de").read_bytes()
     (tmp_path / "x.de").write_bytes(data[: int(len(data) * kept) if kept > 0 else kept])
-    assert f"{tmp_path}/x.de: truncated or damaged file" in fails(tmp_path, **source)
+    assert f"{tmp_path}/{DAMAGED}" in fails(tmp_path, **source)
 
 
-@pytest.mark.parametrize("kind", ["gz", "xz", "zst", "bz2"])
+@kinds
 def test_a_damaged_file_is_found(tmp_path, kind):
     source = saved(tmp_path, pack=COMPRESS[kind])
     data = bytearray((tmp_path / "x.de").read_bytes())
     data[len(data) // 2] ^= 0x55
     (tmp_path / "x.de").write_bytes(data)
-    assert "x.de: truncated or damaged file" in fails(tmp_path, **source)
+    assert DAMAGED in fails(tmp_path, **source)
 
 
 # Archives
-
-
-FILES = {"a/README": b"read me", "a/t.de-en.en": ENGLISH.encode(), "./a/t.de-en.de": gzip.compress(GERMAN.encode())}
 
 
 @pytest.mark.parametrize("pack", [tarred, lambda *to: tarred(*to, "w"), lambda *to: tarred(*to, "w:xz"), zipped])
@@ -72,7 +62,7 @@ def test_members_of_archives(tmp_path, pack):
     assert fetched(tmp_path, file="x.dat", member="a/t.de-en.{lang}")[0] == PAIRS
 
 
-@pytest.mark.parametrize("pack", [tarred, zipped])
+@packs
 def test_a_missing_member_shows_what_is_there(tmp_path, pack):
     pack(tmp_path / "x.dat", {f"a/{number}": b"" for number in range(30)})
     message = fails(tmp_path, file="x.dat", member="b.{lang}")
@@ -82,7 +72,7 @@ def test_a_missing_member_shows_what_is_there(tmp_path, pack):
     assert "x.dat: is an archive; say which file of it is meant (member): it has a/0" in message
 
 
-@pytest.mark.parametrize("pack", [tarred, zipped])
+@packs
 def test_a_truncated_archive(tmp_path, pack):
     pack(tmp_path / "x.dat", FILES)
     data = (tmp_path / "x.dat").read_bytes()

@@ -1,4 +1,4 @@
-"""What is asked before anything runs: which corpora can be had, and which are read unchecked."""
+"""The check before anything runs: which corpora can be had."""
 
 import json
 import subprocess
@@ -15,8 +15,10 @@ from corpora import availability, download
 from corpora.availability import available
 from study import config
 
+STUDY = {"source": "en", "target": "de", "mirror": None}
 
-def test_available_tells_what_is_missing(server, tmp_path):
+
+def test_available_lists_what_is_missing(server, tmp_path):
     server.files = {"/web.en": b"", "/web.de": b""}
     mirrored(tmp_path)
     entries = {
@@ -26,8 +28,7 @@ def test_available_tells_what_is_missing(server, tmp_path):
         "off": corpus("no/{lang}", [f"{NOWHERE}/off.{{lang}}"]),
         "made": config.corpus({"role": "test", "builtin": {"split": "test", "sentences": 1}}),
     }
-    study = {"source": "en", "target": "de", "mirror": str(tmp_path), "corpora": entries}
-    (gone,), (off,) = available(study, tmp_path / "cache")
+    (gone,), (off,) = available(STUDY | {"mirror": str(tmp_path), "corpora": entries}, tmp_path / "cache")
     assert gone.startswith("gone: no ") and "/gone.en: HTTP 404" in gone
     assert off.startswith("off: no ") and "/off.en: no connection" in off
     assert server.requests == []
@@ -38,7 +39,7 @@ def test_available_knows_the_cache(server, tmp_path):
     asked = corpus(url=[f"{server.url}/{{lang}}"])
     records_of(asked, tmp_path)
     server.files = {}
-    study = {"source": "en", "target": "de", "mirror": None, "corpora": {"x": asked}}
+    study = STUDY | {"corpora": {"x": asked}}
     assert available(study, tmp_path / "cache") == ([], [])
     assert len(available(study, tmp_path / "other").missing) == 1
     assert available(study, tmp_path / "other", names=[]) == ([], [])
@@ -53,68 +54,49 @@ def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypat
 
     monkeypatch.setattr(download, "reach", hang)
     monkeypatch.setattr(availability, "CHECK_SECONDS", 0.2)
-    corpora = {
-        f"c{number}": config.corpus({"role": "train", "url": [f"http://127.0.0.1:9/{number}.{{lang}}"]})
-        for number in range(60)
-    }
-    study = {"source": "en", "target": "de", "mirror": None, "corpora": corpora}
+    urls = [f"{NOWHERE}/{number}.{{lang}}" for number in range(60)]
+    corpora = {url: config.corpus({"role": "train", "url": [url]}) for url in urls}
     start = time.monotonic()
-    missing, unchecked = available(study, tmp_path)
+    missing, unchecked = available(STUDY | {"corpora": corpora}, tmp_path)
     assert time.monotonic() - start < 10
     ended.set()
     assert (len(missing), len(unchecked)) == (0, 60)
 
 
 @pytest.mark.slow
-def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path):
+@pytest.mark.parametrize("mirror", [None, "."])
+def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path, mirror):
     source = {"package": {"name": "a", "version": "1", "member": "a.tsv", "sha256": "0" * 64}}
-    study = {"source": "en", "target": "de", "mirror": None}
-    study["corpora"] = {"x": config.corpus({"role": "train", **source})}
-    for mirror, tried in (
-        (None, "x: no mirror"),
-        (str(tmp_path), "x: the study does not say where in the mirror it is"),
-    ):
-        lines = [line for kind in available(study | {"mirror": mirror}, tmp_path) for line in kind]
-        assert [line.startswith(f"{tried}, and no download: ") for line in lines] == [True]
-        assert "Set NMT_FRONTIER_MIRROR and say where in that folder it is (mirror)" in lines[0]
-
-
-def run(*arguments):
-    return subprocess.run(
-        [warm.python(), "-m", "study.available", *map(str, arguments)], capture_output=True, text=True
-    )
+    study = STUDY | {"mirror": mirror, "corpora": {"x": config.corpus({"role": "train", **source})}}
+    (line,) = [line for kind in available(study, tmp_path) for line in kind]
+    tried = "the study does not say where in the mirror it is" if mirror else "no mirror"
+    assert line.startswith(f"x: {tried}, and no download: ")
+    assert "Set NMT_FRONTIER_MIRROR and say where in that folder it is (mirror)" in line
 
 
 def test_command_available(tmp_path):
-    entries = {role: entry(f"{role}/x.{{lang}}.gz") | {"role": role} for role in ("train", "dev", "test")}
-    study = {
+    def run():
+        command = [warm.python(), "-m", "study.available", tmp_path / "x.yaml"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    shape = {"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 2}
+    training = {"steps": 1, "batch_tokens": 1, "learning_rate": 1, "warmup_steps": 1}
+    study = STUDY | {
         "study": "x",
-        "source": "en",
-        "target": "de",
         "mirror": str(tmp_path),
-        "corpora": entries,
-        "teachers": {
-            "t": {
-                "shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 2},
-                "training": (training := {"steps": 1, "batch_tokens": 1, "learning_rate": 1, "warmup_steps": 1}),
-            }
-        },
-        "students": {
-            "s": {"shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 2}}
-        },
+        "corpora": {role: entry(f"{role}/x.{{lang}}.gz") | {"role": role} for role in ("train", "dev", "test")},
+        "teachers": {"t": {"shape": shape, "training": training}},
+        "students": {"s": {"shape": shape}},
         "student_training": training,
         "decoding": {"compute_types": ["float32"]},
         "distillation": {"compute_type": "float32"},
     }
-    path = tmp_path / "x.yaml"
-    path.write_text(json.dumps(study))  # JSON is YAML
+    (tmp_path / "x.yaml").write_text(json.dumps(study))  # JSON is YAML
     for role in ("train", "dev"):
-        (tmp_path / role).mkdir()
         mirrored(tmp_path / role)
-    done = run(path)
-    assert done.returncode == 1
-    assert done.stdout.startswith("test: no ") and done.stdout.count("\n") == 1
-    (tmp_path / "test").mkdir()
+    status, output = run()
+    assert status == 1
+    assert output.startswith("test: no ") and output.count("\n") == 1
     mirrored(tmp_path / "test")
-    done = run(path)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert run() == (0, "")

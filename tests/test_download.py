@@ -1,14 +1,13 @@
-"""Downloads: resumed, retried, shared by jobs; and what is said where there is none."""
+"""Downloads: resumed, retried, shared by jobs; and the errors without one."""
 
 import gzip
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, records_of
+from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, records_of, refused
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from web import NOWHERE
 
-from common.errors import UserError
 from corpora import download
 from corpora.readers import Lines
 from corpora.readers.reader import Selection
@@ -18,19 +17,13 @@ from corpora.sources.place import Copy
 
 def test_download_in_parts_is_cached(server, tmp_path):
     cut = ENGLISH.index("\n", 4000) + 1
-    server.files = {
-        "/1.en.gz": gzip.compress(ENGLISH[:cut].encode()),
-        "/2.en": ENGLISH[cut:].encode(),
-        "/1.de.gz": gzip.compress(GERMAN.encode()),
-        "/2.de": b"",
-    }
+    first = {"/1.en.gz": gzip.compress(ENGLISH[:cut].encode()), "/1.de.gz": gzip.compress(GERMAN.encode())}
+    server.files = first | {"/2.en": ENGLISH[cut:].encode(), "/2.de": b""}
     urls = [[f"{server.url}/1.{{lang}}.gz", f"{server.url}/2.{{lang}}"]]
-    assert records_of(corpus(url=urls), tmp_path)[0] == PAIRS
-    assert len(server.requests) == 4
-    pairs, origins = records_of(corpus(url=urls), tmp_path, mirror=tmp_path / "no mirror")
-    assert pairs == PAIRS
-    assert len(server.requests) == 4
-    assert origins[1] == f"{server.url}/2.en"
+    for mirror in (None, tmp_path / "no mirror"):
+        pairs, origins = records_of(corpus(url=urls), tmp_path, mirror)
+        assert pairs == PAIRS and origins[1] == f"{server.url}/2.en"
+        assert len(server.requests) == 4
     assert (tmp_path / "cache" / checksum(f"{server.url}/1.en.gz") / "1.en.gz").exists()
 
 
@@ -42,12 +35,21 @@ def test_a_broken_download_resumes(server, tmp_path):
     assert not (tmp_path / "x.part").exists()
 
 
-def test_a_killed_download_resumes(server, tmp_path):
-    server.files = {"/x": b"0123456789"}
-    (tmp_path / "x.part").write_bytes(b"0123")
+@pytest.mark.parametrize(
+    ("part", "ranges", "requests"),
+    [
+        (b"0123", True, ["/x bytes=4-"]),
+        (b"0123", False, ["/x bytes=4-"]),
+        (b"something else altogether", True, ["/x bytes=25-", "/x"]),
+    ],
+    ids=["killed", "server without ranges", "longer than the file"],
+)
+def test_part_of_a_download(server, tmp_path, part, ranges, requests):
+    server.files, server.ranges = {"/x": b"0123456789"}, ranges
+    (tmp_path / "x.part").write_bytes(part)
     download.download(f"{server.url}/x", tmp_path / "x")
     assert (tmp_path / "x").read_bytes() == b"0123456789"
-    assert server.requests == ["/x bytes=4-"]
+    assert server.requests == requests
 
 
 def test_a_file_that_changes_in_between_starts_again(server, tmp_path, monkeypatch):
@@ -78,20 +80,6 @@ def test_alternatives_are_tried_in_order(server, tmp_path):
     assert server.requests == ["/a.en", "/a.de", "/b.en", "/b.de"]
 
 
-def test_a_server_without_ranges_starts_again(server, tmp_path):
-    server.files, server.ranges = {"/x": b"0123456789"}, False
-    (tmp_path / "x.part").write_bytes(b"0123")
-    download.download(f"{server.url}/x", tmp_path / "x")
-    assert (tmp_path / "x").read_bytes() == b"0123456789"
-
-
-def test_a_part_longer_than_the_file_is_dropped(server, tmp_path):
-    server.files = {"/x": b"0123456789"}
-    (tmp_path / "x.part").write_bytes(b"something else altogether")
-    download.download(f"{server.url}/x", tmp_path / "x")
-    assert (tmp_path / "x").read_bytes() == b"0123456789"
-
-
 def test_a_busy_server_is_asked_three_times(server, tmp_path):
     server.files, server.busy = {"/x": b"0"}, 2
     download.download(f"{server.url}/x", tmp_path / "x")
@@ -110,25 +98,20 @@ def test_a_missing_file_is_asked_for_once(server, tmp_path):
 def test_a_wrong_download_is_deleted(server, tmp_path):
     server.files = {"/en": b"something else\n", "/de": GERMAN.encode()}
     asked = corpus(url=[f"{server.url}/{{lang}}"])
-    with pytest.raises(UserError) as error:
-        records_of(asked, tmp_path)
-    found = checksum("something else\n")
-    assert f"sha256 of the text is {found}, expected {checksum(ENGLISH)}" in str(error.value)
-    assert f"deleted the download of {server.url}/en; run again" in str(error.value)
+    message = refused(asked, tmp_path)
+    assert f"sha256 of the text is {checksum(server.files['/en'])}, expected {checksum(ENGLISH)}" in message
+    assert f"deleted the download of {server.url}/en; run again" in message
     assert not (tmp_path / "cache" / checksum(f"{server.url}/en") / "en").exists()
     server.files["/en"] = ENGLISH.encode()
     assert records_of(asked, tmp_path)[0] == PAIRS
 
 
 def test_neither_mirror_nor_network(tmp_path):
-    with pytest.raises(UserError) as error:
-        records_of(corpus(url=[f"{NOWHERE}/x.{{lang}}"]), tmp_path, tmp_path / "mirror")
-    message = str(error.value)
+    message = refused(corpus(url=[f"{NOWHERE}/x.{{lang}}"]), tmp_path, tmp_path / "mirror")
     assert f"x: no {tmp_path}/mirror/x.en.gz in the mirror, and no download: {NOWHERE}/x.en: no connection" in message
     assert "Set NMT_FRONTIER_MIRROR to a folder that has x.en.gz" in message
     assert "or run configs/offline.yaml, which needs neither" in message
 
 
 def test_no_mirror_and_no_url(tmp_path):
-    with pytest.raises(UserError, match=r"x: no mirror, and no file x\.en\.gz in /"):
-        records_of(corpus(), tmp_path)
+    assert refused(corpus(), tmp_path).startswith("x: no mirror, and no file x.en.gz in /")

@@ -1,8 +1,7 @@
-"""Plain lines and TSV: line ends, encodings, long lines, columns; and everything that can be wrong with them."""
+"""Plain lines and TSV: line ends, encodings, long lines, columns, and their errors."""
 
 import hashlib
 import json
-import resource
 import subprocess
 import sys
 import tracemalloc
@@ -58,15 +57,18 @@ BAD = GERMAN.encode().splitlines(keepends=True)
 BAD[1234] = b"Ein H\xfcndchen\n"
 
 
+def bad_english(*numbers):
+    english = ENGLISH.encode().splitlines(keepends=True)
+    return b"".join(b"\xff\n" if row in numbers else line for row, line in enumerate(english))
+
+
 def test_invalid_utf8_is_an_error(tmp_path):
     message = fails(tmp_path, **saved(tmp_path, german=b"".join(BAD)))
     assert "x.de: line 1,235, byte 6: not UTF-8 (0xfc); convert the file, or drop such lines (invalid: drop)" in message
 
 
 def test_invalid_utf8_may_be_dropped(tmp_path):
-    english = ENGLISH.encode().splitlines(keepends=True)
-    english[7] = b"\xff\n"
-    pairs, about = fetched(tmp_path, **saved(tmp_path, b"".join(english), b"".join(BAD)), invalid="drop")
+    pairs, about = fetched(tmp_path, **saved(tmp_path, bad_english(7), b"".join(BAD)), invalid="drop")
     assert pairs == [pair for row, pair in enumerate(PAIRS) if row not in (7, 1234)]
     assert about.dropped == {"invalid_utf8": 2}
 
@@ -118,45 +120,44 @@ def test_however_chunks_are_cut(rows, size):
 def test_a_disk_that_fills_up_leaves_nothing(tmp_path):
     source = saved(tmp_path)
     limited = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); sys.argv[0] = 'fetch';"
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         "from corpora.fetch import command, main; command(main)"
     )
     spec = json.dumps(config.corpus({"role": "train", "file": f"{tmp_path}/{source['file']}"}))
     arguments = ["--name", "x", "--languages", "en", "de", "--spec", spec, "--output", "out/x.tsv.zst"]
     done = subprocess.run([sys.executable, "-c", limited, *arguments], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "error: out/x.tsv.zst: File too large"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: out/x.tsv.zst: File too large")
     assert list((tmp_path / "out").iterdir()) == []
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 4096
 
 
 # TSV
 
 
-def test_tsv(tmp_path):
-    (tmp_path / "x.tsv").write_text("0.9\tone\teins\n0.8\t two \tzw\u2028ei\trest\r\n")
-    columns = {"en": 1, "de": 2}
-    assert fetched(tmp_path, file="x.tsv", columns=columns)[0] == [("one", "eins"), ("two", "zw ei")]
-    assert fetched(tmp_path, file="x.tsv", columns=columns, role="monolingual")[0] == [("one",), ("two",)]
-    assert fetched(tmp_path, file="x.tsv", columns={"en": 2, "de": 1})[0] == [("eins", "one"), ("zw ei", "two")]
-    assert fetched(tmp_path, file="x.tsv")[0] == [("0.9", "one"), ("0.8", "two")]
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"columns": {"en": 1, "de": 2}}, [("one", "eins"), ("two", "zw ei")]),
+        ({"columns": {"en": 1, "de": 2}, "role": "monolingual"}, [("one",), ("two",)]),
+        ({"columns": {"en": 2, "de": 1}}, [("eins", "one"), ("zw ei", "two")]),
+        ({}, [("0.9", "one"), ("0.8", "two")]),
+        ({"columns": {"en": 1}, "role": "monolingual", "file": "x.{lang}.tsv"}, [("one",), ("two",)]),
+    ],
+    ids=["columns", "monolingual", "exchanged", "first columns", "file of a language"],
+)
+def test_tsv(tmp_path, source, expected):
+    for name in ("x.tsv", "x.en.tsv"):
+        (tmp_path / name).write_text("0.9\tone\teins\n0.8\t two \tzw\u2028ei\trest\r\n")
+    assert fetched(tmp_path, **{"file": "x.tsv"} | source)[0] == expected
 
 
 def test_a_missing_column(tmp_path):
     (tmp_path / "x.tsv").write_text("one\teins\ntwo\n\nthree\tdrei\n")
-    assert "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed; mend it" in fails(
-        tmp_path, file="x.tsv"
-    )
+    message = "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed; mend it"
+    assert message in fails(tmp_path, file="x.tsv")
     pairs, about = fetched(tmp_path, file="x.tsv", invalid="drop")
     assert pairs == [("one", "eins"), ("three", "drei")]
     assert about.dropped == {"missing_column": 2}
-
-
-def test_monolingual_tsv_of_a_language(tmp_path):
-    (tmp_path / "news.en.tsv").write_text("1\tone\n")
-    found = fetched(tmp_path, file="news.{lang}.tsv", columns={"en": 1}, role="monolingual")
-    assert found[0] == [("one",)]
 
 
 def test_a_checksum_of_one_file(tmp_path):
@@ -169,9 +170,7 @@ def test_a_checksum_of_one_file(tmp_path):
 
 
 def test_what_follows_the_last_line_that_is_kept_is_not_counted(tmp_path):
-    english = ENGLISH.encode().splitlines(keepends=True)
-    english[2] = english[7] = b"\xff\n"
-    pairs, about = fetched(tmp_path, **saved(tmp_path, b"".join(english)), invalid="drop", max_lines=5)
+    pairs, about = fetched(tmp_path, **saved(tmp_path, bad_english(2, 7)), invalid="drop", max_lines=5)
     assert pairs == [pair for row, pair in enumerate(PAIRS[:6]) if row != 2] and about.dropped == {"invalid_utf8": 1}
 
 

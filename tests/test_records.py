@@ -1,3 +1,5 @@
+"""Files of records: whole or refused, in shards and batches."""
+
 import json
 import unicodedata
 
@@ -53,45 +55,50 @@ def test_name_and_json_of_a_corpus():
 CORPUS = [(f"sentence {number}", f"Satz {number} {number**5}") for number in range(30_000)]
 
 
-@pytest.mark.parametrize("kept", [0, 1, 5, 0.3, 0.9, -5, -1])
-def test_a_truncated_file_is_refused(tmp_path, kept):
-    path = tmp_path / "x.tsv.zst"
-    records.write(path, CORPUS)
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * kept) if isinstance(kept, float) else kept])
-    with pytest.raises(UserError, match=r"x\.tsv\.zst: not a whole file of records, cut off or damaged"):
-        list(records.read(path))
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x.tsv.zst"
 
 
-def test_a_file_cut_at_a_line_end_is_refused(tmp_path):
-    """The frame was flushed after a whole line and never finished, as a killed writer leaves it."""
-    path = tmp_path / "x.tsv.zst"
+def unfinished(_):
+    """A frame that was flushed after a whole line, as a killed writer leaves it."""
     compressor = zstandard.ZstdCompressor().compressobj()
-    path.write_bytes(compressor.compress(b"a\tb\n") + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
-    with pytest.raises(UserError, match="cut off"):
-        list(records.read(path))
+    return compressor.compress(b"a\tb\n") + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
 
-def test_damage_is_noticed(tmp_path):
-    path = tmp_path / "x.tsv.zst"
+def flipped(data):
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+
+
+WHOLE = r"x\.tsv\.zst: not a whole file of records, cut off or damaged"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        *(pytest.param(lambda data, end=end: data[:end], WHOLE, id=f"cut at {end}") for end in (0, 1, 5, -5, -1)),
+        *(pytest.param(lambda d, share=share: d[: int(len(d) * share)], WHOLE, id=str(share)) for share in (0.3, 0.9)),
+        pytest.param(unfinished, WHOLE, id="unfinished"),
+        pytest.param(flipped, r"x\.tsv\.zst: (not a whole|record \d+ does)", id="flipped bits"),
+        pytest.param(lambda _: json.dumps({"not": "zstd"}).encode(), WHOLE, id="plain text"),
+    ],
+)
+def test_a_truncated_or_damaged_file_is_refused(path, changed, message):
     records.write(path, CORPUS)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(UserError, match=r"x\.tsv\.zst: (not a whole|record \d+ does)"):
+    path.write_bytes(changed(path.read_bytes()))
+    with pytest.raises(UserError, match=message):
         list(records.read(path))
 
 
-def test_ragged_records_are_refused(tmp_path):
-    path = tmp_path / "x.tsv.zst"
+@pytest.mark.parametrize("reader", [records.read, batches.batches])
+def test_ragged_records_are_refused(path, reader):
     records.write(path, [("a", "b"), ("c",)])
-    for reader in (records.read, batches.batches):
-        with pytest.raises(UserError, match="record 2 does not have as many columns"):
-            list(reader(path))
+    with pytest.raises(UserError, match="record 2 does not have as many columns"):
+        list(reader(path))
 
 
-def test_any_zstd_program_reads_the_text(tmp_path):
-    path = tmp_path / "x.tsv.zst"
+def test_any_zstd_program_reads_the_text(path):
     records.write(path, CORPUS)
     with open(path, "rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
         assert stream.read() == b"".join(map(records.line, CORPUS))
@@ -122,15 +129,15 @@ def test_blocks_may_be_cut_anywhere(folder, corpus, cuts):
     assert (folder / "a.tsv.zst").read_bytes() == (folder / "b.tsv.zst").read_bytes()
 
 
-def test_shards_of_a_real_size_are_even(tmp_path):
-    records.write(tmp_path / "x.tsv.zst", CORPUS)
-    sizes = [sum(1 for _ in records.read(tmp_path / "x.tsv.zst", (k, 4))) for k in (1, 2, 3, 4)]
+def test_shards_of_a_real_size_are_even(path):
+    records.write(path, CORPUS)
+    sizes = [sum(1 for _ in records.read(path, (k, 4))) for k in (1, 2, 3, 4)]
     assert sum(sizes) == len(CORPUS) and max(sizes) < 1.6 * min(sizes)
 
 
-def test_lines_of_chosen_records(tmp_path):
-    records.write(tmp_path / "x.tsv.zst", [("a", "b"), ("c", ""), ("ü", "ö")])
-    (batch,) = batches.batches(tmp_path / "x.tsv.zst")
+def test_lines_of_chosen_records(path):
+    records.write(path, [("a", "b"), ("c", ""), ("ü", "ö")])
+    (batch,) = batches.batches(path)
     assert batch.lines(np.array([2, 1])) == "ü\tö\nc\t\n".encode()
 
 
@@ -140,24 +147,17 @@ def test_a_shard_is_k_of_n(text):
         records.shard(text)
 
 
-def test_plain_text_is_refused(tmp_path):
-    path = tmp_path / "x.tsv.zst"
-    path.write_text(json.dumps({"not": "zstd"}))
-    with pytest.raises(UserError, match="not a whole file of records"):
-        list(records.read(path))
-
-
-def test_a_failed_write_leaves_nothing(tmp_path):
+def test_a_failed_write_leaves_nothing(path):
     def failing():
         yield ("a", "b")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        records.write(tmp_path / "x.tsv.zst", failing())
-    assert list(tmp_path.iterdir()) == []
+        records.write(path, failing())
+    assert list(path.parent.iterdir()) == []
 
 
-def test_a_very_long_line(tmp_path):
+def test_a_very_long_line(path):
     corpus = [("a", "b"), ("x" * 5_000_000, "y"), ("c", "")]
-    records.write(tmp_path / "x.tsv.zst", corpus)
-    assert list(records.read(tmp_path / "x.tsv.zst")) == corpus
+    records.write(path, corpus)
+    assert list(records.read(path)) == corpus

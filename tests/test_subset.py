@@ -14,10 +14,10 @@ from corpora.subset import subset
 from formats import records
 
 
-def corpus(folder, lines, told=None, **about):
+def corpus(folder, lines, claimed=None, **about):
     path = Path(folder, "x.tsv.zst")
     count, checksum = records.write(path, [(f"line {number}",) for number in range(lines)])
-    about = {"name": "x", "lines": told or count, "sha256": checksum, "dropped": {"overlong": 2}} | about
+    about = {"name": "x", "lines": claimed or count, "sha256": checksum, "dropped": {"overlong": 2}} | about
     write_json(records.info(path), about)
     return path
 
@@ -56,8 +56,8 @@ def test_what_is_left_out_is_counted(tmp_path):
     assert about["dropped"] == {"overlong": 2, "not_sampled": 70}
 
 
-def test_more_than_there_is_is_told(tmp_path):
+def test_wrong_sizes_are_errors(tmp_path):
     with pytest.raises(UserError, match="x: sample: 101 lines of 100; take fewer, or all with null"):
         taken(corpus(tmp_path, 100), 101, 1)
     with pytest.raises(UserError, match="does not have the 90 lines that x"):
-        taken(corpus(tmp_path, 100, told=90), 10, 1)
+        taken(corpus(tmp_path, 100, claimed=90), 10, 1)

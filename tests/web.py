@@ -9,7 +9,7 @@ NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing answers
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves ``files``; the first ``cut`` answers break off in the middle, the first ``busy`` ones are 503."""
+    """Serves ``files``; the first ``cut`` answers break off, the first ``busy`` ones are 503."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -36,11 +36,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path not in self.server.files:
             return self.send_error(404)
         content, start = self.server.files[self.path], 0
-        if (
-            self.server.ranges
-            and self.headers.get("If-Range", self.server.tag) == self.server.tag
-            and "Range" in self.headers
-        ):
+        same = self.headers.get("If-Range", self.server.tag) == self.server.tag
+        if self.server.ranges and same and "Range" in self.headers:
             start = int(self.headers["Range"].removeprefix("bytes=").removesuffix("-"))
             if start >= len(content):
                 return self.send_error(416)
