@@ -4,7 +4,7 @@ From files to an effective configuration:
 
 - ``config``: load a configuration, or print it (command)
 - ``schema``: the JSON schema: defaults, errors in our words; the folder of results, the hash of a configuration
-- ``expansion``: YAML files merged with those that they extend, and every entry with what the study says once for all
+- ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
 - ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students
 - ``precision``: the engine and the type that teachers compute with
 - ``available``: whether the corpora can be had (command)

@@ -1,4 +1,4 @@
-"""What a JSON schema cannot say: rules that tie the keys of a configuration to each other and to this machine."""
+"""Rules that a JSON schema cannot express: they tie the keys of a configuration to each other and to this machine."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -23,7 +23,6 @@ from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untr
 __all__ = ["problems", "teacher_problems", "warnings"]
 
 ROLES_NEEDED = ("train", "dev", "test")
-
 COMPARED = "these tables compare it with other engines"
 
 
@@ -37,19 +36,26 @@ def problems(config: Config, here: bool = True) -> Iterator[str]:
         bleu(config["target"])
     except UserError as error:
         yield f"target: {error}"
-    yield from price_problems(config)
+    if isinstance(name := config["prices"]["machine"], str):
+        listed = ", ".join(listed_prices())
+        yield f"prices.machine: {name!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
     yield from system_checks.problems(config)
     yield from mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
     if here:
-        yield from compute_type_problems(config)
+        supported = CTranslate2.supported()
+        for number, name in enumerate(config["decoding"]["compute_types"]):
+            yield from _type_problems(f"decoding.compute_types.{number}", name, supported)
     yield from timing_problems(config)
 
 
 def warnings(config: Config) -> Iterator[str]:
-    """What is allowed, but will hardly be what was meant, a line each."""
-    yield from price_warnings(config)
+    """A line for each setting that is allowed, but is probably a mistake."""
+    here = machine.cores()
+    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
+        usable = ", ".join(map(str, here))
+        yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
     yield from system_checks.warnings(config)
 
 
@@ -86,28 +92,8 @@ def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[st
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
 
 
-def price_problems(config: Config) -> Iterator[str]:
-    if isinstance(machine := config["prices"]["machine"], str):
-        listed = ", ".join(listed_prices())
-        yield f"prices.machine: {machine!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
-
-
-def price_warnings(config: Config) -> Iterator[str]:
-    """A line where measurements will end in an error if this machine makes them."""
-    here = machine.cores()
-    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
-        usable = ", ".join(map(str, here))
-        yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
-
-
-def compute_type_problems(config: Config) -> Iterator[str]:
-    supported = CTranslate2.supported()
-    for number, name in enumerate(config["decoding"]["compute_types"]):
-        yield from _type_problems(f"decoding.compute_types.{number}", name, supported)
-
-
 def teacher_problems(config: Config, here: bool = True) -> Iterator[str]:
-    """Of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
+    """Problems of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
     distillation, used = config["distillation"], engines.ENGINES[engine(config, here)]
     if here and distillation["device"] == "cpu":  # only the machine with the GPU knows what it computes in
         yield from _type_problems("distillation.compute_type", distillation["compute_type"], used.supported())
@@ -157,7 +143,7 @@ def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[st
 
 
 def vocabulary_problems(config: Config) -> Iterator[str]:
-    """A vocabulary that is learned from translations must not be needed to make them."""
+    """A vocabulary that is learned from translations must not be needed to make these."""
     of, path = config["vocabulary"]["of"], "vocabulary.of"
     if of is None:
         return
@@ -174,19 +160,24 @@ def vocabulary_problems(config: Config) -> Iterator[str]:
 def timing_problems(config: Config) -> Iterator[str]:
     for number, name in enumerate(config["speed"]["systems"]):
         yield from _system_problems(config, f"speed.systems.{number}", name, COMPARED)
-    yield from _untrained_problems(config)
+    for number, system in enumerate(untrained(config)):
+        if system.shape is None:
+            unknown = f"unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
+            yield f"speed.untrained.{number}: {unknown}"
     if name := config["search"]["system"]:
         yield from _system_problems(config, "search.system", name, "search compares engines")
     if len(config["decoding"]["cores"]) < config["decoding"]["workers"]:
         yield "decoding.workers: a worker needs a core of its own; name more of decoding.cores"
     if name := config["vocabulary_map"]["system"]:
         yield from _system_problems(config, "vocabulary_map.system", name, "it has no map")
-    elif config["vocabulary_map"]["grid"] is not None and not _has_optimised_student(config):
+    elif config["vocabulary_map"]["grid"] is not None and not any(
+        _optimised(config, student["shape"]) for student in config["students"].values()
+    ):
         yield "vocabulary_map.grid: the map is fitted to a student, and OpenNMT-tf alone decodes these; it has no map"
 
 
 def _system_problems(config: Config, key: str, name: str, reason: str) -> Iterator[str]:
-    """Whether a system that a key names is trained here and decoded by another engine than OpenNMT-tf."""
+    """Checks that a system that a key names is trained here and decoded by another engine than OpenNMT-tf."""
     trained = {system.name: system for system in systems(config) if system.shape}
     if name not in trained:
         yield f"{key}: {name!r} is not one of the systems {', '.join(trained)}"
@@ -194,19 +185,8 @@ def _system_problems(config: Config, key: str, name: str, reason: str) -> Iterat
         yield f"{key}: {name} is decoded by OpenNMT-tf alone; {reason}"
 
 
-def _untrained_problems(config: Config) -> Iterator[str]:
-    for number, system in enumerate(untrained(config)):
-        if system.shape is None:
-            unknown = f"unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
-            yield f"speed.untrained.{number}: {unknown}"
-
-
-def _has_optimised_student(config: Config) -> bool:
-    return any(_optimised(config, student["shape"]) for student in config["students"].values())
-
-
 def _optimised(config: Config, shape: Config) -> bool:
-    """Whether another engine of the study than OpenNMT-tf decodes this shape, in a type that the study exports."""
+    """Whether an engine other than OpenNMT-tf decodes this shape in a type that the study exports."""
     decoding = config["decoding"]
     others = engines.running(shape, (CTranslate2.name, *decoding["engines"]))
     return any(engine.exported(decoding["compute_types"]) for engine in others)

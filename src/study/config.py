@@ -1,7 +1,7 @@
 """The effective configuration of a study. `python -m study.config FILE` checks a file and prints what it amounts to.
 
-The JSON schema defines every key, `expansion` reads the files and gives every entry what the study says once for all of
-them, `checks` has the rules that a schema cannot express.
+The JSON schema defines every key, `expansion` reads the files and fills every entry in, `checks` has the rules that a
+schema cannot express.
 """
 
 import argparse
@@ -19,9 +19,9 @@ from study.schema import Config
 
 
 def load(path: str | Path, here: bool = True) -> Config:
-    """The effective configuration of a study: every key of the schema is there.
+    """The effective configuration of a study, with every key of the schema.
 
-    here: whether it is to run on this machine; a plan for other machines does not ask what this one has.
+    here: whether it is to run on this machine; a plan for other machines must not depend on this one.
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
     """
     given = written(Path(path))

@@ -1,7 +1,6 @@
-"""Estimate the time and disk that a study will take, before it runs, from rates measured on this machine (study.rates).
+"""Estimate the time and disk that a study will take, from its work and the rates of this machine.
 
-study.workload says what there is to do. GPUs cannot be measured before the jobs run on them, so their hours are those
-of GPUs of a stated speed.
+GPUs cannot be measured before the jobs run on them, so their hours are those of GPUs of an assumed speed.
 """
 
 from collections.abc import Iterable
@@ -22,7 +21,7 @@ SCOPE = "of the target all; what only maps, speed and search make is not counted
 def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
     """Core-minutes and GPU-hours by stage of the target all, the time on ``cores`` cores and the disk, as text.
 
-    Corpora and models of unknown size count as nothing, and the text says so.
+    Corpora and models of unknown size count as nothing, and the text lists them.
     """
     work = Work(config, rates)
     jobs, on_gpu = stages(work), gpu_hours(work)
@@ -38,7 +37,7 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
 
 
 def wall_seconds(work: Work, cores: int) -> float:
-    """From the start of a study to its end, as far as it runs on the CPU."""
+    """Seconds from the start of a study to its end, without the time on GPUs."""
     jobs = stages(work)
     alone = jobs.pop(ALONE)
     return sum(makespan(seconds, cores) for seconds in jobs.values()) + sum(alone)
@@ -55,17 +54,17 @@ def stages(work: Work) -> dict[str, list[float]]:
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
     shards = config["distillation"]["shards"] * sum(len(work.translators(corpus)) for corpus in work.selected)
     return {
-        "corpora and vocabulary": divided(texts, len(config["corpora"]) * config["cleaning_shards"]),
+        "corpora and vocabulary": _divided(texts, len(config["corpora"]) * config["cleaning_shards"]),
         "training on original data": trainings(work, original),
-        "distillation": divided(translated, shards),
+        "distillation": _divided(translated, shards),
         "training on translations": trainings(work, [system for system in on_cpu if system not in original]),
-        "alignment and export": divided(exported, max(config["alignment"]["shards"], len(work.trained))),
+        "alignment and export": _divided(exported, max(config["alignment"]["shards"], len(work.trained))),
         ALONE: [work.timing_seconds(system) for system in work.measured],
-        "report": divided(REPORT_JOBS * JOB_STARTS * python, REPORT_JOBS),
+        "report": _divided(REPORT_JOBS * JOB_STARTS * python, REPORT_JOBS),
     }
 
 
-def divided(seconds: float, jobs: int) -> list[float]:
+def _divided(seconds: float, jobs: int) -> list[float]:
     """Work in jobs of equal length."""
     return [seconds / jobs] * jobs if jobs else []
 
@@ -89,13 +88,13 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
 
 
 def translation_seconds(work: Work) -> float:
-    """Of the teachers' translations that something is learned from."""
+    """Seconds of the translations by teachers that something is learned from."""
     todo = ((name, work.sizes[corpus]) for corpus in work.selected for name in work.translators(corpus))
     return sum(work.translation_seconds(teacher, sentences) for teacher, sentences in todo)
 
 
 def rescoring_seconds(work: Work) -> float:
-    """Of the ensemble that scores them."""
+    """Seconds of the ensemble that scores them."""
     return sum(work.rescoring_seconds(work.sizes[corpus]) for corpus in work.selected if work.rescored(corpus))
 
 

@@ -1,5 +1,5 @@
-"""A configuration written out: merged with the files that it extends, every entry with whatever the study says
-once for all of them, and every default.
+"""A configuration written out: merged with the files that it extends, with the study's settings and all defaults in
+every entry.
 """
 
 from functools import cache
@@ -14,13 +14,12 @@ from formats.shape import registry
 from study.schema import Config, definition, filled, problems, schema
 
 ANOTHER = {"like", "model", "cell"}  # keys of a shape that make it another one; the numbers of its base do not fit it
-
 LENGTHS = ("steps", "epochs")  # a training or a phase has one of them
 BATCHES = ("batch_tokens", "batch_sentences")  # a training has one of them
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """Refuses duplicate keys: PyYAML keeps the last one silently, and a second corpus of the same name is a mistake."""
+    """Refuses duplicate keys: PyYAML keeps the last one silently, so a second corpus of one name would be lost."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = [key.value for key, _ in node.value]
@@ -31,7 +30,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def read(path: Path) -> Config:
-    """What ``written`` gives, without the keys that are null."""
+    """``written`` without the keys that are null."""
     return without_nulls(written(path))
 
 
@@ -53,8 +52,9 @@ def without_nulls(value: Any) -> Any:
 
 
 def merged(base: Any, top: Any, key: str = "") -> Any:
-    """``top`` over ``base``: mappings are merged key by key; any other value, and a shape of another kind, replaces
-    the one below. key: that of both values.
+    """``top`` over ``base``, key by key; values that are no mappings, and shapes of another kind, are replaced.
+
+    key: that of both values.
     """
     if not (isinstance(base, dict) and isinstance(top, dict)) or (key == "shape" and ANOTHER & top.keys()):
         return top
@@ -93,7 +93,7 @@ def _parsed(path: Path) -> Config:
 def expanded(written: Config) -> Config:
     """The configuration with every key of the schema. Unknown names stay as they are, for the checks to report.
 
-    written: with its nulls. Null in an entry is the default, whatever the study says for all entries.
+    written: with its nulls. Null in an entry is the default, whatever the study sets for all entries.
     """
     config = _with_training(_with_cleaning(_with_named_shapes(without_nulls(written)), written), written)
     config = filled(config, schema())
@@ -117,7 +117,7 @@ def _with_price(section: Config) -> Config:
 
 
 def _with_cleaning(config: Config, written: Config) -> Config:
-    """``cleaning`` of the study holds for every corpus, key by key, unless the corpus says otherwise."""
+    """Every corpus gets the keys of the study's ``cleaning`` that it does not set itself."""
 
     def completed(name: str) -> Config:
         return without_nulls(config.get("cleaning", {}) | (written["corpora"][name].get("cleaning") or {}))
@@ -127,7 +127,7 @@ def _with_cleaning(config: Config, written: Config) -> Config:
 
 
 def _with_training(config: Config, written: Config) -> Config:
-    """``student_training`` holds for every student, key by key, unless the student says otherwise."""
+    """Every student gets the keys of ``student_training`` that it does not set itself."""
 
     def completed(own: Config) -> Config:
         # Keys of a pair exclude each other: a student that has one of them does not inherit the other.
@@ -135,10 +135,8 @@ def _with_training(config: Config, written: Config) -> Config:
         general = {key: value for key, value in config["student_training"].items() if key not in excluded}
         return filled(without_nulls(merged(general, own)), definition("training"))
 
-    students = {
-        name: entry | {"training": completed(written["students"][name].get("training") or {})}
-        for name, entry in config["students"].items()
-    }
+    own = {name: written["students"][name].get("training") or {} for name in config["students"]}
+    students = {name: entry | {"training": completed(own[name])} for name, entry in config["students"].items()}
     return config | {"students": students}
 
 
@@ -152,8 +150,5 @@ def _with_named_shapes(config: Config) -> Config:
             values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
         return entry | ({"shape": values} if values else {})
 
-    sections = {
-        kind: {name: spelled_out(entry) for name, entry in config.get(kind, {}).items()}
-        for kind in ("teachers", "students")
-    }
-    return config | sections
+    kinds = ("teachers", "students")
+    return config | {kind: {name: spelled_out(e) for name, e in config.get(kind, {}).items()} for kind in kinds}

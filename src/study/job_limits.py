@@ -1,4 +1,4 @@
-"""What jobs on a cluster request by the size of the study: minutes by the rates of kept benchmarks, and megabytes."""
+"""The minutes and megabytes that jobs on a cluster request: by the size of the study and kept benchmarks."""
 
 from collections import defaultdict
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""What teachers compute with, engine and type: as the study says, as it began, or the best on this machine.
+"""The engine and the type that teachers compute with: those in the configuration, those that the study began with, or
+the best on this machine.
 
-``here`` is False for a plan, which is of other machines: every engine is installed there, int8 is exact, and nothing
+``here`` is False for a plan, which is for other machines: there every engine is installed, int8 is exact, and nothing
 has begun.
 """
 
@@ -15,10 +16,9 @@ from study.schema import Config, results
 
 
 def chosen(config: Config, here: bool = True) -> Config:
-    """The engine and the type of ``distillation``, with defaults in place of null.
+    """The engine and the type of ``distillation``, with defaults instead of null.
 
-    On a CPU a study goes on with those that it was last run with, so that the nodes of a cluster and a machine that
-    continues the run compute alike, whatever their CPUs.
+    On a CPU a study continues with those of its last run, so that all nodes of a cluster compute alike.
     """
     distillation = config["distillation"]
     wish = distillation["engine"] or default_engine(config, here)
@@ -31,7 +31,7 @@ def chosen(config: Config, here: bool = True) -> Config:
 def default_engine(config: Config, here: bool = True) -> str:
     """The engine of a study that names none: the native one where it is sure to decode every teacher.
 
-    What a teacher from elsewhere is made of shows only when it is there; CTranslate2 is the safe choice for it.
+    The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
     """
     teachers = config["teachers"].values()
     trained = teachers and all(teacher["shape"] for teacher in teachers)
@@ -40,12 +40,12 @@ def default_engine(config: Config, here: bool = True) -> str:
 
 
 def default_type(config: Config, here: bool = True) -> str:
-    """int8 where its products are exact, float32 where they are not; float16 on a GPU.
+    """int8 where its products are exact, else float32; float16 on a GPU.
 
     On CPUs int8 is the fastest type. Exact, it costs 0.11 BLEU at most (results/reference/engine), and the native
     engine's is exact on every CPU. On GPUs float16 is: CTranslate2's README has 10,990 tokens/s in float16, 8,725 in
     int8_float16 and 8,567 in int8 (a base Transformer on an A10G), with the BLEU of float32. A GPU without it computes
-    in another type (formats.decoding.compute_type), and the JSON beside each n-best list says which.
+    in another type (formats.decoding.compute_type), which is recorded in the JSON beside each n-best list.
     """
     if config["distillation"]["device"] == "cuda":
         return "float16"
@@ -53,7 +53,7 @@ def default_type(config: Config, here: bool = True) -> str:
 
 
 def engine(config: Config, here: bool = True) -> str:
-    """The engine that the teachers run in: the one that the study names, or CTranslate2 where that cannot be had."""
+    """The engine that the teachers run in: the one that the study names, or CTranslate2 where it is not available."""
     wish = config["distillation"]["engine"]
     return CTranslate2.name if wish == Native.name and obstacle(config, here) else wish
 
@@ -73,14 +73,14 @@ def obstacle(config: Config, here: bool = True) -> str | None:
 
 
 def note_teachers(config: Config) -> None:
-    """Keep what the teachers of this run compute with, for the next load of the configuration."""
+    """Store the engine and the type of the teachers of this run, for the next load of the configuration."""
     if config["distillation"]["device"] == "cpu":
         type = config["distillation"]["compute_type"]
         write_json(_note(config), {"engine": engine(config), "compute_type": type})
 
 
 def warnings(config: Config) -> Iterator[str]:
-    """A line for each wish that cannot be had here, and for each choice that is allowed, but costs quality."""
+    """A line for an engine that is not available here, and for a type that costs quality."""
     distillation = config["distillation"]
     if not config["teachers"]:
         return
@@ -92,10 +92,10 @@ def warnings(config: Config) -> Iterator[str]:
 
 
 def _begun(config: Config, here: bool) -> Config:
-    """What the study was last run with on a CPU, if it was."""
+    """The note of the last run of the study on a CPU, if there was one."""
     if not here or config["distillation"]["device"] != "cpu" or not _note(config).exists():
         return {}
-    return {"engine": CTranslate2.name} | read_json(_note(config))  # older notes name no engine: there was one only
+    return {"engine": CTranslate2.name} | read_json(_note(config))  # older notes name no engine
 
 
 def _note(config: Config) -> Path:

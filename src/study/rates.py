@@ -1,11 +1,9 @@
 """How fast machines do what a study spends its time on: this one, measured in a few seconds, and kept benchmarks.
 
-Cores share caches, memory and often a physical core. So one process per core measures at the same time, and the mean
-counts. The user's cache folder keeps the rates for an hour, so that dry runs in a row start at once.
+Cores share caches and memory, so one process per core measures at the same time, and the mean counts. The user's cache
+folder keeps the rates for an hour, so that dry runs in a row start at once.
 
 The Snakefile imports this module, so TensorFlow, OpenNMT-tf and CTranslate2 are imported inside functions only.
-
-A pair has two sides, and what is done to a monolingual line takes half of the time.
 """
 
 import hashlib
@@ -40,38 +38,26 @@ TRANSLATOR = {"encoder_layers": 3, "decoder_layers": 2, "units": 192, "ffn_units
 SENTENCES, LENGTH = 32, 16  # sentences of a translated batch; pieces of each sentence and of each translation
 
 BENCHMARKS = Path("results/reference/benchmarks")
-SCRIPTS = {
-    "corpora": "cleaning.py",
-    "stages": "stages.py",
-    "vmap": "vmap.py",
-}  # in benchmarks/, by the name of the JSON
+SCRIPTS = {"corpora": "cleaning.py", "stages": "stages.py", "vmap": "vmap.py"}  # of benchmarks/, by the JSON's name
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Seconds on one core while the others work as well.
+    """Seconds on one core while the others work as well."""
 
-    product: for a floating-point operation of a layer of WIDTH units in training, forward or backward.
-    logit: for an entry of the vocabulary at a position, beyond its products.
-    decoded: for a target piece per million parameters, with beam 4.
-    tensorflow: for importing TensorFlow and OpenNMT-tf.
-    python: for starting a process that decodes.
-    load: the load average of the machine before it was measured, no seconds.
-    """
-
-    product: float
-    logit: float
-    decoded: float
-    tensorflow: float
-    python: float
-    load: float = 0.0
+    product: float  # a floating-point operation of a layer of WIDTH units in training, forward or backward
+    logit: float  # an entry of the vocabulary at a position, beyond its products
+    decoded: float  # a target piece per million parameters, with beam 4
+    tensorflow: float  # importing TensorFlow and OpenNMT-tf
+    python: float  # starting a process that decodes
+    load: float = 0.0  # the load average of the machine before it was measured, no seconds
 
 
 def rates(cores: int, compute_type: str) -> Rates:
     """The rates of this machine with this many cores at work. compute_type: of a translating teacher's weights.
 
-    NMT_FRONTIER_RATES names a file of rates to take instead: of a cluster's nodes, where the submit host is another
-    machine or may not be loaded. Raises UserError if the measurement fails, and for another file.
+    NMT_FRONTIER_RATES names a file to take instead, for a submit host that differs from the cluster's nodes.
+    Raises UserError if the measurement fails, or if that file has no rates.
     """
     if given := os.environ.get("NMT_FRONTIER_RATES"):
         try:
@@ -108,10 +94,7 @@ def _together(cores: int, compute_type: str) -> list[dict[str, float]]:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """The mean time of a call, of as many as fit into SECONDS; the first one does not count.
-
-    The mean and not the shortest: a study runs in the slow moments of the machine as well.
-    """
+    """The mean time of a call over SECONDS, without the first call; a study runs in slow moments, too."""
     work()
     times: list[float] = []
     while sum(times) < SECONDS or len(times) < 3:
@@ -122,7 +105,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _training() -> tuple[float, float]:
-    """Seconds per floating-point operation and per logit: of a layer and an output layer, forward and backward."""
+    """Seconds per floating-point operation of a layer and per logit, forward and backward."""
     import tensorflow as tf
 
     from train import optimizer
@@ -157,7 +140,7 @@ def _training() -> tuple[float, float]:
 
 
 def _decoding(compute_type: str) -> float:
-    """Seconds per target piece and million parameters: a Transformer with random weights, beam 4."""
+    """Seconds per target piece and million parameters, by a Transformer with random weights and beam 4."""
     import opennmt
 
     from formats import conversion, loading
@@ -210,81 +193,71 @@ class Rate(NamedTuple):
 
 
 class Benchmarks:
-    """The rates of a folder with the JSON of the benchmarks. Raises UserError if one is missing."""
+    """The rates in a folder with the JSON of the benchmarks. Raises UserError if one is missing.
+
+    rates: of the machine in ``cpu``. text: seconds per pair or line by the name of the work.
+    """
 
     def __init__(self, folder: Path):
         self._folder = folder
-        self._files = {name: self._read(name) for name in SCRIPTS}
-        self.rates = Rates(**self._files["stages"]["rates"])
-        self.text: dict[str, Rate] = dict(self._text())
+        corpora, stages, vmap = files = [self._read(name) for name in SCRIPTS]
+        self.rates, self.cpu = Rates(**stages["rates"]), stages["machine"]["cpu"]
+        per_unit = (_of_corpora(corpora), _of_stages(stages["stages"]), _of_vmap(vmap))
+        self.text = {
+            work: Rate(
+                seconds, "line" if work.startswith("vocabulary") else "pair", self.path(name), file["machine"]["cpu"]
+            )
+            for name, file, seconds_of in zip(SCRIPTS, files, per_unit, strict=True)
+            for work, seconds in seconds_of.items()
+        }
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self._folder / f"{name}.json"
         if not path.exists():
-            raise UserError(
-                f"{path}: no such benchmark; make it with benchmarks/{SCRIPTS[name]}, see benchmarks/README.md"
-            )
+            script = f"benchmarks/{SCRIPTS[name]}, see benchmarks/README.md"
+            raise UserError(f"{path}: no such benchmark; make it with {script}")
         return read_json(path)
 
-    @property
-    def cpu(self) -> str:
-        """Where ``rates`` were measured."""
-        return self._files["stages"]["machine"]["cpu"]
-
     def fast(self, quantization: str) -> bool:
-        """Whether CTranslate2 is fast in a type there, as formats.decoding says of this machine."""
+        """Whether CTranslate2 is fast in a type on that machine; formats.decoding.fast is about this one."""
         return quantization not in HALF_TYPES and (quantization != "int16" or "Intel" in self.cpu)
 
     def path(self, name: str) -> str:
         return (self._folder / f"{name}.json").as_posix()
 
-    def _text(self) -> list[tuple[str, Rate]]:
-        corpora, vmap = self._files["corpora"], self._files["vmap"]
-        of_file = {"corpora": self._corpora(corpora), "stages": self._stages(), "vmap": self._vmap(vmap)}
-        return [
-            (work, Rate(seconds, unit, self.path(name), self._files[name]["machine"]["cpu"]))
-            for name, rates in of_file.items()
-            for work, (seconds, unit) in rates.items()
-        ]
 
-    def _corpora(self, corpora: dict[str, Any]) -> dict[str, tuple[float, str]]:
-        full = corpora["scaling"][-1]
-        return {
-            "clean": (full["clean_seconds"] * corpora["cores"] / full["pairs"], "pair"),
-            "gather, drop duplicates": (full["gather_seconds"] / full["pairs"], "pair"),
-        }
+def _of_corpora(corpora: dict[str, Any]) -> dict[str, float]:
+    full = corpora["scaling"][-1]
+    return {
+        "clean": full["clean_seconds"] * corpora["cores"] / full["pairs"],
+        "gather, drop duplicates": full["gather_seconds"] / full["pairs"],
+    }
 
-    def _stages(self) -> dict[str, tuple[float, str]]:
-        """A draw reads all pairs and writes some of them; a vocabulary reads all lines and learns from some of them."""
-        stages = self._files["stages"]["stages"]
-        per_pair = {
-            name: stages[name]["cpu_seconds"] / stages[name]["read"]
-            for name in ("subset", "gather", "encode", "select")
-        }
-        read, drawn = solved(stages["draw few"], stages["draw all"], "drawn")
-        line, learned = solved(*(stages[name] for name in stages if name.startswith("vocabulary")), "sentences")
-        return {
-            **{name: (seconds, "pair") for name, seconds in per_pair.items()},
-            "draw: read": (read, "pair"),
-            "draw: write": (drawn, "pair"),
-            "vocabulary: read": (line, "line"),
-            "vocabulary: learn": (learned, "line"),
-        }
 
-    def _vmap(self, vmap: dict[str, Any]) -> dict[str, tuple[float, str]]:
-        full, aligner = vmap["scaling"][-1], vmap["fast_align"]
-        return {
-            "teach the aligner": (aligner["train_seconds"] * aligner["train_threads"] / vmap["real_pairs"], "pair"),
-            "align": (1 / aligner["apply_pairs_per_second"], "pair"),
-            "extract phrases": (full["extract_seconds"] * vmap["cores"] / full["pairs"], "pair"),
-            "merge phrases": (full["merge_seconds"] / full["pairs"], "pair"),
-        }
+def _of_stages(stages: dict[str, Any]) -> dict[str, float]:
+    """A draw reads all pairs and writes some of them; a vocabulary reads all lines and learns from some of them."""
+    read, drawn = solved(stages["draw few"], stages["draw all"], "drawn")
+    line, learned = solved(*(stages[name] for name in stages if name.startswith("vocabulary")), "sentences")
+    each = {
+        name: stages[name]["cpu_seconds"] / stages[name]["read"] for name in ("subset", "gather", "encode", "select")
+    }
+    return each | {"draw: read": read, "draw: write": drawn, "vocabulary: read": line, "vocabulary: learn": learned}
+
+
+def _of_vmap(vmap: dict[str, Any]) -> dict[str, float]:
+    full, aligner = vmap["scaling"][-1], vmap["fast_align"]
+    return {
+        "teach the aligner": aligner["train_seconds"] * aligner["train_threads"] / vmap["real_pairs"],
+        "align": 1 / aligner["apply_pairs_per_second"],
+        "extract phrases": full["extract_seconds"] * vmap["cores"] / full["pairs"],
+        "merge phrases": full["merge_seconds"] / full["pairs"],
+    }
 
 
 def solved(few: dict[str, float], many: dict[str, float], amount: str) -> tuple[float, float]:
-    """Seconds per unit that is read, and per unit of ``amount``, of two runs that read as much as each other.
+    """Seconds per unit read and per unit of ``amount``, from two runs that read as much as each other.
 
-    Raises UserError if the runs contradict each other, as those of few pairs on a busy machine do.
+    Raises UserError if the runs contradict each other, which happens with few pairs on a busy machine.
     """
     each = (many["cpu_seconds"] - few["cpu_seconds"]) / (many[amount] - few[amount])
     read = (few["cpu_seconds"] - each * few[amount]) / few["read"]

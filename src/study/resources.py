@@ -1,4 +1,4 @@
-"""The work of a training, and the resources that jobs request from Snakemake: memory, time, GPUs."""
+"""The operations of a training, and the memory, time and GPUs that jobs request from Snakemake."""
 
 from typing import Any
 
@@ -25,18 +25,18 @@ SHORTEST = 60
 
 
 def size(corpus: dict[str, Any]) -> int | None:
-    """The most lines that a corpus can have; None if its configuration does not say."""
+    """The most lines that a corpus can have; None if its configuration leaves that open."""
     return min((number for number in (read_size(corpus), corpus["sample"]) if number), default=None)
 
 
 def read_size(corpus: dict[str, Any]) -> int | None:
-    """The most lines that are read to get them; None if the configuration does not say."""
+    """The most lines that are read to get them; None if the configuration leaves that open."""
     sizes = [corpus["lines"], corpus["max_lines"], (corpus["builtin"] or {}).get("sentences")]
     return min((number for number in sizes if number), default=None)
 
 
 def scores_to_rank(config: dict[str, Any], mixture: str, corpus: str) -> int:
-    """The most scores that a corpus of a mixture can have; 0 if the configuration does not say how large it is."""
+    """The most scores that a corpus of a mixture can have; 0 if the size of the corpus is unknown."""
     hypotheses = config["distillation"]["n_best"] if config["mixtures"][mixture]["targets"] == "all" else 1
     return hypotheses * (size(config["corpora"][corpus]) or 0)
 
@@ -88,7 +88,7 @@ def training_resources(config: dict[str, Any], system: System) -> dict[str, int]
     memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
     weights_bytes = UPDATE_BYTES * (parameters or LARGE)
     largest = training["batch_tokens"] or training["batch_sentences"] * training["max_length"]
-    # With GPUs, the copies of the weights and the activations of the batches are in theirs.
+    # On GPUs, the copies of the weights and the activations of the batches are in the GPUs' memory.
     memory += weights_bytes + CUDA_BYTES * gpus if on_gpu else (weights_bytes + LOGIT_BYTES * largest * entries) * gpus
     runtime = LONGEST
     if not on_gpu and pairs and parameters:
@@ -98,10 +98,10 @@ def training_resources(config: dict[str, Any], system: System) -> dict[str, int]
 
 
 def distillation_resources(config: dict[str, Any]) -> dict[str, int]:
-    """GPUs that a job with teachers requests, and mem_mb for their libraries: one, so that shards share what there is.
+    """What a job with teachers requests: one GPU, and mem_mb for its libraries.
 
-    CTranslate2 could spread a shard over several, but jobs of one GPU each start wherever one is free, on one machine
-    as on a cluster, and a machine with several gives each job its own (common.gpu_lease).
+    CTranslate2 could spread a shard over several GPUs, but jobs of one GPU start wherever one is free, and a machine
+    with several gives each job its own (common.gpu_lease).
     """
     on_gpu = config["distillation"]["device"] == "cuda"
     return {"mem_mb": round(CUDA_BYTES / 1e6) if on_gpu else 0, "gpu": int(on_gpu)}

@@ -1,8 +1,8 @@
 """Plan a study for clusters of several sizes: hours, core-hours, GPU-hours, disk and USD by stage, as JSON.
 
-The rates are those of kept benchmarks, and so are the types that a CPU is fast in; nothing is asked of the machine that
-plans, so that equal files give equal plans. GPUs are not among the benchmarks: their speed is assumed, and what follows
-from it is marked. A stage counts alone, on all nodes; the whole study with all jobs that may run side by side.
+Rates, and the types that a CPU is fast in, are those of kept benchmarks; nothing depends on the machine that plans, so
+equal files give equal plans. The speed of GPUs is assumed, and what follows from it is marked. The hours of a stage are
+those of its jobs alone on all nodes; in the hours of the study, jobs of several stages run side by side.
 ``python -m report scale_plan`` makes the table and the picture.
 """
 
@@ -27,18 +27,16 @@ NODE = "p4d.24xlarge"
 def plan(study: config.Config, machine: cost.Price, sizes: list[int], benchmarks: Benchmarks) -> dict[str, Any]:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
-    Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs, as
-    no kept benchmark has their rates.
+    Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs,
+    whose rates no kept benchmark has.
     """
     work = Work(study, benchmarks.rates, benchmarks.fast, here=False)
     if work.unknown:
-        raise UserError(
-            f"{study['study']}: a plan needs the size of {', '.join(work.unknown)}; set lines or parameters"
-        )
+        unknown = ", ".join(work.unknown)
+        raise UserError(f"{study['study']}: a plan needs the size of {unknown}; set lines or parameters")
     if on_cpu := [system.name for system in work.trained if not work.trained_on_gpu(system)]:
-        raise UserError(
-            f"{study['study']}: trained on CPUs: {', '.join(on_cpu)}; plans are for trainings on device: cuda"
-        )
+        trained = f"trained on CPUs: {', '.join(on_cpu)}"
+        raise UserError(f"{study['study']}: {trained}; plans are for trainings on device: cuda")
     node, groups, disk = Node.of(machine), jobs(work, benchmarks.text), work.disk()
     stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
     total = {str(nodes): round(wall(groups, node, nodes) / HOUR, 3) for nodes in sizes}
@@ -55,7 +53,7 @@ def plan(study: config.Config, machine: cost.Price, sizes: list[int], benchmarks
 
 
 def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: list[int]) -> dict[str, Any]:
-    """A stage alone. usd: of the parts of nodes that its jobs reserve."""
+    """A stage alone. usd: the price of the parts of nodes that its jobs reserve."""
     own = [group for group in groups if group.stage == stage]
     longest = max(own, key=lambda group: group.seconds, default=None)
     hours = [group.number * group.seconds / HOUR for group in own]
@@ -77,16 +75,21 @@ def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: l
 
 
 def rates(benchmarks: Benchmarks) -> list[dict[str, Any]]:
-    """What was measured, by the name of the work: how many units a core does in a second, where."""
-    rows = [
-        {"work": work, "per_second": float(f"{1 / rate.seconds:.4g}"), **rate._asdict()}
+    """What was measured, by the name of the work: the units that a core does in a second, the file, the CPU."""
+    return [
+        {
+            "work": work,
+            "per_second": float(f"{1 / rate.seconds:.4g}"),
+            "unit": rate.unit,
+            "file": rate.file,
+            "cpu": rate.cpu,
+        }
         for work, rate in benchmarks.text.items()
     ]
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
 def assumed(work: Work) -> dict[str, Any]:
-    """What nobody measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
+    """What was not measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
     beam = work.config["distillation"]["beam_size"]
     operations = {name: 2 * beam * TOKENS * work.teacher_parameters(name) for name in work.study.teachers}
     return {

@@ -1,4 +1,4 @@
-"""The JSON schema of a configuration: its defaults, its errors in our words, and what tells studies apart."""
+"""The JSON schema of a configuration: defaults, readable errors; the folder and the hash of a study."""
 
 import copy
 import datetime
@@ -133,7 +133,7 @@ def results(config: Config) -> Path:
 def config_hash(config: Config) -> str:
     """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
 
-    A study without ``metrics`` has the hash that it had before this key was there, so that none is scored again.
+    A study without ``metrics`` has the hash that it had before this key existed, so that none is scored again.
     """
     counted = {key: value for key, value in config.items() if key != "metrics" or value is not None}
     text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Checks of teachers and students: where each is from, its shape, its training, its name."""
+"""Checks of teachers and students: their origins, shapes, trainings and names."""
 
 from collections.abc import Iterator
 
@@ -17,13 +17,8 @@ def problems(config: Config) -> Iterator[str]:
         yield from _student_problems(f"students.{name}", student, config)
         yield from _shape_problems(f"students.{name}", student)
     yield from _training_problems("student_training", config["student_training"])
-    yield from _name_problems(config)
-
-
-def _name_problems(config: Config) -> Iterator[str]:
-    """Names are folders, that of the ensemble too."""
-    reserved = [ENSEMBLE] * (len(config["teachers"]) > 1)
-    names = [system.name for system in (*systems(config), *untrained(config))] + reserved
+    names = [system.name for system in (*systems(config), *untrained(config))]  # names of folders
+    names += [ENSEMBLE] * (len(config["teachers"]) > 1)
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
 
 
@@ -59,9 +54,8 @@ def _student_problems(path: str, student: Config, config: Config) -> Iterator[st
     if (parent := student["start_from"]) is not None and not is_folder(parent):
         teacher = config["teachers"].get(parent, {"shape": None})
         if not teacher["shape"]:
-            yield (
-                f"{path}.start_from: {parent!r} is not a teacher that is trained here; the name of a folder has a slash"
-            )
+            reason = "is not a teacher that is trained here; the name of a folder has a slash"
+            yield f"{path}.start_from: {parent!r} {reason}"
         elif teacher["shape"] != student["shape"]:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
     violations = list(schema.problems(student["training"], schema.definition("training")))

@@ -10,14 +10,12 @@ from study.schema import Config
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
-
 ENSEMBLE = "ensemble"  # all teachers together
-
 ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has one of them; shape: it is trained here
 
 
 def mixture(config: Config, name: str) -> Config:
-    """The entry of a mixture. ORIGINAL is there even if the study has no mixture of this name."""
+    """The entry of a mixture, with a default for ORIGINAL."""
     absent = {"targets": "original", "teacher": None, "weights": None, "drop_worst": 0}
     return config["mixtures"].get(name, absent)
 
@@ -40,7 +38,7 @@ def learned_from(config: Config, name: str) -> list[str]:
 
 
 def composition(config: Config, name: str) -> dict[str, Any]:
-    """What a mixture is made of: whose translations, each corpus's share of the pairs (0 to 1), per cent dropped."""
+    """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped."""
     entry, weighted = mixture(config, name), weights(config, name)
     return {
         "targets": entry["targets"],
@@ -53,10 +51,9 @@ def composition(config: Config, name: str) -> dict[str, Any]:
 class System(NamedTuple):
     """A model of the study.
 
-    student: its name in the configuration, the same for all mixtures and seeds. mixture: what it is trained on.
-    shape, training: values of the configuration. All but the names are None for a teacher that is not trained here.
-    An untrained system has neither mixture nor training; its student is the name of its shape. start_from: the teacher,
-    or the folder, whose weights its training begins with.
+    student: its name in the configuration, the same for all mixtures and seeds; an untrained system's name of a shape.
+    mixture, seed, shape, training: None for a teacher from elsewhere; an untrained system has no mixture or training.
+    start_from: the teacher, or the folder, whose weights its training begins with.
     """
 
     name: str
@@ -70,13 +67,8 @@ class System(NamedTuple):
 
 
 def systems(config: Config) -> list[System]:
-    """Teachers, then students."""
-    return [*teachers(config), *students(config)]
-
-
-def teachers(config: Config) -> list[System]:
-    """Every teacher, trained here or not."""
-    return [_teacher(name, entry, config["seed"]) for name, entry in config["teachers"].items()]
+    """All teachers, trained here or not, then the students."""
+    return [*(_teacher(name, entry, config["seed"]) for name, entry in config["teachers"].items()), *students(config)]
 
 
 def _teacher(name: str, entry: Config, default_seed: int) -> System:
@@ -89,7 +81,7 @@ def _teacher(name: str, entry: Config, default_seed: int) -> System:
 def students(config: Config) -> list[System]:
     """Every student for each of its mixtures and seeds.
 
-    The name is the student's, with the mixture unless it is the study's first one, with the seed if there are several.
+    A name has the mixture unless that is the study's first one, and the seed if there are several.
     """
     first = next(iter(config["mixtures"]))
     trained = []
@@ -106,15 +98,12 @@ def students(config: Config) -> list[System]:
 
 
 def settings(system: System) -> Config:
-    """What decides what is learned, by the names of the configuration: network, training, the weights at its start."""
+    """All that decides what is learned, by the keys of the configuration: network, training, weights at its start."""
     shape = {key: value for key, value in (system.shape or {}).items() if value is not None}
     training = dict(system.training or {})
     watching = ("averages", "threads", "device", *(() if training.get("patience") else ("validation_steps",)))
-    return (
-        shape
-        | {key: value for key, value in training.items() if key not in watching}
-        | {"start_from": system.start_from}
-    )
+    learned = {key: value for key, value in training.items() if key not in watching}
+    return shape | learned | {"start_from": system.start_from}
 
 
 def untrained(config: Config) -> list[System]:
@@ -137,32 +126,23 @@ def is_folder(start: str) -> bool:
 
 def absent_models(config: Config) -> list[str]:
     """A line for each file or folder that a model from elsewhere needs and that is not there."""
-    absent = [
-        f"{name}: no {path}{_remedy(teacher, path)}"
-        for name, teacher in config["teachers"].items()
-        for path in teacher_paths(teacher)
-        if not Path(path).exists()
-    ]
+    absent = []
+    for name, teacher in config["teachers"].items():
+        converted = teacher["converted"] or {}
+        commands = ENVIRONMENTS.get(converted.get("from"))
+        for path in (path for path in teacher_paths(teacher) if not Path(path).exists()):
+            remedy = f"; make it: {commands.format(path)}" if commands and path == converted["environment"] else ""
+            absent.append(f"{name}: no {path}{remedy}")
     starts = [(name, entry["start_from"]) for name, entry in (config["teachers"] | config["students"]).items()]
-    absent += [
-        f"{name}: no {start}" for name, start in starts if start and is_folder(start) and not Path(start).is_dir()
-    ]
-    return absent
-
-
-def _remedy(teacher: Config, path: str) -> str:
-    converted = teacher["converted"] or {}
-    commands = ENVIRONMENTS.get(converted.get("from"))
-    return f"; make it: {commands.format(path)}" if commands and path == converted["environment"] else ""
+    starts = [(name, start) for name, start in starts if start and is_folder(start)]
+    return absent + [f"{name}: no {start}" for name, start in starts if not Path(start).is_dir()]
 
 
 def teacher_paths(teacher: Config) -> Iterator[str]:
-    """Files and folders that the entry of a teacher names. Names of models to download are not among them."""
+    """Files and folders that the entry of a teacher names, without models to download."""
     yield from (teacher[origin] for origin in ("checkpoint", "ctranslate2") if teacher[origin])
     converted = teacher["converted"] or {"options": {}, "environment": None}
-    if converted["environment"]:
-        yield converted["environment"]
-    values = [value for option, value in converted["options"].items() if option in PATH_OPTIONS]
-    values += [value for value in (teacher["tokenization"] or {}).values() if value]
-    for value in values:
+    values = [converted["environment"]]
+    values += [value for option, value in converted["options"].items() if option in PATH_OPTIONS]
+    for value in filter(None, [*values, *(teacher["tokenization"] or {}).values()]):
         yield from value if isinstance(value, list) else [value]

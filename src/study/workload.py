@@ -1,8 +1,7 @@
 """The work of a study, which follows from its configuration: texts, translations, trainings, timing, bytes.
 
-It counts operations, pieces and pairs. Rates turn these counts into seconds: those of this machine (study.rates) for
-study.estimate, those of kept benchmarks (study.rates) for study.scale_plan. The constants here
-were fitted to two runs of the demo on two cores. GPUs were not measured: their speed is assumed.
+It counts operations, pieces and pairs; rates (study.rates) turn these into seconds. The constants were fitted to two
+runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,7 @@ RUN_STARTS = 4.0  # time of a measured run before its work begins, in starts of 
 BASELINE_STARTS = 8.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
 GREEDY = 0.4  # time of greedy search over that of beam 4
 NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
-# The same in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
+# That share in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
 NATIVE_TEACHER = {"float32": 0.8, "int16": 0.2, "int8": 0.5}
 TEST_SENTENCES = 1000  # of a test set of unknown size
 MODEL_JOBS, REPORT_JOBS = 8, 70  # jobs per system and per study
@@ -46,7 +45,7 @@ GPU_DECODING = 2e12  # and in beam search
 
 
 class Stage(StrEnum):
-    """What a study goes through, in this order."""
+    """The stages of a study, in order."""
 
     FETCH = "fetching"
     SUBSETS = "random subsets"
@@ -68,8 +67,8 @@ class Stage(StrEnum):
 class Work:
     """What a study has to do. Seconds are of one core, at the given rates.
 
-    fast: says whether speed in a type is worth measuring. here: whether teachers run in the engines of this machine.
-    unknown: names of corpora and models that do not count, as their size is not known before they are there.
+    fast: whether a type is fast enough to time it repeatedly. here: whether teachers run in this machine's engines.
+    unknown: corpora and models that count as nothing, as their size is not known yet.
     """
 
     def __init__(self, config: dict[str, Any], rates: Rates, fast: Callable[[str], bool] = fast, here: bool = True):
@@ -93,29 +92,25 @@ class Work:
         drawn = times * sum(self.sizes.get(name, 0) for name in self.study.weights(mixture))
         return self.config["distillation"]["epoch_pairs"] or drawn
 
-    # Models
-
     def parameters(self, system: System) -> float:
         return float(shape(system.shape).parameters(self._entries) or 0)
 
     def teacher_parameters(self, name: str) -> float:
-        """Of a teacher, trained here or not; 0 if nobody says."""
+        """Parameters of a teacher, trained here or not; 0 if they are unknown."""
         system = self.study.systems.get(name)
         if system and system.shape:
             return self.parameters(system)
         return float(self.config["teachers"].get(name, {}).get("parameters") or 0)
-
-    # Distillation
 
     def translated(self, teacher: str, sentences: float) -> float:
         """Pieces that a teacher translates, times its parameters."""
         return sentences * TOKENS * self.teacher_parameters(teacher)
 
     def scored(self, sentences: float) -> float:
-        """Floating-point operations of rescoring: every teacher scores the translations of all of them.
+        """Floating-point operations of rescoring: every teacher scores the translations of all teachers.
 
-        A piece of either side passes half of the weights on average, and each costs two operations. All translations
-        count as different ones, which is the most there can be.
+        A piece of either side passes half of the weights on average, which cost two operations each. This is an upper
+        bound, as teachers may find the same translation.
         """
         if not self.rescores:
             return 0.0
@@ -124,7 +119,7 @@ class Work:
 
     @cached_property
     def selected(self) -> dict[str, set[tuple[str, str]]]:
-        """Of each corpus, the teachers whose translations are learned from, and how they choose among them."""
+        """By corpus: the teachers whose translations systems learn from, each with its targets."""
         mixtures = {system.mixture for system in self.trained}
         mixtures |= {self.study.aligned_mixture, *filter(None, [self.config["vocabulary"]["of"]])}
         found: dict[str, set[tuple[str, str]]] = {}
@@ -136,7 +131,7 @@ class Work:
 
     @property
     def selections(self) -> set[tuple[str, str]]:
-        """Those of all corpora."""
+        """The pairs of ``selected`` over all corpora."""
         return set().union(*self.selected.values())
 
     def translators(self, corpus: str) -> list[str]:
@@ -145,7 +140,7 @@ class Work:
         return [name for name in self.study.teachers if {name, ENSEMBLE} & imitated]
 
     def rescored(self, corpus: str) -> bool:
-        """Whether a mixture has the translations of a corpus by several teachers together."""
+        """Whether a mixture has a corpus's translations by the ensemble."""
         return any(teacher == ENSEMBLE for teacher, _ in self.selected.get(corpus, ()))
 
     @property
@@ -157,23 +152,20 @@ class Work:
         return self.config["distillation"]["device"] == "cuda"
 
     def translation_seconds(self, teacher: str, sentences: float) -> float:
-        """Of a core, or of a GPU if the teachers have one: two operations per parameter, hypothesis and piece."""
+        """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece."""
         translated = self.translated(teacher, sentences)
         if self.teachers_on_gpu:
             return translated * 2 * self.config["distillation"]["beam_size"] / GPU_DECODING
         return translated / 1e6 * self.rates.decoded * self._teachers_share
 
     def rescoring_seconds(self, sentences: float) -> float:
-        """Likewise; products of whole sentences are as fast as those of a training."""
+        """Seconds of a core or a GPU; products of whole sentences are as fast as those of a training."""
         operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
         return self.scored(sentences) * operation
 
     @property
     def _teachers_share(self) -> float:
-        of_native = self._teacher_engine == Native.name
-        return NATIVE_TEACHER[self.study.teacher_type] if of_native else 1.0
-
-    # Training
+        return NATIVE_TEACHER[self.study.teacher_type] if self._teacher_engine == Native.name else 1.0
 
     def trained_on_gpu(self, system: System) -> bool:
         return system.training["device"] == "cuda"
@@ -182,9 +174,8 @@ class Work:
         return system.role in ("teacher", "control")
 
     def training_operations(self, system: System) -> float:
-        return trained_tokens(system.training, self.epoch(system.mixture)) * (
-            operations(system.shape, self._entries) or 0
-        )
+        tokens = trained_tokens(system.training, self.epoch(system.mixture))
+        return tokens * (operations(system.shape, self._entries) or 0)
 
     def training_seconds(self, system: System) -> float:
         """Core-seconds of a training, or GPU-seconds; several threads take more than one."""
@@ -198,24 +189,21 @@ class Work:
         seconds += TRAINING_STARTS * self.rates.tensorflow
         return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
 
-    # Timing
-
     def timing_seconds(self, system: System) -> float:
-        """All types and beams, with and without the map: the first test set repeatedly, other sets once.
+        """Seconds for all types and beams, with and without the map: the first test set repeatedly, other sets once.
 
-        Students in int8 (without any, controls) also decode the first one sentence by sentence, once.
+        Students in int8 (without any, controls) also decode the first set sentence by sentence, once.
         """
         decoding, corpora = self.config["decoding"], self.config["corpora"]
         roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.timed_corpus
-        first = size(corpora[timed]) or TEST_SENTENCES
-        decoded = [corpus for name, corpus in corpora.items() if corpus["role"] in roles and name != timed]
-        others = [size(corpus) or TEST_SENTENCES for corpus in decoded]
+        sizes = {name: size(entry) or TEST_SENTENCES for name, entry in corpora.items() if entry["role"] in roles}
+        first = sizes.pop(timed)
         repeated = system.role == compared(other.role for other in self.study.systems.values())
         times = decoding["runs"] if repeated else 1
         runs = sum(times if self._fast(type) else 1 for type in decoding["compute_types"])
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
-        seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(others))
+        seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(sizes.values()))
         starts = 2 * len(decoding["beam_sizes"]) * runs
         if repeated and "int8" in decoding["compute_types"]:
             seconds, starts = seconds + GREEDY * piece * first, starts + 1
@@ -223,10 +211,8 @@ class Work:
         seconds += starts * (1 + len(decoding["engines"])) * RUN_STARTS * self.rates.python
         return seconds + times * BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
 
-    # Disk
-
     def disk(self) -> dict[str, float]:
-        """Bytes that each stage leaves; the parts that cleaning makes are deleted when their corpus is gathered."""
+        """Bytes that each stage leaves. Gathering deletes the parts that cleaning makes."""
         config, names = self.config, self.study.training_corpora
         of_pair = {name: RECORD_BYTES * len(self.study.languages(name)) / 2 for name in names}
         cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
@@ -234,19 +220,19 @@ class Work:
         n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config["distillation"]["n_best"])
         chosen = sum(config["distillation"]["n_best"] if targets == "all" else 1 for _, targets in self.selections)
         epoch = (RECORD_BYTES + PIECES_BYTES) * config["distillation"]["epochs"]
-        teachers = [system for system in self.trained if system.role == "teacher"]
-        students = [system for system in self.trained if system.role != "teacher"]
+        teachers = sum(self._checkpoints(system) for system in self.trained if system.role == "teacher")
+        students = sum(self._checkpoints(system) for system in self.trained if system.role != "teacher")
         return {
             Stage.FETCH: sum(of_pair[name] * self.read[name] for name in names),
             Stage.SUBSETS: sampled,
             Stage.CLEANING: cleaned,
             Stage.GATHERING: cleaned,
-            Stage.TEACHERS: sum(map(self._checkpoints, teachers)),
+            Stage.TEACHERS: teachers,
             Stage.TRANSLATION: n_best_lists * len(self.study.teachers),
             Stage.RESCORING: n_best_lists * self.rescores,
             Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             Stage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
-            Stage.STUDENTS: sum(map(self._checkpoints, students)),
+            Stage.STUDENTS: students,
             Stage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
             Stage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,
         }
