@@ -325,7 +325,7 @@ def test_lines_that_were_dropped_and_small_sets_are_told(tmp_path, capsys):
     (tmp_path / "own").mkdir()
     texts = {"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9], "dev.fr": FRENCH[:9]}
     new(arguments(["--source", "en", "--target", "fr", "--cores", "2", str(written(tmp_path / "own", texts))]), RATES)
-    assert "dev: a set of 9 lines says little about quality" in capsys.readouterr().out
+    assert "dev: a set of 9 lines is too small to judge quality by" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
-"""A new study from nothing but files: `python -m study.new` looks at them and writes a configuration.
+"""A new study from files: `python -m study.new` reads them and writes a configuration.
 
-- ``files``: which files are text, what their names say, and which are the two sides of a text
-- ``contents``: what the first lines of a file say: its format, its language
-- ``look``: what is in them: counts, lengths, duplicates, languages; dev and test sets, where there are none
+- ``files``: find texts among files, and the two sides of each, by their names
+- ``contents``: format, language and columns of a file, by its first lines
+- ``look``: counts, lengths, duplicates and languages of the texts; missing dev and test sets from them
 - ``sizes``: shapes, steps and vocabulary for the text, the machine and the time
 - ``text``: the configuration with its comments
-- ``__main__``: the command
 """

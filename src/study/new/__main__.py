@@ -1,8 +1,8 @@
 """Propose a study for a language pair: `python -m study.new --source en --target cs DATA...` writes configs/en-cs.yaml.
 
-DATA are files and folders: aligned files of one sentence a line, TSV, TMX, SGM, compressed or not. The language and the
-role of a file (train, dev, test) are those of its name, else the language is that of its text. Sizes are for this
-machine and the given hours, by the estimate of a dry run.
+DATA are files and folders: aligned files of one sentence a line, TSV, TMX, SGM, compressed or not. The name of a file
+gives its language and its role (train, dev, test); the language may also be that of the text. Sizes are for this machine
+and the given hours, by the estimate of a dry run.
 """
 
 import argparse
@@ -30,13 +30,13 @@ from study.resources import TOKENS
 from study.schema import Config, definition, problems
 
 SEED = 1
-OTHER_SCRIPTS = 0.02  # share of the letters from which on they are told
+OTHER_SCRIPTS = 0.02  # share of the letters of a side from which on they are reported
 
 
 def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
-    """Write the configuration, and the held-out sets beside it; returns its path.
+    """Write the configuration, and the held-out sets beside it; returns its path. Raises UserError.
 
-    measured: the rates of this machine, measured here if None. Raises UserError.
+    measured: the rates of this machine, measured here if None.
     """
     pair = [options.source, options.target]
     name = options.study or "-".join(pair)
@@ -44,15 +44,13 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     folder = path.with_name(f"{path.stem}.held-out")  # no name of the user's own
     _require_arguments(pair, name)
     if (present := [place for place in (path, folder) if place.exists()]) and not options.force:
-        raise UserError(
-            f"{present[0]}: is there already; take another name (--study, --output), or replace it (--force)"
-        )
+        remedy = "take another name (--study, --output), or replace it (--force)"
+        raise UserError(f"{present[0]}: is there already; {remedy}")
     corpora, notes = files.corpora(options.data, pair)
     corpora = _with_dev(corpora, notes)
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
-    notes += [
-        f"{one.corpus.name}: a set of {one.lines} lines says little about quality" for one in looks if _is_small(one)
-    ]
+    small = (one for one in looks if one.corpus.role in ("dev", "test") and one.lines < FEWEST)
+    notes += [f"{one.corpus.name}: a set of {one.lines} lines is too small to judge quality by" for one in small]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
     sets = held_out(looks, missing, pair)
     cores = options.cores or len(machine.cores())
@@ -66,11 +64,6 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     return path
 
 
-def _is_small(looked: Look) -> bool:
-    """Whether a set of the user's own is smaller than one that is drawn from the training text may be."""
-    return looked.corpus.role in ("dev", "test") and looked.lines < FEWEST
-
-
 def _require_arguments(pair: list[str], name: str) -> None:
     lines = [line for code in pair for line in problems(code, definition("language"))]
     lines += [f"--source and --target are both {pair[0]}"] * (pair[0] == pair[1])
@@ -79,11 +72,11 @@ def _require_arguments(pair: list[str], name: str) -> None:
 
 
 def _with_dev(corpora: list[Corpus], notes: list[str]) -> list[Corpus]:
-    """With the first of several test sets as the dev set, if there is none."""
+    """The corpora; without a dev set, the first of several test sets becomes it."""
     tests = [corpus for corpus in corpora if corpus.role == "test"]
     if len(tests) < 2 or any(corpus.role == "dev" for corpus in corpora):
         return corpora
-    notes.append(f"{tests[0].name}: the first of {len(tests)} test sets is the dev set, as there is none")
+    notes.append(f"{tests[0].name}: the first of {len(tests)} test sets becomes the dev set")
     return [replace(corpus, role="dev") if corpus is tests[0] else corpus for corpus in corpora]
 
 
@@ -95,9 +88,8 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]
             file.write_text(text.text(draft, plan), encoding="utf-8")
             return config.load(file)
 
-        pairs, monolingual = (
-            {name: look.lines for name, look in draft.of_role(role).items()} for role in ("train", "monolingual")
-        )
+        roles = ("train", "monolingual")
+        pairs, monolingual = ({name: look.lines for name, look in draft.of_role(role).items()} for role in roles)
         if measured is None:
             smallest = configured(Plan(sizes.costliest_first()[-1], sizes.PIECES[-1][1], sum(pairs.values())))
             measured = rates(draft.cores, Study(smallest).teacher_type)
@@ -109,20 +101,17 @@ def _data(draft: Draft) -> list[str]:
     """The table of the corpora."""
     rows = [("corpus", "role", "lines", "words", "langid.py", "repeats", "dropped by rules")]
     rows += [_row(looked, draft.pair) for looked in draft.looks]
-    rows += [
-        (sets.role, sets.role, f"{len(sets.pairs):,}", "", "", "", f"held out of {', '.join(sets.origin)}")
-        for sets in draft.held_out
-    ]
+    for sets in draft.held_out:
+        origin = f"held out of {', '.join(sets.origin)}"
+        rows.append((sets.role, sets.role, f"{len(sets.pairs):,}", "", "", "", origin))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [
-        *table,
-        f"langid.py has looked at up to {IDENTIFIED} random lines of a corpus, everything else is of all lines.",
-    ]
+    note = f"langid.py has looked at up to {IDENTIFIED} random lines of a corpus, everything else is of all lines."
+    return [*table, note]
 
 
 def _other_scripts(draft: Draft) -> Iterator[str]:
-    """A line for each side with many letters of other scripts than its language has."""
+    """A line for each side with many letters outside its language's scripts."""
     for looked in draft.looks:
         for share, name, code in zip(looked.in_script, ("source", "target"), draft.pair, strict=False):
             if share < 1 - OTHER_SCRIPTS:
@@ -148,11 +137,9 @@ def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list
     passes = plan.passes(plan.teacher_steps, plan.pairs)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
     lines.append(f"shapes and learning rates: {plan.size.like}; vocabulary: {plan.pieces:,} pieces")
-    lines.append(
-        f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs, if these have {TOKENS} pieces a side"
-    )
-    if plan.full:
-        lines[-1] += f"; that is as much as they are worth, and {draft.hours:g} hours would allow more"
+    goes = f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs"
+    more = f"; further passes would hardly help, though {draft.hours:g} hours would allow them" * plan.full
+    lines.append(f"{goes}, if these have {TOKENS} pieces a side{more}")
     return [*lines, estimate(effective, draft.cores, measured)]
 
 
@@ -185,12 +172,8 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--study", help="its name (default: SOURCE-TARGET)")
     parser.add_argument("--output", type=Path, help="configuration to write (default: configs/STUDY.yaml)")
     parser.add_argument("--force", action="store_true", help="replace the configuration if it is there")
-    parser.add_argument(
-        "--invalid",
-        choices=["error", "drop"],
-        default="error",
-        help="what becomes of lines that are not UTF-8 (default: %(default)s)",
-    )
+    invalid = "what to do with lines that are not UTF-8 (default: %(default)s)"
+    parser.add_argument("--invalid", choices=["error", "drop"], default="error", help=invalid)
     return parser.parse_args(words)
 
 

@@ -1,4 +1,4 @@
-"""The corpora among a user's files and folders: what names say, which files are text, and which belong together.
+"""The corpora among a user's files and folders: texts, the meaning of their names, and the two sides of each.
 
 ``train.en.gz`` goes with ``train.cs.gz``, ``en/talk.txt`` with ``cs/talk.txt``, ``src.txt`` with ``tgt.txt`` and
 ``corpus_english.txt`` with ``corpus_czech.txt``.
@@ -31,27 +31,25 @@ NO_TEXT = {  # in a folder
     ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tex", ".py",
     ".sh", ".log", ".ids",
 }  # fmt: skip
-NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # likewise, as a whole name without .txt
+NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # names that are no text either, without .txt
 MOST_NAMED = 5  # files in a note
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """language: a code, a word of SIDE_WORDS, or "". stem: the name without it, equal for both sides of a text."""
+    """language: a code, a word of SIDE_WORDS, or "". stem: the name without it, which both sides of a text share."""
 
     language: str
     role: str
     stem: str
 
     def side(self, pair: list[str]) -> int | None:
-        """0 source, 1 target; None if the name does not say it, or says a language of neither."""
-        if self.language in SIDE_WORDS:
-            return SIDE_WORDS[self.language]
-        return pair.index(self.language) if self.language in pair else None
+        """0 source, 1 target; None without a language in the name, or with that of neither side."""
+        return SIDE_WORDS.get(self.language, pair.index(self.language) if self.language in pair else None)
 
 
 def meaning(name: str, pair: list[str]) -> Meaning:
-    """What a name without its suffixes means in a study of this pair."""
+    """The meaning of a name without its suffixes in a study of this pair."""
     parts = SEPARATORS.split(name)
     words = parts[::2]
     place, code = _language(words, pair)
@@ -59,23 +57,22 @@ def meaning(name: str, pair: list[str]) -> Meaning:
 
 
 def _language(words: list[str], pair: list[str]) -> tuple[int | None, str]:
-    """The place of the word that says the language of a file, and the language (or the word of a side)."""
+    """The place of the word for the language of a file, and the language (or the word of a side)."""
     codes = [_code(word) for word in words]
     last = len(words) - 1
     if last and REGION.fullmatch(words[last]) and codes[last - 1] in pair:
         last -= 1
     if codes[last]:
         return last, codes[last]
-    named = [place for place, code in enumerate(codes) if code in pair] or [
-        place
-        for place, code in enumerate(codes)
-        if code and (code in SIDE_WORDS or len(words[place]) not in TYPICAL_CODES)
+    codes_at = {place: code for place, code in enumerate(codes) if code}
+    named = [place for place, code in codes_at.items() if code in pair] or [
+        place for place, code in codes_at.items() if code in SIDE_WORDS or len(words[place]) not in TYPICAL_CODES
     ]
     return (named[-1], codes[named[-1]]) if named else (None, "")
 
 
 def _code(word: str) -> str:
-    """The language that a word of a name means, such as en, eng, english; a word of a side as it is; else nothing."""
+    """The language of a word such as en, eng, english; a word of a side as it is; else nothing."""
     word = word.lower()
     known = schema()["$defs"]["language"]["enum"]
     if word in SIDE_WORDS or word in known:
@@ -92,24 +89,19 @@ def _by_name(word: str) -> str:
 
 
 def _stem(parts: list[str], place: int | None) -> str:
-    """A name without its side: without the word at this place, a region behind it, and words such as src and ref."""
+    """A name without the word at this place, a region behind it, and words such as src and ref."""
     words = parts[::2]
     without = [number for number, word in enumerate(words) if number == place or word.lower() in SIDE_WORDS]
     if place == len(words) - 2 and REGION.fullmatch(words[-1]):
         without.append(len(words) - 1)
-    return "".join(_without(without, parts)).strip("/._- ")
-
-
-def _without(places: list[int], parts: list[str]) -> list[str]:
-    """The parts of a name without these words, each with a separator beside it."""
-    for place in reversed(places):
-        start = max(2 * place - 1, 0)
+    for number in reversed(without):  # each word goes with a separator beside it
+        start = max(2 * number - 1, 0)
         parts = parts[:start] + parts[start + 2 :]
-    return parts
+    return "".join(parts).strip("/._- ")
 
 
 def _role(words: list[str]) -> str:
-    """That of the last word that says one."""
+    """The role of the last word that has one."""
     for word in reversed(words):
         if word.startswith("train"):
             return "train"
@@ -122,7 +114,7 @@ def _role(words: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus of the new study. ``source`` has the keys of the configuration that say where its text is."""
+    """A corpus of the new study. ``source`` has the configuration's keys for the place of its text."""
 
     name: str
     role: str
@@ -135,7 +127,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class File:
-    """side: 0 source, 1 target, None unknown; of a format with both sides it means nothing. stem: without its side."""
+    """stem: the name without its side. side: 0 source, 1 target, None if unknown or if the file has both."""
 
     path: Path
     stem: str
@@ -145,13 +137,13 @@ class File:
 
 
 def shown(path: Path) -> str:
-    """A path as a configuration has it: from the folder that Snakemake runs in, if it is there, else absolute."""
+    """A path for the configuration: relative to the folder that Snakemake runs in if it is inside, else absolute."""
     path = path.expanduser().absolute()
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[Corpus]:
-    """foreign: stems of files in other languages, with which a dev or test set may go that has no other partner."""
+    """Corpora of one side a file. foreign: stems of files in other languages, which explain a set without a partner."""
     groups: dict[tuple[str, str], dict[int, File]] = {}
     for file in _with_sides(files, pair, notes):
         group = groups.setdefault((file.stem, file.reader.format), {})
@@ -180,7 +172,7 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
 
 
 def _partners(file: File, single: list[File], pair: list[str]) -> str:
-    """Which file a side could go with, if its name said so."""
+    """Which file a side could go with, if their names matched."""
     others = [str(other.path) for other in single if (other.role, other.side) == (file.role, 1 - file.side)]
     if not others:
         return f"no {pair[1 - file.side]} file goes with it"
@@ -188,12 +180,9 @@ def _partners(file: File, single: list[File], pair: list[str]) -> str:
 
 
 def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[File]:
-    """The files, those without a language in their names with the one of their first lines."""
+    """The files; those without a language in their names get that of their first lines."""
     for file in files:
-        if file.side is not None:
-            yield file
-            continue
-        code, share = language(first_lines(file.path))
+        code, share = language(first_lines(file.path)) if file.side is None else (pair[file.side], 1.0)
         if code in pair:
             yield replace(file, side=pair.index(code))
         else:
@@ -211,9 +200,9 @@ def _source(paths: tuple[Path, Path], pair: list[str]) -> Config:
 
 
 def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[str]]:
-    """The corpora in these files and folders, in the order of their roles and names; and what was left out, in words.
+    """The corpora in these files and folders, in the order of their roles and names; and a note for all left out.
 
-    Raises UserError for files that are missing, that nothing can be read from, or of which one side is missing.
+    Raises UserError for files that are missing, that cannot be read, or whose other side is missing.
     """
     notes: list[str] = []
     foreign: set[str] = set()
@@ -229,7 +218,7 @@ def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[s
 
 
 def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]]:
-    """Every file, with the part of its path that tells it from the others; a note for those that are left out.
+    """Every file, with the part of its path that is its own; a note for those that are left out.
 
     Raises UserError for what is not there.
     """
@@ -259,7 +248,7 @@ def _is_text(path: Path) -> bool:
 
 
 def _understood(path: Path, name: str, pair: list[str], notes: list[str], foreign: set[str]) -> File | None:
-    """What a file is; None, a note, and its stem in ``foreign``, for one in another language."""
+    """The role, the side and the reader of a file; None, a note, and its stem in ``foreign`` for another language."""
     format = reader(path)
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
@@ -287,7 +276,7 @@ def _one_file(file: File, pair: list[str]) -> Corpus:
 
 
 def _with_names(corpora: list[Corpus]) -> list[Corpus]:
-    """With names that a configuration allows, each a single time: those of files, or with their folders."""
+    """The corpora with unique names that a configuration allows: those of files, if need be with their folders."""
     bare = Counter(Path(corpus.name).name for corpus in corpora)
     named: dict[str, Corpus] = {}
     for corpus in corpora:

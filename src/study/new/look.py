@@ -1,8 +1,7 @@
 """Look at the corpora of a new study: counts, lengths, duplicates, languages; dev and test sets from them.
 
-The texts stream through the readers and rules of the pipeline, in bounded memory; duplicates are found on disk.
-
-The training text stays as it is: cleaning drops every line of it that has a side of a held-out one, and counts them.
+The texts stream through the readers and rules of the pipeline, in bounded memory; duplicates are found on disk. The
+training text stays as it is: cleaning drops the lines that share a side with a held-out one, and counts them.
 """
 
 import tempfile
@@ -31,60 +30,48 @@ from study import config
 from study.new.contents import identifier
 from study.new.files import Corpus
 
-SAMPLE = 10_000  # records that stand for a corpus where a look is costly, and of which held-out sets are made
+SAMPLE = 10_000  # records of a corpus that are looked at more closely, and from which held-out sets are drawn
 LONGEST = 2000  # bytes of a record in the sample, which bounds its memory
 IDENTIFIED = 500  # records of the sample whose languages are looked at
-WRONG = 0.5  # share of another language from which on a side is not in the one that was said
-CLOSE = 14  # langcodes.tag_distance up to which langid.py's mistake is none of the user's, as of Norwegian and Danish
+WRONG = 0.5  # share of another language from which on a side is not in its declared one
+CLOSE = 14  # langcodes.tag_distance up to which langid.py confuses languages, such as Norwegian and Danish
+PAIRS = 1000  # of a set: more make BLEU hardly more precise, and take time in every measurement
+SHARE = 0.05  # of the training pairs, at most
+FEWEST = 50  # pairs of the smallest useful set
+RELIABLE = 0.85  # share of a side that langid.py must take for its language before it judges single lines of it
+
 
 _CANDIDATE = np.dtype([("priority", "f8"), ("source", "<u8"), ("target", "<u8")])
-
-PAIRS = 1000  # of a set: more say little more of BLEU, and take time in every measurement
-SHARE = 0.05  # of the training pairs, at most
-FEWEST = 50  # pairs below which a set says nothing
-RELIABLE = 0.85  # share of a side that langid.py must take for its language before it judges single lines of it
 
 
 @dataclass
 class Look:
-    """What a corpus is made of.
-
-    lines: of the text; read_errors: those that its reader left out, by reason. counts: those of corpora.funnel, as the
-    cleaning of the study will have them but for languages, duplicates and held-out sets. words: of a line, the mean of
-    each side. in_script: of the letters of a side, the share in a script of its language. repeats, near_repeats: kept
-    records that were there before, and those that differ only in case, punctuation and numbers. sample: kept records in
-    random order; occurrences: how many lines of the corpus have the same source, and the same target, int64[sample, 2].
-    languages: labels of langid.py for each side, of ``identified`` records.
-    """
+    """Statistics of a corpus."""
 
     corpus: Corpus
     lines: int
-    read_errors: dict[str, int]
-    counts: dict[str, Any]
-    words: list[float]
-    in_script: list[float]
-    repeats: int
-    near_repeats: int
-    sample: list[Record]
-    occurrences: np.ndarray
-    identified: int
-    languages: list[Counter[str]] = field(default_factory=list)
+    read_errors: dict[str, int]  # lines that the reader left out, by reason
+    counts: dict[str, Any]  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
+    words: list[float]  # the mean of a line, for each side
+    in_script: list[float]  # the share of the letters of each side in a script of its language
+    repeats: int  # kept records that equal an earlier one
+    near_repeats: int  # others that differ from an earlier one only in case, punctuation and numbers
+    sample: list[Record]  # kept records in random order
+    occurrences: np.ndarray  # lines of the corpus with the same source, and with the same target: int64[sample, 2]
+    identified: int  # records whose languages were identified
+    languages: list[Counter[str]] = field(default_factory=list)  # labels of langid.py for each side of these
 
     @property
     def kept(self) -> int:
         return self.counts["lines_out"] - self.repeats
 
-    def dropped(self, reason: str) -> float:
-        """The share of the lines that a rule drops."""
-        return self.counts["dropped"].get(reason, 0) / self.lines
-
     def share(self, side: int, code: str) -> float:
-        """Of the identified lines of a side, those that langid.py takes for this language."""
+        """The share of the identified lines of a side with this label of langid.py."""
         return self.languages[side][code] / self.identified if self.identified else 0.0
 
 
 def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str, seed: int) -> Look:
-    """Read a corpus once. Raises UserError for bad files, and for a side in another language than was said."""
+    """Read a corpus once. Raises UserError for bad files, and for a side in another language than declared."""
     entry = config.corpus({"role": corpus.role, "invalid": invalid, **corpus.source})
     codes = languages(entry, pair)
     settings = cleaning | {"langid": []} if corpus.role in ("train", "monolingual") else {}
@@ -109,15 +96,16 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
         counts = funnel.counts()
         _require_text(corpus, counts)
         repeats = [_repeats(keys, column, counts["lines_out"], Path(folder)) for column in (0, 1)]
-        sample = reservoir.records()
-        occurrences = np.stack([_occurrences(sides, column, reservoir.hashes(column)) for column in (0, 1)], axis=1)
+        hashes = (reservoir.chosen["source"], reservoir.chosen["target"])
+        occurrences = np.stack([_occurrences(sides, column, hashes[column]) for column in (0, 1)], axis=1)
     words, letters, in_script = sums
     looked = Look(
         corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), counts,
         (words / counts["lines_in"]).tolist(), (in_script / np.maximum(letters, 1)).tolist(), repeats[0],
-        repeats[1] - repeats[0], sample, occurrences, min(len(sample), IDENTIFIED),
+        repeats[1] - repeats[0], reservoir.records, occurrences, min(len(reservoir.records), IDENTIFIED),
     )  # fmt: skip
-    looked.languages = [Counter(identifier().labels(list(side))) for side in zip(*sample[:IDENTIFIED], strict=True)]
+    sides_of_sample = zip(*looked.sample[:IDENTIFIED], strict=True)
+    looked.languages = [Counter(identifier().labels(list(side))) for side in sides_of_sample]
     _require_languages(looked, codes)
     return looked
 
@@ -131,7 +119,7 @@ def _batches(
 
 
 def _require_text(corpus: Corpus, counts: dict[str, Any]) -> None:
-    """Raises UserError where a dev or test set has an empty side, and where no line of another corpus is left."""
+    """Raises UserError if a dev or test set has an empty side, or if cleaning leaves no line."""
     if corpus.role not in ("train", "monolingual") and (empty := counts["dropped"]["empty"]):
         raise UserError(f"{corpus}: {empty:,} lines have an empty side; a {corpus.role} set is taken as it is, mend it")
     if not counts["lines_out"]:
@@ -140,25 +128,23 @@ def _require_text(corpus: Corpus, counts: dict[str, Any]) -> None:
 
 
 def _require_languages(looked: Look, codes: list[str]) -> None:
-    """Raises UserError for a side that looks like another language, and not like a close relative of the right one."""
+    """Raises UserError for a side that looks like another language, unless that is a close relative."""
     for side, (name, code) in enumerate(zip(("source", "target"), codes, strict=False) if looked.identified else ()):
         label, count = looked.languages[side].most_common(1)[0]
         if label != code and count >= WRONG * looked.identified and langcodes.tag_distance(code, label) > CLOSE:
-            swapped = len(codes) > 1 and label == codes[1 - side]
-            raise UserError(
-                f"{looked.corpus}: the {name} side looks like {label} ({100 * count / looked.identified:.0f} % of "
-                f"{looked.identified:,} sampled lines), not {code}" + "; are the sides swapped?" * swapped
-            )
+            sampled = f"{100 * count / looked.identified:.0f} % of {looked.identified:,} sampled lines"
+            swapped = "; are the sides swapped?" * (len(codes) > 1 and label == codes[1 - side])
+            raise UserError(f"{looked.corpus}: the {name} side looks like {label} ({sampled}), not {code}{swapped}")
 
 
 def _repeats(path: Path, column: int, total: int, folder: Path) -> int:
-    """How many of the records have a key that an earlier one has."""
+    """How many records have the key of an earlier one."""
     marks = duplicates.repeated(duplicates.read_keys([path], column), total, folder)
     return int(np.unpackbits(marks).sum())
 
 
 def _occurrences(path: Path, column: int, hashes: np.ndarray) -> np.ndarray:
-    """How many records have each of these hashes in a column: int64[hashes]."""
+    """The number of records with each of these hashes in a column: int64[hashes]."""
     wanted, places = np.unique(hashes, return_inverse=True)
     counts = np.zeros(len(wanted), np.int64)
     for keys in duplicates.read_keys([path], column):
@@ -172,8 +158,8 @@ class _Reservoir:
 
     def __init__(self, seed: int):
         self._random = np.random.default_rng(seed)
-        self._chosen = np.empty(0, _CANDIDATE)
-        self._records: list[Record] = []
+        self.chosen = np.empty(0, _CANDIDATE)
+        self.records: list[Record] = []
 
     def add(self, batch: Batch, rows: np.ndarray, of_sides: np.ndarray) -> None:
         """rows: int64[n], those of the batch that may be drawn; of_sides: uint64[records, 2]."""
@@ -181,19 +167,13 @@ class _Reservoir:
         new = np.empty(len(short), _CANDIDATE)
         new["priority"] = self._random.random(len(short))
         new["source"], new["target"] = of_sides[short].T
-        if len(self._chosen) == SAMPLE:
-            below = new["priority"] < self._chosen["priority"][-1]
+        if len(self.chosen) == SAMPLE:
+            below = new["priority"] < self.chosen["priority"][-1]
             short, new = short[below], new[below]
-        records = [*self._records, *(batch.record(row) for row in short)]
-        chosen = np.concatenate([self._chosen, new])
+        records = [*self.records, *(batch.record(row) for row in short)]
+        chosen = np.concatenate([self.chosen, new])
         order = np.argsort(chosen["priority"], kind="stable")[:SAMPLE]
-        self._chosen, self._records = chosen[order], [records[place] for place in order]
-
-    def records(self) -> list[Record]:
-        return self._records
-
-    def hashes(self, column: int) -> np.ndarray:
-        return self._chosen["target" if column else "source"]
+        self.chosen, self.records = chosen[order], [records[place] for place in order]
 
 
 @dataclass(frozen=True)
@@ -211,10 +191,10 @@ class HeldOut:
 
 
 def held_out(looks: Iterable[Look], roles: list[str], pair: list[str]) -> list[HeldOut]:
-    """Sets of these roles, drawn from the training corpora by their sizes.
+    """Sets of these roles, drawn from the training corpora in proportion to their sizes.
 
-    A pair is eligible if each of its sides occurs once in its corpus, so that little is lost by leaving it out of the
-    training, and if both look like their languages. Raises UserError if there are too few such pairs.
+    A pair is eligible if each side occurs once in its corpus, so that the training loses little by it, and if both look
+    like their languages. Raises UserError if there are too few such pairs.
     """
     looks = [look for look in looks if look.corpus.role == "train"]
     kept = sum(look.kept for look in looks)
@@ -229,17 +209,13 @@ def held_out(looks: Iterable[Look], roles: list[str], pair: list[str]) -> list[H
             sets[role] += eligible[number * share : (number + 1) * share]
     for role, pairs in sets.items():
         if len(pairs) < FEWEST:
+            lost = sum((Counter(look.read_errors) for look in looks), Counter())
+            unread = "".join(f"; {count:,} lines were dropped ({reason})" for reason, count in lost.items())
             raise UserError(
                 f"no {role} set among the files, and only {len(pairs)} of {kept:,} training pairs can be one"
-                f"{_unread(looks)}; add more text, or files {role}.{pair[0]} and {role}.{pair[1]} of your own"
+                f"{unread}; add more text, or files {role}.{pair[0]} and {role}.{pair[1]} of your own"
             )
     return [HeldOut(role, pairs, [look.corpus.name for look in looks]) for role, pairs in sets.items()]
-
-
-def _unread(looks: Iterable[Look]) -> str:
-    """What was lost when the texts were read, if anything."""
-    lost = sum((Counter(look.read_errors) for look in looks), Counter())
-    return "".join(f"; {count:,} lines were dropped ({reason})" for reason, count in lost.items())
 
 
 def _eligible(look: Look, pair: list[str]) -> list[Record]:
@@ -251,5 +227,5 @@ def _eligible(look: Look, pair: list[str]) -> list[Record]:
 
 
 def identifies(look: Look, side: int, code: str) -> bool:
-    """Whether langid.py knows a side well enough to judge its lines one by one."""
+    """Whether langid.py identifies a side well enough to judge its lines one by one."""
     return look.share(side, code) >= RELIABLE

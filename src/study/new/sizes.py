@@ -20,7 +20,7 @@ AIM = 0.9  # of the budget: the estimate of the demo was 21 minutes and its run 
 DISTILLATION = 0.25  # share of the budget for the teacher's translations; texts that would take longer are sampled
 PASSES = 30  # of the teacher through its pairs, as in configs/multi30k.yaml
 FEWEST = 500  # training pairs
-LEAST = 0.5  # of the steps of the smallest size: models that train shorter say little
+LEAST = 0.5  # of the steps of the smallest size: shorter trainings learn too little
 
 # Pieces of a vocabulary for at least so many pairs: as configs/demo.yaml and configs/mixed.yaml, and between them.
 PIECES = ((3_000_000, 32000), (600_000, 16000), (150_000, 8000), (20_000, 4000), (7_000, 2000), (0, 1000))
@@ -30,9 +30,9 @@ Shape = dict[str, Any]
 
 @dataclass(frozen=True)
 class Size:
-    """Shapes that go together, with the fewest steps and the fewest pairs that are worth them.
+    """Shapes that go together, with the fewest steps and pairs for them.
 
-    like: where shapes and learning rates are from. pieces: the largest vocabulary.
+    like: the source of shapes and learning rates. pieces: the largest vocabulary.
     """
 
     like: str
@@ -67,11 +67,8 @@ def _as_in(name: str, pairs: int, pieces: int) -> Size:
     """Shapes, rates, steps and batches of a configuration; if it has no student ``tiny``, that of the demo."""
     study, like = read(CONFIGS / f"{name}.yaml"), f"configs/{name}.yaml"
     teacher, training = study["teachers"]["teacher"], study["student_training"]
-    students = study["students"]
-    deep = students["deep"]["shape"]
-    if "tiny" in students:
-        tiny = students["tiny"]["shape"]
-    else:
+    deep, tiny = (study["students"].get(student, {}).get("shape") for student in ("deep", "tiny"))
+    if tiny is None:
         like += " (tiny: configs/demo.yaml)"
         tiny = read(CONFIGS / "demo.yaml")["students"]["tiny"]["shape"]
         tiny |= {"share_embeddings": deep.get("share_embeddings", False)}
@@ -90,10 +87,10 @@ def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int) -> 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is made of the text.
+    """The proposal.
 
-    scale: of the steps of the size. samples: lines to take of each corpus that is too large for the time. pairs: those
-    that are left to train on. full: whether the text, and not the time, limits the training.
+    scale: factor on the steps of the size. samples: lines to take of each corpus that is too large for the time. pairs:
+    the training pairs left. full: whether the text, and not the time, limits the training.
     """
 
     size: Size
@@ -125,11 +122,10 @@ def plan(
     configured: Callable[[Plan], Config],
     rates: Rates,
 ) -> Plan:
-    """The costliest size that the text is enough for, and that the time allows as many steps of as it is worth.
+    """The costliest size for which there is enough text, and time for all of its steps.
 
-    pairs, monolingual: lines of the corpora by name; characters: whether a language has thousands of characters, which
-    all want pieces; configured: makes the effective configuration of a plan. Raises UserError if there is too little
-    text or time.
+    pairs, monolingual: lines of the corpora by name. characters: whether a language has thousands of characters, which
+    need pieces. configured: makes the effective configuration of a plan. Raises UserError for too little text or time.
     """
     if sum(pairs.values()) < FEWEST:
         raise UserError(f"{sum(pairs.values()):,} training pairs are too few to learn from; {FEWEST:,} are the least")
@@ -156,7 +152,7 @@ def plan(
 
 
 def rounded(number: float) -> int:
-    """With two digits, or three from 1 to 2."""
+    """The number with two significant digits, or three if it begins with 1."""
     digits = 10 ** max(math.floor(math.log10(number)) - 1, 0)
     digits = digits // 2 if digits > 1 and number < 20 * digits else digits
     return max(round(number / digits) * digits, 1)
@@ -168,13 +164,13 @@ def _pieces(size: Size, pairs: int, characters: bool) -> int:
 
 
 def _sampled(first: Plan, pairs: dict[str, int], monolingual: dict[str, int], most: float) -> Plan:
-    """With samples, where the teacher would translate more than ``most`` lines; no more monolingual text than pairs."""
+    """The plan with samples if the teacher would translate over ``most`` lines; no more monolingual text than pairs."""
     of_pairs = _samples(pairs, most * (3 / 4 if monolingual else 1))
     used = sum(of_pairs.get(name, lines) for name, lines in pairs.items())
     return replace(first, pairs=used, samples=of_pairs | _samples(monolingual, min(max(most - used, most / 4), used)))
 
 
 def _samples(lines: dict[str, int], most: float) -> dict[str, int]:
-    """How many lines to take of each corpus, if they have more than ``most`` together: all by the same share."""
+    """The lines to take of each corpus, in proportion, if all have more than ``most`` together."""
     total = sum(lines.values())
     return {name: min(rounded(number * most / total), number) for name, number in lines.items()} if total > most else {}

@@ -1,4 +1,4 @@
-"""The configuration of a new study as text, with the reasons of its values as comments."""
+"""The configuration of a new study as text, with comments that explain its values."""
 
 import json
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from study.new.look import HeldOut, Look, identifies
 from study.new.sizes import PASSES, Plan, rounded
 from study.resources import TOKENS
 
-CHARACTERS = {"Hani", "Hang", "Hira"}  # scripts of thousands of characters
+CHARACTERS = {"Hani", "Hang", "Hira"}  # scripts with thousands of characters
 MOST_HELD_OUT = 3000  # lines of a dev or test set: every system translates them all, several times
 NEAR_REPEATS = 0.05  # share of a corpus from which on they are dropped: tables and templates
 PER_WEIGHT = 100_000  # lines that a weight of 1 stands for
 MOST_THREADS = 8
-FEW_PASSES, MANY_PASSES = 3, 10  # of a training through its text, which say how much dropout it needs
+FEW_PASSES, MANY_PASSES = 3, 10  # of a training through its text: the dropout depends on them
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What is known of a new study before its sizes are chosen. folder: of the held-out sets."""
+    """A new study before its sizes are chosen. folder: of the held-out sets."""
 
     name: str
     pair: list[str]
@@ -45,12 +45,11 @@ class Draft:
 
 
 def cleaning(pair: list[str]) -> dict[str, Any]:
-    """The rules for all corpora of a pair, but for langid.py."""
+    """The rules for all corpora of a pair, without langid.py."""
     source, target = (set(scripts(code)) for code in pair)
     dense = bool(source & CHARACTERS) != bool(target & CHARACTERS)
-    return {"max_tokens": 100, "max_length_ratio": 6.0 if dense else 3.0, "identical": True} | (
-        {} if source & target else {"min_script_share": 0.5}
-    )
+    rules = {"max_tokens": 100, "max_length_ratio": 6.0 if dense else 3.0, "identical": True}
+    return rules if source & target else rules | {"min_script_share": 0.5}
 
 
 def text(draft: Draft, plan: Plan) -> str:
@@ -73,24 +72,20 @@ seed: 1
 
 
 def _corpora(draft: Draft, plan: Plan) -> str:
-    weighted = [look for look in draft.looks if look.corpus.role in ("train", "monolingual")]
-    about = "\n# Weights follow the sizes, so that every line counts alike; raise that of text like your own."
-    entries = [_corpus(draft, look, plan, len(weighted) > 1) for look in draft.looks]
+    weighted = sum(look.corpus.role in ("train", "monolingual") for look in draft.looks) > 1
+    lines = ["# `lines` is checked when a corpus is read; the estimate of time and disk needs it."]
+    lines += [
+        "# Weights follow the sizes, so that every line counts alike; raise that of text like your own."
+    ] * weighted
+    entries = [_corpus(draft, look, plan, weighted) for look in draft.looks]
     entries += [_held_out(draft, sets) for sets in draft.held_out]
-    return (
-        (
-            "# `lines` is checked when a corpus is read; the estimate of time and disk needs it."
-            + about * (len(weighted) > 1)
-        )
-        + "\ncorpora:\n"
-        + "".join(entries)
-    )
+    return "\n".join([*lines, "corpora:", *entries])
 
 
 def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
     corpus, sample = look.corpus, plan.samples.get(look.corpus.name)
     training = corpus.role in ("train", "monolingual")
-    lines = [f"  {corpus.name}: # {described(look, draft.pair)}", f"    role: {corpus.role}"]
+    lines = [f"  {corpus.name}: # {_described(look, draft.pair)}", f"    role: {corpus.role}"]
     if training and weighted:
         lines.append(f"    weight: {max((sample or look.lines) / PER_WEIGHT, 0.01):.2f}")
     lines += [f"    {key}: {_yaml(value)}" for key, value in corpus.source.items()]
@@ -102,14 +97,14 @@ def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
         lines.append(f"    max_lines: {MOST_HELD_OUT} # every system translates all of them, several times")
     if draft.invalid == "drop":
         lines.append("    invalid: drop # lines that are not UTF-8 are dropped and counted")
-    lines.append("    licence: unknown # say what it is: it is kept with the results")
+    lines.append("    licence: unknown # fill it in: it is kept with the results")
     if own := _own_cleaning(draft, look) if training else {}:
         why = "; ".join(reason for _, reason in own.values())
         lines.append(f"    cleaning: {_yaml({key: value for key, (value, _) in own.items()})} # {why}")
-    return "".join(f"{line}\n" for line in lines)
+    return "\n".join(lines)
 
 
-def described(look: Look, pair: list[str]) -> str:
+def _described(look: Look, pair: list[str]) -> str:
     """A corpus in a line: words, languages, repetitions."""
     words = " and ".join(f"{mean:.0f}" for mean in look.words)
     known = " and ".join(f"{percent(look.share(side, pair[side]))} {pair[side]}" for side in range(len(look.words)))
@@ -118,11 +113,9 @@ def described(look: Look, pair: list[str]) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """With so many digits; what rounds to nothing but is something is below the least of them."""
+    """The share in per cent; a positive one that rounds to 0 is given as below the last digit."""
     least = 10.0**-digits
-    if 0 < 100 * share < least / 2:
-        return f"< {least:.{digits}f} %"
-    return f"{100 * share:.{digits}f} %"
+    return f"< {least:.{digits}f} %" if 0 < 100 * share < least / 2 else f"{100 * share:.{digits}f} %"
 
 
 def _own_cleaning(draft: Draft, look: Look) -> dict[str, tuple[Any, str]]:
@@ -132,22 +125,18 @@ def _own_cleaning(draft: Draft, look: Look) -> dict[str, tuple[Any, str]]:
     own: dict[str, tuple[Any, str]] = {}
     if len(sides) < len(look.languages):
         own["langid"] = sides, "langid.py is too often wrong on the rest"
-    if look.near_repeats >= NEAR_REPEATS * look.lines:
-        share = (
-            f"{look.near_repeats / look.lines:.0%} differ from an earlier line in case, punctuation and numbers only"
-        )
-        own["near_duplicates"] = True, share
+    if (share := look.near_repeats / look.lines) >= NEAR_REPEATS:
+        own["near_duplicates"] = True, f"{share:.0%} differ from an earlier line in case, punctuation and numbers only"
     return own
 
 
 def _held_out(draft: Draft, sets: HeldOut) -> str:
     of = " and ".join(sets.origin)
     return f"""\
-  {sets.role}: # random lines of {of}, left out of the training by cleaning; they say nothing of other texts
+  {sets.role}: # random lines of {of}, left out of the training by cleaning; they are no measure of other texts
     role: {sets.role}
     file: {_yaml(shown(draft.folder / f"{sets.role}.{{lang}}"))}
-    lines: {len(sets.pairs)}
-"""
+    lines: {len(sets.pairs)}"""
 
 
 def _cleaning(draft: Draft) -> str:
@@ -165,9 +154,8 @@ cleaning: # of training text; results/{draft.name}/report/corpora.html shows wha
 
 
 def _vocabulary(draft: Draft, plan: Plan) -> str:
-    coverage = (
-        "\n  character_coverage: 0.9995 # of the characters: rare ones of thousands need no piece" * draft.characters
-    )
+    coverage = "\n  character_coverage: 0.9995 # of the characters: rare ones of thousands need no piece"
+    coverage *= draft.characters
     return f"""\
 vocabulary:
   pieces: {plan.pieces} # for {plan.pairs:,} pairs; fewer train and decode faster, more split fewer words{coverage}
@@ -176,15 +164,10 @@ vocabulary:
 
 def _models(draft: Draft, plan: Plan) -> str:
     size, threads = plan.size, min(max(draft.cores // 2, 1), MOST_THREADS)
-    sentences = plan.pairs + sum(
-        plan.samples.get(name, look.lines) for name, look in draft.of_role("monolingual").items()
-    )
+    monolingual = draft.of_role("monolingual").items()
+    sentences = plan.pairs + sum(plan.samples.get(name, look.lines) for name, look in monolingual)
     teacher, student = plan.passes(plan.teacher_steps, plan.pairs), plan.passes(plan.student_steps, sentences)
-    limit = (
-        f"the most that a text of this size is worth ({PASSES} passes)"
-        if plan.full
-        else f"what {draft.hours:g} hours allow"
-    )
+    limit = f"{PASSES} passes are enough for a text" if plan.full else f"what {draft.hours:g} hours allow"
     side_by_side = f"two trainings run side by side on {draft.cores} cores" if draft.cores > 1 else "there is one core"
     return f"""\
 # Shapes and learning rates: {size.like}.
@@ -209,7 +192,7 @@ mixtures:
 students:
   deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
     shape: {_yaml(size.deep)}
-    mixtures: [distilled, original] # twice: what the teacher's translations are worth
+    mixtures: [distilled, original] # twice, to compare the teacher's translations with the original targets
   tiny:
     shape: {_yaml(size.tiny)}
 student_training:
@@ -248,7 +231,7 @@ decoding:
 
 
 def _yaml(value: Any, flow: bool = False) -> str:
-    """A value as YAML on one line. flow: whether it stands inside braces or brackets, which bare text must not have."""
+    """A value as YAML on one line. flow: whether it is inside braces or brackets."""
     if isinstance(value, dict):
         pairs = (f"{_yaml(key, flow=True)}: {_yaml(item, flow=True)}" for key, item in value.items())
         return "{" + ", ".join(pairs) + "}"

@@ -14,7 +14,7 @@ from study.systems import settings
 
 
 class Study(Experiments):
-    """The whole plan, and what results say of the study and its systems.
+    """The whole plan, and the facts about the study and its systems that results contain.
 
     ``config`` is the effective configuration (study.config.load). Corpora, mixtures, teachers and systems are given by
     their names; None stands for one that the study does not have.
@@ -35,19 +35,18 @@ class Study(Experiments):
 
     def about(self, system: str) -> dict[str, str | int | None]:
         """The names that distinguish a system from the others."""
-        return {"system": system} | {
-            key: getattr(self.systems[system], key) for key in ("role", "student", "mixture", "seed")
-        }
+        keys = ("role", "student", "mixture", "seed")
+        return {"system": system} | {key: getattr(self.systems[system], key) for key in keys}
 
     @property
     def compared(self) -> list[dict[str, Any]]:
-        """What is compared to explain the gap between teachers and students; an ensemble is one of the teachers."""
+        """The systems whose comparison explains the gap between teachers and students; an ensemble is a teacher."""
         teacher = {"role": "teacher", "mixture": None, "seed": None}
         teachers = [{"system": name, "student": name, **teacher} for name in self.imitable]
         return teachers + [self.about(name) | {"settings": settings(self.systems[name])} for name in self.students]
 
     def description(self, system: str) -> dict[str, str | int | None]:
-        """What the model.json of a system says beyond its own files."""
+        """The content of a system's model.json that its files do not have."""
         languages = {"source": self.pair[0], "target": self.pair[1]}
         longest = self.config["decoding"]["max_decoding_length"]
         return {"study": self.name, **self.about(system), **languages, "max_decoding_length": longest}

@@ -1,4 +1,4 @@
-"""The model folders of a study, and what its experiments are made with: maps, rounded weights, search and speed."""
+"""The model folders of a study, and the systems of its experiments: maps, rounded weights, search and speed."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -13,7 +13,7 @@ SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever el
 
 
 class Engines(Mixtures):
-    """Knows the engines and types that decode, which systems each engine has, and in which folders."""
+    """The engines and types that decode, the systems that each engine has, and their folders."""
 
     @property
     def types(self) -> list[str]:
@@ -31,11 +31,9 @@ class Engines(Mixtures):
         """Engines that the configuration names and that are not installed."""
         return [name for name in self.config["decoding"]["engines"] if not ENGINES[name].supported()]
 
-    # Which systems an engine decodes
-
     @cached_property
     def refusals(self) -> list[str]:
-        """A line for each reason why an engine of the study does not decode some of its models, and what does."""
+        """A line for each reason why an engine does not decode some of the models, with the engines that do."""
         sections = {"teacher": "teachers", "untrained": "speed.untrained"}
         refused: dict[str, dict[str, None]] = {}  # entries of the configuration, each once
         for system in (self.systems[name] for name in (*self.measured, *self.untrained)):
@@ -62,8 +60,6 @@ class Engines(Mixtures):
         """The measured systems that CTranslate2 has, students first."""
         return list(filter(self.runs_in_ctranslate2, self.exported))
 
-    # Model folders
-
     def formats(self, system: str) -> list[str]:
         """The model folders that a system is exported to, one for each engine and type of weights."""
         return folders(self.systems[system].shape, self.types, self.engines)
@@ -74,36 +70,31 @@ class Engines(Mixtures):
         return next(name for name in names if name in self.formats(system))
 
     def shown(self, system: str) -> str:
-        """The translations of a measured system that people read: of the timed test set, with the widest beam."""
+        """A measured system's translations for people to read: of the timed test set, with the widest beam."""
         name = self.quick_format(system)
         beam = BEAM if name == BASELINE else max(self.config["decoding"]["beam_sizes"])
         return f"{self.folder}/decoding/translations/{system}.{name}.beam{beam}.{self.timed_corpus}.txt"
 
     def native(self, *systems: str, type: str = "int8") -> list[str]:
-        """The folders of those of the systems that the native engine decodes."""
+        """The folders of the systems that the native engine decodes."""
         return self._of_engine(Native, systems, type)
 
     def ctranslate2(self, *systems: str, type: str = "int8") -> list[str]:
-        """The folders of those of the systems that CTranslate2 decodes."""
+        """The folders of the systems that CTranslate2 decodes."""
         return self._of_engine(CTranslate2, systems, type)
 
     def _of_engine(self, engine: type[Engine], systems: Iterable[str], quantization: str) -> list[str]:
-        name = engine.folder(quantization)
-        return [self.model(system, name) for system in systems if name in self._makeable(system)]
-
-    def _makeable(self, system: str) -> list[str]:
-        """The model folders that experiments may ask for: those that are timed, and those of the speed tables."""
-        return folders(self.systems[system].shape, [*self.types, *SPEED_TYPES], self.engines)
+        name, types = engine.folder(quantization), [*self.types, *SPEED_TYPES]
+        able = (system for system in systems if name in folders(self.systems[system].shape, types, self.engines))
+        return [self.model(system, name) for system in able]
 
     def optimised(self, *systems: str, type: str = "int8") -> list[str]:
         """The folders of systems for all engines but OpenNMT-tf, CTranslate2's first."""
         return [*self.ctranslate2(*systems, type=type), *self.native(*systems, type=type)]
 
     def exact(self, *systems: str) -> list[str]:
-        """One folder in float32 for each system that has one beside OpenNMT-tf's, CTranslate2's where it has one."""
+        """A folder in float32 for each system: CTranslate2's, else the native engine's, if there is one."""
         return [folder for system in systems for folder in self.optimised(system, type="float32")[:1]]
-
-    # What weights are converted to
 
     @property
     def converted_types(self) -> list[str]:
@@ -125,18 +116,16 @@ class Engines(Mixtures):
         return [*self.converted_types, *map(Native.folder, self.native_types)]
 
     def source(self, system: str, type: str) -> str:
-        """What a system is converted from for CTranslate2: the checkpoint, or its weights in float32."""
+        """The folder that CTranslate2's weights of a type are made from: the checkpoint, or float32."""
         return self.averaged(system) if type == "float32" else self.converted(system, "float32")
 
     def native_source(self, system: str) -> str:
-        """What a system is converted from for the native engine: CTranslate2's weights, or the checkpoint."""
+        """The folder that the native engine's weights are made from: CTranslate2's, or the checkpoint."""
         return self.converted(system, "float32") if self.runs_in_ctranslate2(system) else self.averaged(system)
 
 
 class Experiments(Engines):
-    """Knows the systems and folders of each experiment, and why a study cannot make one."""
-
-    # Vocabulary maps and rounded weights
+    """The systems and folders of each experiment, and why a study cannot make one."""
 
     @property
     def map_system(self) -> str | None:
@@ -153,7 +142,7 @@ class Experiments(Engines):
 
     @property
     def map_weights(self) -> str:
-        """What that system is decoded with before there is a map: CTranslate2's weights, or the native engine's."""
+        """The weights that decode ``map_system`` before there is a map: CTranslate2's, or the native engine's."""
         converted = self.converted if self.runs_in_ctranslate2(self.map_system) else self.converted_native
         return converted(self.map_system, self.map_type)
 
@@ -166,10 +155,8 @@ class Experiments(Engines):
 
     @property
     def quantized(self) -> str | None:
-        """The student whose rounded weights are looked at layer by layer, in CTranslate2's files."""
+        """The student whose rounded weights are examined layer by layer, in CTranslate2's files."""
         return next((name for name in self.transformers if name in self.students), None)
-
-    # Search
 
     @property
     def searched(self) -> str | None:
@@ -177,7 +164,7 @@ class Experiments(Engines):
         return self.config["search"]["system"] or self.map_system
 
     def search_models(self, type: str) -> list[str]:
-        """The folders of that system in a type, one for each engine but OpenNMT-tf, CTranslate2's first."""
+        """The folders of ``searched`` in a type, one for each engine but OpenNMT-tf, CTranslate2's first."""
         return [] if self.search_problem else self.optimised(self.searched, type=type)
 
     @property
@@ -186,8 +173,6 @@ class Experiments(Engines):
         if self.searched in self.trained and self.is_exported(self.searched):
             return None
         return f"search.system: {self.searched} is none of the systems of this study that are trained here and exported"
-
-    # Speed
 
     @property
     def speed_trained(self) -> list[str]:
@@ -200,7 +185,7 @@ class Experiments(Engines):
         return [*filter(self.is_exported, (*self.speed_trained, *self.untrained))]
 
     def ladder_models(self, system: str) -> list[str]:
-        """The folders that a system is compared with OpenNMT-tf in: without CTranslate2, native ones of all types."""
+        """The folders to compare with OpenNMT-tf; for systems that CTranslate2 lacks, native ones of all types."""
         if peer := self.ctranslate2(system):
             return [*self.ctranslate2(system, type="float32"), *peer, *self.native(system)]
         return [folder for type in Native.types for folder in self.native(system, type=type)]
@@ -213,7 +198,7 @@ class Experiments(Engines):
 
     @property
     def architecture_models(self) -> list[str]:
-        """The folders of the untrained models that are compared whatever their architecture: not CTranslate2's."""
+        """The folders of the untrained models of all architectures: OpenNMT-tf's and the native engine's."""
         names = [BASELINE, *(Native.folder(type) for type in self.types)]
         return [self.model(system, name) for system in self.untrained for name in names if name in self.formats(system)]
 

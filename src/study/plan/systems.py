@@ -1,4 +1,4 @@
-"""The systems of a study: paths, corpora, teachers, and the mixtures that all learn from."""
+"""The systems of a study: paths, corpora, teachers, and the mixtures that systems learn from."""
 
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +25,7 @@ FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in
 
 
 class Paths:
-    """Paths relative to the folder that Snakemake runs in.
-
-    Names may be wildcards: ``paths.model("{system}", "int8")`` is ``results/demo/models/{system}/int8``.
-    """
+    """Paths relative to the folder that Snakemake runs in; names may be wildcards such as ``{system}``."""
 
     def __init__(self, folder: str):
         self.folder = folder
@@ -41,11 +38,11 @@ class Paths:
         return f"{self.folder}/corpora/raw/{corpus}.tsv.zst"
 
     def clean(self, corpus: str) -> str:
-        """A corpus as everything after the cleaning sees it."""
+        """A corpus after cleaning."""
         return f"{self.folder}/corpora/clean/{corpus}.tsv.zst"
 
     def clean_counts(self, corpus: str) -> str:
-        """What the cleaning kept and dropped, and why."""
+        """The counts of kept and dropped lines by rule."""
         return f"{self.folder}/corpora/clean/{corpus}.json"
 
     def named_corpora(self, corpora: list[str]) -> list[str]:
@@ -57,7 +54,7 @@ class Paths:
         return f"{self.folder}/systems/{system}/averaged"
 
     def learning(self, system: str) -> str:
-        """How a training went: its dev BLEU, its length, its speed."""
+        """The record of a training: its dev BLEU, its length, its speed."""
         return f"{self.folder}/systems/{system}/learning.json"
 
     def converted(self, system: str, type: str) -> str:
@@ -81,12 +78,12 @@ class Paths:
         return f"{self.folder}/training/{mixture}.{number}.{side}"
 
     def coverage(self, corpus: str) -> str:
-        """What the maps of a grid cover of a corpus."""
+        """The coverage of a corpus by each map of a grid."""
         return f"{self.folder}/alignment/coverage/{corpus}.json"
 
 
 class Corpora(Paths):
-    """Knows which texts a study has, in which languages, and what each is for."""
+    """The texts of a study, their languages and roles."""
 
     def __init__(self, config: Config):
         super().__init__(results(config).as_posix())
@@ -103,11 +100,8 @@ class Corpora(Paths):
     @cached_property
     def corpora(self) -> dict[str, list[str]]:
         """The corpora of each role."""
-        entries = self.config["corpora"].items()
-        return {
-            role: [name for name, entry in entries if entry["role"] == role]
-            for role in ("train", "monolingual", "dev", "test")
-        }
+        entries, roles = self.config["corpora"].items(), ("train", "monolingual", "dev", "test")
+        return {role: [name for name, entry in entries if entry["role"] == role] for role in roles}
 
     @property
     def held_out(self) -> list[str]:
@@ -134,18 +128,18 @@ class Corpora(Paths):
         return languages(self.config["corpora"][corpus], self.pair)
 
     def reading(self, corpus: str) -> Config:
-        """The keys of a corpus's entry that decide what is read; a weight, a licence or a checksum change no text."""
+        """The keys of a corpus's entry that decide what is read."""
         no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256", "mirror")
         return {key: value for key, value in self.config["corpora"][corpus].items() if key not in no_text}
 
     def uncleaned(self, corpus: str) -> str:
-        """What is cleaned, the corpus or a random subset of it, as a path without ``.tsv.zst`` or ``.json``."""
+        """The corpus, or the random subset of it, that is cleaned: a path without ``.tsv.zst`` or ``.json``."""
         folder = "subset" if self.config["corpora"][corpus]["sample"] else "raw"
         return f"{self.folder}/corpora/{folder}/{corpus}"
 
 
 class Systems(Corpora):
-    """Knows all models, which of them are trained, and which are measured."""
+    """All models, which of them are trained, and which are measured."""
 
     @cached_property
     def systems(self) -> dict[str, System]:
@@ -185,10 +179,7 @@ class Systems(Corpora):
         return list(first.values())
 
     def parent(self, system: str) -> str | None:
-        """The checkpoint that the training of a system begins with, of a teacher or from elsewhere.
-
-        None for a folder that is not there, so that a dry run goes on without.
-        """
+        """The checkpoint that a training begins with; None for a missing folder, so that a dry run goes on without."""
         start = self.systems[system].start_from
         if not start or not is_folder(start):
             return self.averaged(start) if start else None
@@ -196,7 +187,7 @@ class Systems(Corpora):
 
 
 class Teachers(Systems):
-    """Knows whom students imitate, which teachers come from elsewhere, and the engine and the type that all run in."""
+    """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in."""
 
     @property
     def ensemble(self) -> str | None:
@@ -205,34 +196,32 @@ class Teachers(Systems):
 
     @cached_property
     def imitable(self) -> list[str]:
-        """Those whose translations students may learn from: each teacher, and all together."""
+        """Teachers whose translations students may learn from: each one, and all together."""
         return [name for name in dict.fromkeys([*self.teachers, self.ensemble]) if name]
 
     @cached_property
     def imitated(self) -> str | None:
-        """What students are compared with: the teacher of the first mixture that has one."""
+        """The teacher that students are compared with: that of the first mixture that has one."""
         distilled = filter(None, map(self.translations, self.config["mixtures"]))
         return next((teacher for teacher, _ in distilled), self.ensemble)
 
     def translations(self, name: str) -> tuple[str, str] | None:
-        """The teacher whose translations a mixture has, and its targets; None of original text."""
+        """The teacher whose translations a mixture has, and its targets; None for original text."""
         entry = mixture(self.config, name)
         return None if entry["targets"] == "original" else (entry["teacher"] or self.ensemble, entry["targets"])
 
     @cached_property
     def foreign(self) -> list[str]:
-        """Ensembles and teachers from elsewhere: they have no model folder, only the translations of distillation."""
+        """Ensembles and teachers from elsewhere, which have translations but no model folder."""
         return [name for name in self.imitable if name not in self.trained]
 
     @cached_property
     def reference(self) -> str | None:
-        """The timed teacher that scores are compared with: the imitated one, or the first if that is not timed.
+        """The timed teacher that scores are compared with: the imitated one, else the first.
 
-        An ensemble is not timed, nor is a teacher from elsewhere.
+        Ensembles and teachers from elsewhere are not timed.
         """
         return next((name for name in (self.imitated, *self.teachers) if name in self.measured), None)
-
-    # How they translate
 
     @cached_property
     def teacher_engine(self) -> str:
@@ -246,15 +235,10 @@ class Teachers(Systems):
 
     @cached_property
     def imported(self) -> dict[str, Config]:
-        """The entries of teachers that are not trained here.
-
-        They are without what only informs, and without what only a training has: they say when to import anew.
-        """
-        entries = {name: entry for name, entry in self.config["teachers"].items() if not entry["shape"]}
-        return {
-            name: {k: v for k, v in entry.items() if k not in ("parameters", "start_from")}
-            for name, entry in entries.items()
-        }
+        """The entries of teachers from elsewhere, only with the keys whose change requires a new import."""
+        unused, entries = ("parameters", "start_from"), self.config["teachers"].items()
+        foreign = ((name, entry) for name, entry in entries if not entry["shape"])
+        return {name: {key: value for key, value in entry.items() if key not in unused} for name, entry in foreign}
 
     def teacher_model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""
@@ -279,7 +263,7 @@ class Teachers(Systems):
 
 
 class Mixtures(Teachers):
-    """Knows the text that each system learns from: its corpora, their files, whose translations they are."""
+    """The text that each system learns from: its corpora, their files, whose translations they are."""
 
     @cached_property
     def mixtures(self) -> list[str]:
@@ -288,7 +272,7 @@ class Mixtures(Teachers):
 
     @property
     def aligned_mixture(self) -> str:
-        """What the map is made of: the first mixture of translations that systems learn from, or the original."""
+        """The mixture that the map is made of: the first one of translations that systems learn from, or ORIGINAL."""
         learned = {system.mixture for system in self.systems.values()}
         return next((name for name in self.config["mixtures"] if name in learned and self.translations(name)), ORIGINAL)
 
