@@ -10,7 +10,7 @@ The commands, in the order in which a study runs them:
 What they share:
 
 - ``n_best_lists``: the format of n-best lists; as a command, it writes the best hypotheses as text
-- ``parts``: output made in parts, so that a job that ends goes on after the last whole one
+- ``parts``: output in parts, so that a job that was killed continues after the last whole one
 - ``teacher``: a model that translates text and scores translations, with the native engine or CTranslate2
 - ``tokenization``: how teachers split text into pieces
 """

@@ -1,7 +1,7 @@
 """Drop a percentage of a distilled corpus: the pairs with the lowest scores.
 
-The third column of the records is the score. The corpus is read twice; the first time only the scores are kept in
-memory, four bytes per pair.
+The score is the third column of the records. The corpus is read twice; memory holds only the scores, four bytes per
+pair.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from formats import records
 
 
 def threshold(path: Path, per_cent: float) -> tuple[np.float32, int]:
-    """The lowest score to keep, and how many of the pairs with exactly this score to drop."""
+    """The lowest score to keep, and how many pairs with exactly this score to drop."""
     scores = np.fromiter((score(record, path) for record in records.read(path)), np.float32, records.count(path))
     scores.sort()
     dropped = int(len(scores) * per_cent / 100)
@@ -36,10 +36,7 @@ def score(record: records.Record, path: Path) -> float:
 def without_lowest(
     pairs: Iterable[records.Record], path: Path, lowest: np.float32, ties: int
 ) -> Iterator[records.Record]:
-    """Pass on the pairs that score at least ``lowest``, except the first ``ties`` that score exactly that.
-
-    Comparisons are in float32, as in ``threshold``.
-    """
+    """Pass on pairs that score at least ``lowest``, in float32, except the first ``ties`` that score exactly that."""
     for record in pairs:
         value = np.float32(score(record, path))
         if value == lowest and ties:

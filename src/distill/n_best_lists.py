@@ -1,8 +1,8 @@
 """N-best lists: source sentences with the hypotheses of teachers for them, and their scores.
 
 On disk a list is a record of two columns: the source, and a JSON list of [text, score], best first. A score is the mean
-log-probability (natural logarithm) per token of the hypothesis, end-of-sentence included; higher is better. As a
-command, this module writes the best hypothesis of every sentence as a line of text.
+natural log-probability per token of the hypothesis, with the end of the sentence. As a command, this module writes the
+best hypothesis of every sentence as a line of text.
 """
 
 import argparse
@@ -31,7 +31,7 @@ class NBestList(NamedTuple):
 
 
 def ranked(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """Sort hypotheses, best first. Of equal texts only the best stays; empty texts, which translate nothing, go."""
+    """Sort hypotheses, best first; keep only the best of equal texts, and no empty text."""
     best: dict[str, Hypothesis] = {}
     for hypothesis in sorted(hypotheses, key=lambda hypothesis: -hypothesis.score):
         if hypothesis.text:
@@ -56,7 +56,7 @@ def write(path: Path, lists: Iterable[NBestList]) -> tuple[int, str]:
 
 
 def record(n_best_list: NBestList) -> records.Record:
-    """The list as it is on disk."""
+    """The list in its form on disk."""
     hypotheses = [[text, round(score, 4)] for text, score in n_best_list.hypotheses]
     return n_best_list.source, json.dumps(hypotheses, ensure_ascii=False)
 

@@ -1,7 +1,7 @@
-"""Output that is made in parts, so that a job that is killed or ends in time goes on after the last whole part.
+"""Output in parts, so that a job that is killed or ends in time continues after the last whole part.
 
-The parts lie in ``.<name of the output>.parts`` beside the output until it is whole. They end after the same records in
-every run, and so do the batches of the teacher: the output has the same bytes, however often the work was interrupted.
+The parts lie in ``.<name of the output>.parts`` beside the output until it is whole. Parts and the teacher's batches
+end after the same records in every run: the output has the same bytes, however often the work was interrupted.
 """
 
 import shutil
@@ -19,8 +19,8 @@ from common.progress import progress
 from formats import records
 from formats.records import Record
 
-RECORDS = 20_000  # of a part: minutes of a teacher on one core
-SPEED = ("threads", "batch_tokens")  # options on which no result is meant to depend; scores of CTranslate2's int8 may
+RECORDS = 20_000  # in a part: minutes of a teacher on one core
+SPEED = ("threads", "batch_tokens")  # options that are not meant to change results; scores of CTranslate2's int8 may
 KEY = "key.json"
 
 Item = TypeVar("Item")
@@ -28,20 +28,15 @@ Made = Callable[[list[Item]], Iterable[Record]]
 
 
 def write(
-    path: Path,
-    key: dict[str, Any],
-    items: Iterable[Item],
-    total: int,
-    made: Made[Item],
-    what: str,
+    path: Path, key: dict[str, Any], items: Iterable[Item], total: int, made: Made[Item], what: str,
     counts: Callable[[int, str], dict[str, Any]],
-) -> None:
+) -> None:  # fmt: skip
     """Write the records of ``items``, in order, and the JSON beside them; then delete the parts.
 
-    key: what the records depend on; parts of another key are deleted. total: the number of items. made: gives the
-    records of a part of the items, one for each. what: the work, such as ``translate 1-of-4``. counts: gives the JSON,
-    of the number of records and their checksum. Raises JobEndsError where the job ends, and UserError for another
-    number of items, or if another process makes the same parts.
+    key: what the records depend on; parts of another key are deleted. total: number of items. made: turns the items of
+    a part into as many records. what: the work, such as ``translate 1-of-4``. counts: makes the JSON from the number of
+    records and their checksum. Raises JobEndsError if the job ends, and UserError for another number of items or if
+    another process makes the same parts.
     """
     job = BatchJob(what)
     folder = path.with_name(f".{path.name}.parts")
@@ -56,18 +51,18 @@ def write(
             records.write(part, islice(stream, RECORDS))
             if part != parts[-1]:
                 job.checkpoint(f"sentence {number * RECORDS:,} of {total:,}")
-        if [*stream, *rest]:  # at its end, the stream reports that the work is done
+        if [*stream, *rest]:  # reading the stream to its end closes the progress bar
             raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
         result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))
         if result[0] < total:
             path.unlink()
             raise UserError(f"{path}: its input has {result[0]:,} lines, not {total:,}; was it changed meanwhile?")
         write_json(records.info(path), counts(*result))
-    shutil.rmtree(folder)  # not while the lock in it is open: NFS keeps the name of an open file
+    shutil.rmtree(folder)  # after the lock in it is closed: NFS keeps open files
 
 
 def begin(folder: Path, key: dict[str, Any]) -> None:
-    """Delete the parts in the folder if they are of another key."""
+    """Delete parts of another key."""
     if (folder / KEY).exists() and read_json(folder / KEY) == key:
         return
     for path in folder.iterdir():
@@ -77,9 +72,9 @@ def begin(folder: Path, key: dict[str, Any]) -> None:
 
 
 def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
-    """Changes with the options of a command that decide on its results, and with the files that it reads.
+    """A key of the options that decide on a command's results, and of the files that it reads.
 
-    A corpus counts by the checksum in the JSON beside it, as each of many shards would read all of it.
+    The checksum of a corpus comes from the JSON beside it: otherwise each of many shards would read the whole corpus.
     """
     paths = [path for file in filter(None, files) for path in (sorted(file.iterdir()) if file.is_dir() else [file])]
     return {
@@ -90,5 +85,5 @@ def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
 
 def _checksum(path: Path) -> str:
     info = records.info(path)
-    told = read_json(info) if path.name.endswith(records.SUFFIX) and info.exists() else {}
-    return told.get("sha256") or sha256(path)
+    counts = read_json(info) if path.name.endswith(records.SUFFIX) and info.exists() else {}
+    return counts.get("sha256") or sha256(path)

@@ -1,13 +1,13 @@
 """Rescore an ensemble: merge the n-best lists of all teachers, score every hypothesis with every teacher, keep n.
 
-The score of a hypothesis is the mean over the teachers of its mean log-probability per token (forced decoding). The
-usual ensemble averages probabilities token by token; it needs a common vocabulary, and an engine that supports it,
-which CTranslate2 and OpenNMT-tf do not. This one needs neither.
+The score of a hypothesis is the mean over the teachers of its mean log-probability per token (forced decoding). Unlike
+the usual ensemble, which averages probabilities token by token, this one needs neither a common vocabulary nor an
+engine that supports it; CTranslate2 and OpenNMT-tf do not.
 """
 
 import argparse
 from collections.abc import Iterator
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ WINDOW = 2000  # sentences scored at a time
 
 
 def merged(paths: list[Path]) -> Iterator[NBestList]:
-    """One list per sentence, with the distinct hypotheses of all files; a text keeps its best score of any teacher.
+    """One list per sentence, with the distinct hypotheses of all files; each text keeps its best score.
 
     Raises UserError for files of different sentences.
     """
@@ -32,20 +32,14 @@ def merged(paths: list[Path]) -> Iterator[NBestList]:
         if len(sources) > 1:
             names = ", ".join(map(str, paths))
             raise UserError(f"record {number} is another sentence in one of {names}; delete these and run again")
-        yield NBestList(
-            lists[0].source, ranked(hypothesis for n_best_list in lists for hypothesis in n_best_list.hypotheses)
-        )
-
-
-def windows(lists: Iterator[NBestList]) -> Iterator[list[NBestList]]:
-    while window := list(islice(lists, WINDOW)):
-        yield window
+        hypotheses = (hypothesis for n_best_list in lists for hypothesis in n_best_list.hypotheses)
+        yield NBestList(lists[0].source, ranked(hypotheses))
 
 
 def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> Iterator[NBestList]:
-    """The lists with the mean scores of all teachers, ranked by them; at most ``n_best`` hypotheses per sentence."""
+    """The lists ranked by the mean scores of all teachers; at most ``n_best`` hypotheses per sentence."""
     pairs = [(n_best_list.source, hypothesis.text) for n_best_list in window for hypothesis in n_best_list.hypotheses]
-    # Lists, so that one teacher after the other has the cores.
+    # list(): one teacher after the other has the cores
     scores = zip(*(list(teacher.score(pairs)) for teacher in teachers), strict=True)
     means = (sum(row) / len(row) for row in scores)
     for n_best_list in window:
@@ -72,7 +66,8 @@ def main() -> None:
     ]
 
     def made(part: list[NBestList]) -> Iterator[records.Record]:
-        for window in windows(iter(part)):
+        for start in range(0, len(part), WINDOW):
+            window = part[start : start + WINDOW]
             yield from map(n_best_lists.record, rescored(window, teachers, args.n_best))
 
     def counts(lines: int, checksum: str) -> dict[str, Any]:

@@ -1,26 +1,24 @@
 """Select training targets from n-best lists: one hypothesis of each, or all.
 
-best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2). interpolated: the hypothesis with the
-highest sentence BLEU against the original target (Kim and Rush 2016, section 3.3, as in Marian at WNMT 2018); among
-equal ones, that with the best score of the teachers. Sentence BLEU is sacreBLEU's: tokens of the language, exponential
-smoothing, effective order (a sentence of three tokens counts n-grams up to three only). mbr: the hypothesis of minimum
-Bayes risk, by the same BLEU. all: every hypothesis, each with its source (the K best of Kim and
-Rush 2016), so that an epoch that draws from them meets one translation of a sentence, and another epoch another one.
+- best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2)
+- interpolated: the hypothesis with the highest sentence BLEU against the original target (Kim and Rush 2016, section
+  3.3, as in Marian at WNMT 2018); among equal ones, the one with the best score of the teachers
+- mbr: the hypothesis of minimum Bayes risk, that is with the highest expected sentence BLEU: the mean over all
+  hypotheses, itself included, weighted with the softmax of the scores. Scores are log-probabilities per token; with
+  those of whole sentences, short hypotheses would get more weight.
+- all: every hypothesis, each with its source (the K best of Kim and Rush 2016), so that different epochs draw different
+  translations of a sentence
+
+Sentence BLEU is sacreBLEU's: tokens of the language, exponential smoothing, effective order (a sentence of three tokens
+counts n-grams up to three only).
 
 The output has records of three columns: source, target, score (the teachers' mean log-probability per token). Sentences
 without a hypothesis are dropped and counted: those that every teacher translates to nothing, and those that are too
 long (distill.teacher).
-
-The hypothesis of minimum Bayes risk has the highest expected sentence BLEU against the list: the mean over all
-hypotheses, itself included, each weighted with its probability, the softmax of the scores. Scores are log-probabilities
-per token, which order the lists too: with those of whole sentences, short hypotheses would weigh more. BLEU is that of
-interpolated targets.
-
-The tokens of a hypothesis, and its n-grams, are counted once; the matches of all pairs come out of one array.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from math import exp, fsum
 from pathlib import Path
@@ -37,11 +35,9 @@ from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
 from formats.metrics import bleu
 
+Tokenizer = Callable[[str], str]  # puts spaces between tokens
 ORDER = 4  # of the longest n-grams
-
-Tokenizer = Callable[[str], str]  # gives tokens with spaces between them
-
-SAMPLES = 20  # sources without a hypothesis to keep in the counts, for inspection
+SAMPLES = 20  # sources without a hypothesis that the counts keep for inspection
 TARGETS = ("best", "interpolated", "mbr", "all")
 
 
@@ -49,7 +45,7 @@ def least_risk(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> tuple[Hypo
     """The hypothesis with the least risk, the first among equals, and its expected sentence BLEU (0 to 100)."""
     highest = max(hypothesis.score for hypothesis in hypotheses)
     weights = [exp(hypothesis.score - highest) for hypothesis in hypotheses]
-    # fsum: the order of the list must not decide between almost equal ones
+    # fsum, so that the order of the list does not decide between almost equal hypotheses
     expected = [
         fsum(weight * bleu for weight, bleu in zip(weights, row, strict=True)) / fsum(weights)
         for row in sentence_bleu([hypothesis.text for hypothesis in hypotheses], tokenizer)
@@ -59,7 +55,7 @@ def least_risk(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> tuple[Hypo
 
 
 def sentence_bleu(texts: list[str], tokenizer: Tokenizer) -> list[list[float]]:
-    """Sentence BLEU (0 to 100) of each text, a row, against each as the reference, a column."""
+    """Sentence BLEU (0 to 100) of each text (row) against each text as the reference (column)."""
     ngrams, lengths = zip(*(extract_all_word_ngrams(tokenizer(text), 1, ORDER) for text in texts), strict=True)
     matches = _matches(ngrams)
     return [
@@ -79,7 +75,7 @@ def sentence_bleu(texts: list[str], tokenizer: Tokenizer) -> list[list[float]]:
 
 
 def _matches(ngrams: list[dict[tuple[str, ...], int]]) -> np.ndarray:
-    """How many n-grams two texts share, by the order of the n-grams: int64 (texts, texts, ORDER)."""
+    """How many n-grams of each order two texts share: int64 (texts, texts, ORDER)."""
     columns = {ngram: column for column, ngram in enumerate(dict.fromkeys(ngram for text in ngrams for ngram in text))}
     counts = np.zeros((len(ngrams), len(columns)), np.float32)
     for row, text in zip(counts, ngrams, strict=True):
@@ -97,55 +93,48 @@ def closest(hypotheses: list[Hypothesis], reference: str, metric: BLEU) -> tuple
 
 
 class Selection:
-    """Selects hypotheses for each sentence, and counts. language: of the targets, whose tokens BLEU has."""
+    """Selects hypotheses for each sentence, and counts. language: of the targets, for the tokens of BLEU."""
 
     def __init__(self, language: str = "") -> None:
         self._metric = bleu(language, effective_order=True)
-        self.translated, self.kept, self.not_first, self.bleu = 0, 0, 0, 0.0
-        self.empty = 0
+        self.translated, self.empty, self.kept, self.not_first, self.bleu = 0, 0, 0, 0, 0.0
         self.samples: list[tuple[int, tuple[str]]] = []  # number and source of sentences without a hypothesis
 
     def best(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
         """Yield source, best hypothesis and score of each sentence that has one."""
-        for number, n_best_list in enumerate(lists, 1):
-            if self._translated(number, n_best_list):
-                yield self._record(n_best_list.source, n_best_list.hypotheses[0])
+        return (self._record(each.source, each.hypotheses[0]) for each in self._translated(lists))
 
     def interpolated(self, lists: Iterator[NBestList], pairs: Iterator[records.Record]) -> Iterator[records.Record]:
-        """Yield source, closest hypothesis and score likewise.
+        """Yield source, closest hypothesis and score.
 
-        pairs: the records that were translated, with their original targets. Raises UserError if they are of other
-        sentences.
+        pairs: the records that were translated, with their original targets. Raises UserError for other sentences.
         """
         for number, (n_best_list, pair) in enumerate(zip_longest(lists, pairs), 1):
             translated, source = (side and side[0] for side in (n_best_list, pair))
             if translated != source:
                 raise UserError(f"record {number}: n-best list of another corpus: {translated!r}, not {source!r}")
-            reference = pair[1]
-            if self._translated(number, n_best_list):
-                yield self._chosen(n_best_list, *closest(n_best_list.hypotheses, reference, self._metric))
+            for each in self._translated([n_best_list], number):
+                yield self._chosen(each, *closest(each.hypotheses, pair[1], self._metric))
 
     def mbr(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
-        """Yield source, hypothesis of minimum Bayes risk and score likewise."""
-        for number, n_best_list in enumerate(lists, 1):
-            if self._translated(number, n_best_list):
-                yield self._chosen(n_best_list, *least_risk(n_best_list.hypotheses, self._metric.tokenizer))
+        """Yield source, hypothesis of minimum Bayes risk and score."""
+        for each in self._translated(lists):
+            yield self._chosen(each, *least_risk(each.hypotheses, self._metric.tokenizer))
 
     def all(self, lists: Iterator[NBestList]) -> Iterator[records.Record]:
         """Yield source, hypothesis and score of every hypothesis, best first."""
-        for number, n_best_list in enumerate(lists, 1):
-            if self._translated(number, n_best_list):
-                yield from (self._record(n_best_list.source, hypothesis) for hypothesis in n_best_list.hypotheses)
+        return (self._record(each.source, one) for each in self._translated(lists) for one in each.hypotheses)
 
-    def _translated(self, number: int, n_best_list: NBestList) -> bool:
-        """Whether the sentence has a hypothesis; it is counted if not."""
-        if not n_best_list.hypotheses:
+    def _translated(self, lists: Iterable[NBestList], first: int = 1) -> Iterator[NBestList]:
+        """Pass on the lists that have a hypothesis, and count the others. first: number of the first list."""
+        for number, n_best_list in enumerate(lists, first):
+            if n_best_list.hypotheses:
+                self.translated += 1
+                yield n_best_list
+                continue
             self.empty += 1
             if len(self.samples) < SAMPLES:
                 self.samples.append((number, (n_best_list.source,)))
-            return False
-        self.translated += 1
-        return True
 
     def _chosen(self, n_best_list: NBestList, hypothesis: Hypothesis, score: float) -> records.Record:
         """The record of a hypothesis that was chosen for its BLEU."""
@@ -158,14 +147,14 @@ class Selection:
         return source, hypothesis.text, f"{hypothesis.score:.4f}"
 
     def counts(self, targets: str) -> dict:
-        """What was selected and dropped so far, for JSON; ``targets`` is one of TARGETS."""
+        """What was selected and dropped, for JSON; ``targets`` is one of TARGETS."""
         counts = {
             "lines_in": self.translated + self.empty,
             "lines_out": self.kept,
             "dropped": {"empty_translation": self.empty},
             "samples": {"empty_translation": self.samples},
         }
-        if targets in ("interpolated", "mbr"):  # over the lines kept: targets that are not the teachers' best; BLEU
+        if targets in ("interpolated", "mbr"):  # over all lines kept; not_first: not the teachers' best
             counts["sums"] = {"not_first": self.not_first, "sentence_bleu": self.bleu}
         return counts
 

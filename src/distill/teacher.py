@@ -1,6 +1,6 @@
-"""A teacher: a model with a tokenization and an engine of its own, which translates text and scores translations.
+"""A teacher: a model with its tokenization and its engine, which translates text and scores translations.
 
-A sentence gets the same hypotheses and scores in any batch, so that they do not depend on shards, windows or threads.
+Hypotheses and scores do not depend on the batch, so neither on shards, windows or threads.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from common import cpu, gpu_lease
 from common.command_line import positive
@@ -32,7 +32,6 @@ Pair = tuple[Pieces, Pieces]  # a source and its translation
 Scored = tuple[Pieces, float]  # a hypothesis; the mean log-probability of its pieces and its end
 
 SCORING_WINDOW = 20_000  # pairs scored at a time
-
 NATIVE_BATCH_TOKENS = 512  # as fast as 2,048 (measured with beams of 4 and 8), in a quarter of the memory
 WINDOW = 1000  # sentences for each worker, sorted by length
 REMEDY = "CTranslate2 may do it, distillation: {engine: ctranslate2}"
@@ -41,28 +40,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class TeacherEngine(Protocol):
-    """A loaded model. Both methods keep the order, and hold no more than a window or two in memory.
-
-    A sentence or translation is read up to MAXIMUM_OUTPUT pieces, control tokens included, and no hypothesis is longer.
-    arithmetic: for the record, the engine, the type asked for, the type it became, the library or the instructions, and
-    whether int8 saturates.
-    """
-
-    arithmetic: dict[str, Any]
-
-    def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
-        """Yield the hypotheses of each sentence, best first; those of a sentence without pieces say nothing."""
-
-    def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
-        """Yield the mean log-probability per token of each translation and its end, given its source."""
-
-
 class CTranslate2Teacher:
     """Decodes in ``threads`` single-threaded translators. model: a folder named after the type to compute in.
 
-    batch_tokens: of a batch, with padding; None takes as many as suit the device. On a GPU the process takes one of
-    those that are free, and raises UserError if there is none at all.
+    batch_tokens: size of a batch, with padding; None chooses a size for the device. On a GPU the process leases one
+    that is free, and raises UserError if the machine has no GPU. arithmetic: for the record, the engine, the type asked
+    for, the effective type, the library or instructions, and whether int8 saturates.
+
+    Sentences and translations are read up to MAXIMUM_OUTPUT pieces, control tokens included, and no hypothesis is
+    longer.
     """
 
     def __init__(self, model: Path, threads: int, device: str, batch_tokens: int | None = None):
@@ -88,19 +74,18 @@ class CTranslate2Teacher:
         }
 
     def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
-        results = self._translator.translate_iterable(
-            iter(sentences),
-            beam_size=beam_size,
-            num_hypotheses=n_best,
-            return_scores=True,
-            max_decoding_length=MAXIMUM_OUTPUT,
-            **self._batches,
-        )
+        """Yield the hypotheses of each sentence in order, best first; those of a sentence without pieces are undefined.
+
+        Reads no more than two windows ahead.
+        """
+        search = {"beam_size": beam_size, "num_hypotheses": n_best, "max_decoding_length": MAXIMUM_OUTPUT}
+        results = self._translator.translate_iterable(iter(sentences), return_scores=True, **search, **self._batches)
         with self._in_one_line():
             for result in results:
                 yield [*zip(result.hypotheses, result.scores, strict=True)]
 
     def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
+        """Yield the mean log-probability per token of each translation and its end, given its source, in order."""
         pairs = iter(pairs)
         while window := list(islice(pairs, SCORING_WINDOW)):
             sources, targets = zip(*window, strict=True)
@@ -114,9 +99,9 @@ class CTranslate2Teacher:
 
 
 class NativeTeacher(Native):
-    """Decodes in ``threads`` workers. model: a folder of export.native.
+    """The same with the native engine, in ``threads`` workers. model: a folder of export.native.
 
-    Raises UserError for a damaged file, and where the engine is not installed.
+    Raises UserError for a damaged file, and if the engine is not installed.
     """
 
     def __init__(self, model: Path, threads: int):
@@ -132,8 +117,7 @@ class NativeTeacher(Native):
         }
 
     def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
-        # CTranslate2 lets no translation of a teacher be empty, either.
-        lengths = {"shortest": 1, "longest": MAXIMUM_OUTPUT}
+        lengths = {"shortest": 1, "longest": MAXIMUM_OUTPUT}  # no empty translation, as with CTranslate2
         options = replace(self._options, beam_size=beam_size, n_best=n_best, scores=True, **lengths)
 
         def found(batch: list[Pieces]) -> list[list[Scored]]:
@@ -155,19 +139,19 @@ class NativeTeacher(Native):
             yield score or 0.0
 
     def _source_numbers(self, sentence: Pieces) -> list[int]:
-        """A source in numbers, cut as CTranslate2 cuts it: the pieces that frame it stay."""
+        """A source in numbers, cut as CTranslate2 does, so that prefix and suffix stay."""
         frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
         return self._vocabulary.numbers(sentence[: MAXIMUM_OUTPUT - frame])
 
     def _target_numbers(self, sentence: Pieces) -> list[int]:
-        """A given translation in numbers, cut as CTranslate2 cuts it: its end stays."""
+        """A given translation in numbers, cut as CTranslate2 does, so that its end stays."""
         numbers = self._vocabulary.target_numbers
         unknown = numbers[self._vocabulary.unknown]
         return [numbers.get(piece, unknown) for piece in sentence[: MAXIMUM_OUTPUT - 1]]
 
     @contextlib.contextmanager
     def _decoding(self) -> Iterator[Any]:
-        """A worker that is free. Raises UserError for what the engine cannot do."""
+        """A free worker. Raises UserError for what the engine cannot do."""
         try:
             with self._worker() as worker:
                 yield worker
@@ -178,7 +162,7 @@ class NativeTeacher(Native):
     def _in_order(
         self, items: Iterable[Item], pieces: Callable[[Item], Pieces], work: Callable[[list[Item]], list[Result]]
     ) -> Iterator[Result | None]:
-        """What ``work`` makes of each item, in batches of items of like length; None for one without pieces."""
+        """The results of ``work`` on batches of items of similar length, in order; None for items without pieces."""
 
         def cut(window: list[Item]) -> Iterator[list[int]]:
             return batches([*map(pieces, window)], NATIVE_BATCH_TOKENS)
@@ -194,27 +178,21 @@ class NativeTeacher(Native):
 
 
 def joined(pair: Pair) -> Pieces:
-    """What decides on the batch of a pair; nothing for a source without pieces, whose translation scores nothing."""
+    """The pieces of a pair, which decide on its batch; none if the source has none, since it gets no score."""
     source, target = pair
     return source and [*source, *target]
 
 
 class Teacher:
-    """Translates text, and scores translations, in ``threads`` single-threaded workers.
+    """Translates text and scores translations.
 
-     model: a folder of CTranslate2, named after the type to compute in, or of the native engine. tokenizers: of the
-     source and the target side. batch_tokens: of CTranslate2. arithmetic: for the record
-    .
+    tokenizers: of the source and the target side. The other arguments, and ``arithmetic``, are those of the engines.
     """
 
     def __init__(
-        self,
-        model: Path,
-        tokenizers: list[Tokenizer],
-        threads: int = 1,
-        device: str = "cpu",
+        self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu",
         batch_tokens: int | None = None,
-    ):
+    ):  # fmt: skip
         self._source, self._target = tokenizers
         self._engine = load(model, threads, device, batch_tokens)
         self.arithmetic = self._engine.arithmetic
@@ -222,7 +200,7 @@ class Teacher:
     def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Hypothesis]]:
         """Yield the n-best list of each sentence in order, reading no more than two windows ahead.
 
-        The list of a source longer than MAXIMUM_OUTPUT pieces is empty, because the model would read it in part only;
+        The list of a source of more than MAXIMUM_OUTPUT pieces is empty, because the model would read only part of it;
         hypotheses that reach MAXIMUM_OUTPUT pieces are left out, because they may not have ended.
         """
         encoded = map(self._source.encode, sources)
@@ -236,13 +214,12 @@ class Teacher:
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """Yield the mean log-probability per token of each target, given its source (forced decoding)."""
-        yield from self._engine.score(
-            (self._source.encode(source), self._target.encode(target)) for source, target in pairs
-        )
+        encoded = ((self._source.encode(source), self._target.encode(target)) for source, target in pairs)
+        yield from self._engine.score(encoded)
 
 
-def load(model: Path, threads: int, device: str, batch_tokens: int | None = None) -> TeacherEngine:
-    """A model with the engine whose weights its folder holds. Raises UserError for a model that cannot be loaded."""
+def load(model: Path, threads: int, device: str, batch_tokens: int | None = None) -> CTranslate2Teacher | NativeTeacher:
+    """Load a model with the engine that its weights are for. Raises UserError for a model that cannot be loaded."""
     if not (model / NativeTeacher.weights).exists():
         return CTranslate2Teacher(model, threads, device, batch_tokens)
     if device not in NativeTeacher.devices:
@@ -252,12 +229,7 @@ def load(model: Path, threads: int, device: str, batch_tokens: int | None = None
 
 def teacher_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command with a teacher has."""
-    parser.add_argument(
-        "--sentencepiece",
-        type=Path,
-        nargs="?",
-        help="the study's model, unless all teachers have their own",
-    )
+    parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, unless all have their own")
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the study's source and target language")
     parser.add_argument(
         "--threads", type=int, default=os.cpu_count() or 1, help="single-threaded workers (default: one per core)"

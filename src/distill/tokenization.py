@@ -35,7 +35,7 @@ class SentencePiece:
 
 
 class MosesBPE:
-    """BPE of Moses tokens, ``@@`` after every piece but the last of a word: fairseq's ``moses`` and ``fastbpe``."""
+    """BPE of Moses tokens, with ``@@`` after all pieces of a word but the last: fairseq's ``moses`` and ``fastbpe``."""
 
     def __init__(self, codes: str | Path, language: str):
         self._tokenizer, self._detokenizer = MosesTokenizer(language), MosesDetokenizer(language)
@@ -72,7 +72,7 @@ def files(tokenization: dict[str, Any] | None) -> list[Path]:
 def tokenizers(tokenization: dict[str, Any] | None, study_model: Path | None, languages: list[str]) -> list[Tokenizer]:
     """The tokenizers of the source and the target side of a teacher.
 
-    tokenization: the value of its configuration; None stands for ``study_model``, the SentencePiece model of the study.
+    tokenization: the value of its configuration; without one, ``study_model`` is used, the study's SentencePiece model.
     languages: codes of both sides, in the direction of the teacher. Raises UserError without any model.
     """
     tokenization = {key: value for key, value in (tokenization or {}).items() if value}

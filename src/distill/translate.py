@@ -1,7 +1,6 @@
 """Translate the source side of a shard with a teacher: an n-best list for every sentence (Kim and Rush 2016).
 
-The n-best lists of a shard appear whole or not at all; a job that ends before continues after the
-last whole part (distill.parts).
+The lists of a shard appear whole or not at all; an interrupted job continues after its last whole part (distill.parts).
 """
 
 import argparse
@@ -38,7 +37,7 @@ def main() -> None:
 
     def made(part: list[str]) -> Iterator[records.Record]:
         hypotheses = teacher.translate(part, args.beam_size, args.n_best)
-        # strict: a shift between the sides is an error here, not noise later.
+        # strict: a shift between the sides is an error here, not noise later
         return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
 
     def counts(lines: int, checksum: str) -> dict[str, Any]:

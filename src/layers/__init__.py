@@ -1,8 +1,7 @@
-"""Layers for OpenNMT-tf that its own lacks; a model_description.py builds models of them.
+"""Layers that OpenNMT-tf lacks; a model_description.py builds models of them.
 
-- ``embeddings``: those of recurrent models, not as small as OpenNMT-tf's
-- ``history_decoder``: a Transformer's decoder with the mean of all inputs so far, or a cell whose gates do not depend
-  on its state
+- ``embeddings``: unit-variance embedding initialiser for recurrent models
+- ``history_decoder``: a Transformer's decoder with averaging attention, or with a simple recurrent unit (SSRU)
 - ``conditional_gru``: Nematus' recurrent model
 - ``fully_connected``: a recurrent decoder with fully connected layers on top
 """

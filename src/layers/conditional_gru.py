@@ -9,16 +9,16 @@ import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
-from layers.embeddings import embedder
+from layers.embeddings import embedder, sharing
 
-ATTENTION = "additive_attention"  # the scope of its operations, by which a profile knows them
+ATTENTION = "additive_attention"  # name scope of the attention's operations, for profiles
 
 
 class GatedUnit(tf.keras.layers.Layer):
-    """A gated recurrent unit with the reset behind the product (Cho et al. 2014).
+    """A gated recurrent unit that resets after the product (Cho et al. 2014).
 
-    s' = z s + (1 - z) tanh(x + r u), where x are products of the input and u of the state s; z and r are the sigmoids
-    of such sums. entered: by an input, unlike a transition. inside: the bias is part of u, where the reset acts on it.
+    s' = z s + (1 - z) tanh(x + r u), where x is a product of the input and u one of the state s; z and r are sigmoids
+    of such sums. entered: the unit has an input; transitions have none. inside: the bias belongs to u, so it is reset.
     """
 
     def __init__(self, units: int, entered: bool, inside: bool):
@@ -45,7 +45,7 @@ class GatedUnit(tf.keras.layers.Layer):
 
 
 class Transitions(tf.keras.layers.Layer):
-    """Gated units one behind the other, a cell of Keras'. Only the first is entered."""
+    """A Keras cell of several gated units in a row. Only the first has an input."""
 
     def __init__(self, units: int, count: int):
         super().__init__()
@@ -61,7 +61,7 @@ class Transitions(tf.keras.layers.Layer):
 
 
 class ConditionalEncoder(opennmt.encoders.Encoder):
-    """One layer in both directions. Its state is the mean of its outputs."""
+    """One bidirectional layer. Its state is the mean of its outputs."""
 
     def __init__(self, transitions: int, units: int, dropout: float):
         super().__init__()
@@ -89,17 +89,34 @@ class ConditionalEncoder(opennmt.encoders.Encoder):
         return outputs, mean, sequence_length
 
 
-def attended(scores: tf.Tensor, memory: tf.Tensor, lengths: tf.Tensor | None) -> tuple[tf.Tensor, tf.Tensor]:
-    """The context, [batch, memory units], and the attention, [batch, length]. scores: of each place of the memory."""
-    if lengths is not None:
-        mask = tf.sequence_mask(lengths, maxlen=tf.shape(scores)[1])
-        scores = tf.where(mask, scores, scores.dtype.min)
-    attention = tf.nn.softmax(scores)
-    return tf.einsum("bt,btu->bu", attention, memory), attention
+class AttentiveDecoder(opennmt.decoders.Decoder):
+    """A decoder whose state is one vector, with additive attention (Bahdanau et al. 2015).
+
+    Subclasses have the layers ``queries``, ``keys``, ``combination`` and ``start``.
+    """
+
+    @property
+    def support_alignment_history(self) -> bool:
+        return True
+
+    def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: tf.Tensor | None = None) -> tf.Tensor:
+        with tf.name_scope(ATTENTION):
+            self._memory_keys = self.keys(self.memory)  # once a sentence
+        return self.start(initial_state)
+
+    def attend(self, state: tf.Tensor, memory: tf.Tensor, lengths: tf.Tensor | None) -> tuple[tf.Tensor, tf.Tensor]:
+        """The context, [batch, memory units], and the attention, [batch, length]."""
+        with tf.name_scope(ATTENTION):
+            scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
+            if lengths is not None:
+                mask = tf.sequence_mask(lengths, maxlen=tf.shape(scores)[1])
+                scores = tf.where(mask, scores, scores.dtype.min)
+            attention = tf.nn.softmax(scores)
+            return tf.einsum("bt,btu->bu", attention, memory), attention
 
 
-class ConditionalDecoder(opennmt.decoders.Decoder):
-    """A decoder whose second unit sees what the state behind the first one attends to (Bahdanau et al. 2015)."""
+class ConditionalDecoder(AttentiveDecoder):
+    """The state after the first unit attends to the source; the context enters the second unit."""
 
     def __init__(self, transitions: int, units: int, embedding_units: int, dropout: float):
         super().__init__()
@@ -111,15 +128,6 @@ class ConditionalDecoder(opennmt.decoders.Decoder):
         self.hidden = [Dense(embedding_units) for _ in range(3)]  # of the piece, the state and the context
         self._dropout = dropout
 
-    @property
-    def support_alignment_history(self) -> bool:
-        return True
-
-    def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: tf.Tensor | None = None) -> tf.Tensor:
-        with tf.name_scope(ATTENTION):
-            self._memory_keys = self.keys(self.memory)  # once a sentence
-        return self.start(initial_state)
-
     def step(
         self, inputs: tf.Tensor, timestep: tf.Tensor, state: tf.Tensor, memory: tf.Tensor,
         memory_sequence_length: tf.Tensor | None = None, training: bool | None = None,
@@ -128,9 +136,7 @@ class ConditionalDecoder(opennmt.decoders.Decoder):
         inputs = dropout(inputs, self._dropout, training=training)
         first, second, *others = self.units
         state = first(state, first.inputs(inputs))
-        with tf.name_scope(ATTENTION):
-            scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
-            context, attention = attended(scores, memory, memory_sequence_length)
+        context, attention = self.attend(state, memory, memory_sequence_length)
         state = second(state, second.inputs(context))
         for unit in others:
             state = unit(state)
@@ -140,17 +146,16 @@ class ConditionalDecoder(opennmt.decoders.Decoder):
 
 
 class ConditionalGRU(opennmt.models.SequenceToSequence):
-    """The arguments are those of formats.shape.Conditional, dropout as a share."""
+    """Arguments as in formats.shape.Conditional; dropout is a probability."""
 
     def __init__(
         self, encoder_transitions: int, decoder_transitions: int, units: int, embedding_units: int,
         share_embeddings: bool, dropout: float,
     ):  # fmt: skip
-        sharing = opennmt.models.EmbeddingsSharingLevel
         super().__init__(
             source_inputter=embedder(embedding_units, share_embeddings),
             target_inputter=embedder(embedding_units, share_embeddings),
             encoder=ConditionalEncoder(encoder_transitions, units, dropout),
             decoder=ConditionalDecoder(decoder_transitions, units, embedding_units, dropout),
-            share_embeddings=sharing.ALL if share_embeddings else sharing.NONE,
+            share_embeddings=sharing(share_embeddings),
         )

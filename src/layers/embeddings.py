@@ -1,8 +1,8 @@
-"""Embeddings of recurrent models, large enough at the start to be told apart.
+"""Unit-variance embedding initialiser for recurrent models, and the sharing of embeddings.
 
-OpenNMT-tf draws embeddings between plus and minus sqrt(6 / (entries + units)), with 4,000 pieces a deviation of 0.02,
-and its Transformers multiply them by sqrt(units). A recurrent layer takes them as they are: its states hardly differ
-from piece to piece, until training has made them larger.
+OpenNMT-tf draws embeddings uniformly up to sqrt(6 / (entries + units)), a deviation of 0.02 with 4,000 pieces, and its
+Transformers multiply them by sqrt(units). Recurrent layers do not: their states would hardly differ from piece to piece
+until training has made the embeddings larger.
 """
 
 from typing import Any
@@ -23,7 +23,13 @@ class UnitEmbedder(opennmt.inputters.WordEmbedder):
 def embedder(units: int, shared: bool) -> opennmt.inputters.WordEmbedder:
     """An inputter for one side of a recurrent model.
 
-    shared: the softmax has the same weights. They stay small then, for logits are sums of their products.
+    shared: the softmax has the same weights. They stay small then, because logits are sums of their products.
     """
     kind = opennmt.inputters.WordEmbedder if shared else UnitEmbedder
     return kind(embedding_size=units)
+
+
+def sharing(shared: bool) -> int:
+    """OpenNMT-tf's level of sharing: one matrix for both sides and the softmax, or three."""
+    level = opennmt.models.EmbeddingsSharingLevel
+    return level.ALL if shared else level.NONE

@@ -1,17 +1,15 @@
 """A recurrent decoder with fully connected layers on top (Devlin 2017, "Sharp Models on Dull Hardware").
 
-One gated unit remembers; the layers above it make the model deep at the price of a product each, as nothing in them
-waits for the step before. The encoder and the cell are those of layers.conditional_gru.
+Only the gated unit at the bottom is recurrent, so the layers above it do not wait for the previous step: each costs one
+product. Encoder and unit are those of layers.conditional_gru.
 """
-
-from typing import Any
 
 import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
-from layers.conditional_gru import ATTENTION, ConditionalEncoder, GatedUnit, attended
-from layers.embeddings import embedder
+from layers.conditional_gru import AttentiveDecoder, ConditionalEncoder, GatedUnit
+from layers.embeddings import embedder, sharing
 
 
 class FullyConnected(tf.keras.layers.Layer):
@@ -27,13 +25,13 @@ class FullyConnected(tf.keras.layers.Layer):
         return self.inner(inputs) + (inputs if self.projection is None else self.projection(inputs))
 
 
-class FullyConnectedDecoder(opennmt.decoders.Decoder):
-    """The last piece and what the state before attends to (Bahdanau et al. 2015) enter one unit, below the layers."""
+class FullyConnectedDecoder(AttentiveDecoder):
+    """The last piece and the context of the previous state enter one gated unit; the layers are on top of it."""
 
     def __init__(self, layers: int, layer_units: int, units: int, dropout: float):
         super().__init__()
         self.unit = GatedUnit(units, entered=True, inside=False)
-        self.contexts = Dense(3 * units, use_bias=False)  # of the attention, beside the unit's product of the piece
+        self.contexts = Dense(3 * units, use_bias=False)  # added to the unit's product of the piece
         self.queries = Dense(units, use_bias=False)
         self.keys = Dense(units)
         self.combination = Dense(1, use_bias=False)
@@ -41,24 +39,13 @@ class FullyConnectedDecoder(opennmt.decoders.Decoder):
         self.top = [FullyConnected(layer_units if number else units, layer_units) for number in range(layers)]
         self._dropout = dropout
 
-    @property
-    def support_alignment_history(self) -> bool:
-        return True
-
-    def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: tf.Tensor | None = None) -> tf.Tensor:
-        with tf.name_scope(ATTENTION):
-            self._memory_keys = self.keys(self.memory)  # once a sentence
-        return self.start(initial_state)
-
     def step(
         self, inputs: tf.Tensor, timestep: tf.Tensor, state: tf.Tensor, memory: tf.Tensor,
         memory_sequence_length: tf.Tensor | None = None, training: bool | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:  # fmt: skip
         """inputs: [batch, embedding]; state: [batch, units]. Returns outputs [batch, layer units], state, attention."""
         inputs = dropout(inputs, self._dropout, training=training)
-        with tf.name_scope(ATTENTION):
-            scores = self.combination(tf.tanh(self._memory_keys + self.queries(state)[:, None]))[:, :, 0]
-            context, attention = attended(scores, memory, memory_sequence_length)
+        context, attention = self.attend(state, memory, memory_sequence_length)
         state = self.unit(state, self.unit.inputs(inputs) + self.contexts(context))
         outputs = state
         for layer in self.top:
@@ -67,17 +54,16 @@ class FullyConnectedDecoder(opennmt.decoders.Decoder):
 
 
 class FullyConnectedGRU(opennmt.models.SequenceToSequence):
-    """The arguments are those of formats.shape.FullyConnected, dropout as a share."""
+    """Arguments as in formats.shape.FullyConnected; dropout is a probability."""
 
     def __init__(
         self, fully_connected_layers: int, fully_connected_units: int, units: int, embedding_units: int,
         share_embeddings: bool, dropout: float,
     ):  # fmt: skip
-        sharing = opennmt.models.EmbeddingsSharingLevel
         super().__init__(
             source_inputter=embedder(embedding_units, share_embeddings),
             target_inputter=embedder(embedding_units, share_embeddings),
             encoder=ConditionalEncoder(1, units, dropout),
             decoder=FullyConnectedDecoder(fully_connected_layers, fully_connected_units, units, dropout),
-            share_embeddings=sharing.ALL if share_embeddings else sharing.NONE,
+            share_embeddings=sharing(share_embeddings),
         )

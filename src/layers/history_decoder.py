@@ -1,7 +1,7 @@
-"""A Transformer whose decoder looks back at its own output in another way than by self-attention.
+"""Transformers whose decoder has averaging attention or a simple recurrent unit (SSRU) instead of self-attention.
 
-With averaging a position sees the mean of all inputs so far. Marian's decoder of WNMT 2018 has it with its feed-forward
-layer, without it, and without its gate, too.
+With averaging a position sees the mean of all inputs so far, as in Marian's decoder of WNMT 2018: with or without a
+feed-forward layer after the mean, and with or without a gate.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ from opennmt.decoders import SelfAttentionDecoder
 from opennmt.layers.common import Dense
 from opennmt.layers.transformer import FeedForwardNetwork, SelfAttentionDecoderLayer, TransformerLayerWrapper
 
-AveragingState = tuple[tf.Tensor, tf.Tensor]
+from layers.embeddings import sharing
 
-RecurrenceState = tuple[tf.Tensor]
+State = tuple[tf.Tensor, ...]  # what a layer keeps from one position to the next
 
-AVERAGING = {  # whether there is a feed-forward layer behind the mean, and a gate
+AVERAGING = {  # whether there is a feed-forward layer after the mean, and a gate
     "averaging": (True, True),
     "averaging-gated": (False, True),
     "averaging-ungated": (True, False),
@@ -26,11 +26,10 @@ SSRU = "ssru"
 
 
 class Averaging(tf.keras.layers.Layer):
-    """deep: put a feed-forward layer behind the mean. gated: add sigmoid gates.
+    """Computes ``sigmoid(gate of x) x + sigmoid(gate of y) y``, where x is the input and y the mean of all x so far.
 
-    Computes ``sigmoid(gate of x) x + sigmoid(gate of y) y``, where x is the input and y the feed-forward layer of the
-    mean of all x up to here; without gates y alone. The layer has ``units`` inside, as in Marian's paper (section 3.2),
-    not as many as the others, as in Zhang's. The activation there is swish, Marian's default.
+    deep: y passes through a feed-forward layer. Its inner width is ``units``, as in Marian's paper (section 3.2) and
+    unlike in Zhang's; its activation is swish, Marian's default. gated: without gates the output is y.
     """
 
     def __init__(self, units: int, deep: bool, gated: bool, dropout: float):
@@ -40,19 +39,15 @@ class Averaging(tf.keras.layers.Layer):
         self.mean_gate = Dense(units, activation=tf.sigmoid) if gated else None
         self._units = units
 
-    def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> AveragingState:
+    def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> State:
         """The sum of the inputs so far, [batch, units], and their number, [batch, 1]."""
         return tf.zeros([batch, self._units], dtype), tf.zeros([batch, 1], dtype)
 
     def call(
-        self,
-        x: tf.Tensor,
-        mask: tf.Tensor | None = None,
-        cache: AveragingState | None = None,
-        training: bool | None = None,
-    ) -> tuple[tf.Tensor, AveragingState | tuple[()]]:
+        self, x: tf.Tensor, mask: Any = None, cache: State | None = None, training: bool | None = None
+    ) -> tuple[tf.Tensor, State]:
         """x: [batch, length, units], one position with a cache. Returns outputs of this shape, and the new cache."""
-        del mask  # of positions behind a sentence, which are means of what nobody reads
+        del mask  # of padding, whose means nobody reads
         if cache is None:
             means, cache = running_means(x), ()
         else:
@@ -82,19 +77,15 @@ class SimpleRecurrence(tf.keras.layers.Layer):
         self.candidate = Dense(units, use_bias=False)
         self._units = units
 
-    def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> RecurrenceState:
+    def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> State:
         """The cell, [batch, units]."""
         return (tf.zeros([batch, self._units], dtype),)
 
     def call(
-        self,
-        x: tf.Tensor,
-        mask: tf.Tensor | None = None,
-        cache: RecurrenceState | None = None,
-        training: bool | None = None,
-    ) -> tuple[tf.Tensor, RecurrenceState | tuple[()]]:
+        self, x: tf.Tensor, mask: Any = None, cache: State | None = None, training: bool | None = None
+    ) -> tuple[tf.Tensor, State]:
         """x: [batch, length, units], one position with a cache. Returns outputs of this shape, and the new cache."""
-        del mask, training  # positions behind a sentence are read by nobody
+        del mask, training  # nobody reads the outputs of padding
         kept = self.forget_gate(x)
         fresh = (1 - kept) * self.candidate(x)
         if cache is None:
@@ -106,7 +97,7 @@ class SimpleRecurrence(tf.keras.layers.Layer):
 def scan(kept: tf.Tensor, fresh: tf.Tensor) -> tf.Tensor:
     """All states c_t = kept_t c_(t-1) + fresh_t from c_0 = 0, in log2(length) rounds (Hillis and Steele 1986).
 
-    kept, fresh: [batch, length, units]. After a round with shift s each position has joined the 2s steps up to it.
+    kept, fresh: [batch, length, units]. After a round with shift s each position combines the 2s steps up to it.
     """
 
     def unfinished(shift: tf.Tensor, *_: tf.Tensor) -> tf.Tensor:
@@ -124,13 +115,18 @@ def scan(kept: tf.Tensor, fresh: tf.Tensor) -> tf.Tensor:
 
 
 class HistoryDecoder(SelfAttentionDecoder):
-    """OpenNMT-tf's decoder with ``history`` in place of self-attention: a key of AVERAGING, or SSRU."""
+    """OpenNMT-tf's decoder with ``history`` instead of self-attention: a key of AVERAGING, or SSRU."""
 
     def __init__(self, history: str, num_layers: int, units: int, heads: int, ffn_units: int, dropout: float):
         options = {"dropout": dropout, "attention_dropout": dropout, "ffn_dropout": dropout}
         super().__init__(0, units, heads, ffn_units, **options)
         self.history = history
-        self.layers = [_layer(history, units, heads, ffn_units, dropout, options) for _ in range(num_layers)]
+        self.layers = []
+        for _ in range(num_layers):
+            layer = SelfAttentionDecoderLayer(units, heads, ffn_units, **options)
+            own = SimpleRecurrence(units) if history == SSRU else Averaging(units, *AVERAGING[history], dropout)
+            layer.self_attention = TransformerLayerWrapper(own, dropout)
+            self.layers.append(layer)
 
     def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: Any = None) -> list[dict[str, Any]]:
         states = super()._get_initial_state(batch_size, dtype, initial_state)
@@ -145,27 +141,13 @@ class HistoryDecoder(SelfAttentionDecoder):
         return flags
 
 
-def _layer(
-    history: str, units: int, heads: int, ffn_units: int, dropout: float, options: dict[str, float]
-) -> SelfAttentionDecoderLayer:
-    layer = SelfAttentionDecoderLayer(units, heads, ffn_units, **options)
-    if history == SSRU:
-        sublayer = SimpleRecurrence(units)
-    else:
-        deep, gated = AVERAGING[history]
-        sublayer = Averaging(units, deep, gated, dropout)
-    layer.self_attention = TransformerLayerWrapper(sublayer, dropout)
-    return layer
-
-
 class HistoryTransformer(opennmt.models.Transformer):
-    """A Transformer with a HistoryDecoder. The arguments are those of formats.shape.Transformer, dropout as a share."""
+    """A Transformer with a HistoryDecoder. Arguments as in formats.shape.Transformer; dropout is a probability."""
 
     def __init__(
         self, decoder: str, encoder_layers: int, decoder_layers: int, units: int, ffn_units: int, heads: int,
         share_embeddings: bool, dropout: float,
     ):  # fmt: skip
-        sharing = opennmt.models.EmbeddingsSharingLevel
         super().__init__(
             num_layers=(encoder_layers, 0),
             num_units=units,
@@ -174,6 +156,6 @@ class HistoryTransformer(opennmt.models.Transformer):
             dropout=dropout,
             attention_dropout=dropout,
             ffn_dropout=dropout,
-            share_embeddings=sharing.ALL if share_embeddings else sharing.NONE,
+            share_embeddings=sharing(share_embeddings),
         )
         self.decoder = HistoryDecoder(decoder, decoder_layers, units, heads, ffn_units, dropout)

@@ -1,9 +1,9 @@
 """The batches of one pass through an encoded epoch, with undersized ones merged.
 
-OpenNMT-tf sorts sentences into buckets by length and emits a batch whenever a bucket is full. At the end of an epoch it
-empties every bucket, and each remainder becomes an update: 36 of the 271 batches of Multi30k. The last ten of them have
-one to three sentences each, mostly badly matched pairs. With 171,775 pairs the dev BLEU of Transformers fell from about
-30 to between 7 and 16 at the end of the first epoch, and took a hundred updates to recover.
+OpenNMT-tf sorts sentences into buckets by length and emits a batch whenever a bucket is full. At the end of a pass it
+empties the buckets: 36 of the 271 batches of Multi30k are such remainders, the last ten with one to three sentences,
+mostly badly matched pairs. With 171,775 pairs the dev BLEU of Transformers fell there from about 30 to between 7 and
+16, and took a hundred updates to recover.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,14 +16,14 @@ from train.schedule import SHUFFLE_BUFFER
 # Features and labels. Each maps names to tensors with a sentence per row; `length`, int32 (rows,), counts pieces.
 Batch = tuple[dict[str, Any], dict[str, Any]]
 
-LENGTH_BUCKET = 2  # pieces by which the sentences of a batch differ at most, which keeps padding low
+LENGTH_BUCKET = 2  # pieces by which lengths in a batch may differ; low, for little padding
 
 
 class MergedTail:
-    """The batches of a ``tf.data.Dataset``, except that those less than half full are merged and come last.
+    """The batches of a ``tf.data.Dataset``; those less than half full are merged and come last.
 
-    size: of a full batch, in ``unit``: "sentences", or "tokens", which are rows times the pieces of the longest
-    sentence of either side, so padding counts.
+    size: of a full batch, in ``unit``: "sentences", or "tokens", which are rows times the longest sentence of either
+    side in pieces.
     """
 
     def __init__(self, batches: Any, size: int, unit: str):
@@ -52,10 +52,7 @@ def longest(batch: Batch) -> int:
 
 
 def groups(batches: Iterable[Batch], size: int, unit: str) -> Iterator[list[Batch]]:
-    """Group batches, given by increasing ``longest``, to at most ``size`` each, padding included.
-
-    A batch that is larger by itself stays alone.
-    """
+    """Group batches, sorted by ``longest``, up to ``size`` with padding; a larger batch is a group of its own."""
     group: list[Batch] = []
     for batch in batches:
         if group and sum(map(rows, [*group, batch])) * (longest(batch) if unit == "tokens" else 1) > size:
@@ -67,7 +64,7 @@ def groups(batches: Iterable[Batch], size: int, unit: str) -> Iterator[list[Batc
 
 
 def merged(group: list[Batch]) -> Batch:
-    """Concatenate the rows of batches; every tensor is padded to the largest of its name, and keeps its dtype."""
+    """Concatenate the rows of batches; tensors are padded to the largest of their name."""
     import tensorflow as tf
 
     def concatenated(*tensors: Any) -> Any:
@@ -87,19 +84,19 @@ def _padded(tf: Any, tensor: Any, axis: int, size: int) -> Any:
 
 
 def shuffle_buffer(pairs: int) -> int:
-    """Sentences to shuffle at a time in an epoch of ``pairs``: SHUFFLE_BUFFER at most, and parts of equal size.
+    """Sentences to shuffle at a time: at most SHUFFLE_BUFFER, in parts of equal size.
 
-    OpenNMT-tf spreads parts of this size evenly over the file. A shorter last part would make the parts overlap, and a
-    pass would read some pairs twice (a third of 600,000 pairs with parts of 500,000).
+    OpenNMT-tf spreads parts of this size evenly over the file. If they do not add up to ``pairs``, they overlap, and a
+    pass reads some pairs twice (a third of 600,000 pairs with parts of 500,000).
     """
     return SHUFFLE_BUFFER if pairs <= SHUFFLE_BUFFER else ceil(pairs / ceil(pairs / SHUFFLE_BUFFER))
 
 
 def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> MergedTail:
-    """The batches of one pass: OpenNMT-tf's, except that undersized ones are merged.
+    """The batches of one pass through an epoch of ``pairs`` pairs.
 
-    model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: an epoch of
-    ``pairs`` pairs in pieces, a sentence per line.
+    model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: pieces, a sentence
+    per line.
     """
     import tensorflow as tf
 
@@ -116,8 +113,8 @@ def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pa
         maximum_labels_length=training["max_length"] + 1,  # the target begins with <s>
         single_pass=True,
     )
-    # At the end of a pass TensorFlow waits for its autotune thread, which may be asleep for a minute. Nothing here
-    # needs autotuning: OpenNMT-tf sets the threads of each stage of the pipeline.
+    # With autotuning, TensorFlow waits up to a minute for its thread at the end of a pass. Nothing here needs it:
+    # OpenNMT-tf sets the threads of each stage.
     options = tf.data.Options()
     options.autotune.enabled = False
     return MergedTail(batches.with_options(options), size, unit)

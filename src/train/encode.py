@@ -11,7 +11,7 @@ from common.files import atomic_path
 from common.progress import progress
 from formats import loading, records
 
-CALL_RECORDS = 10_000  # records per call of SentencePiece: enough to keep its threads busy
+CALL_RECORDS = 10_000  # records per call of SentencePiece, enough to keep its threads busy
 
 
 def encode(paths: Iterable[Path], model: Path, columns: int, threads: int) -> Iterator[tuple[str, ...]]:

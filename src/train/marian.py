@@ -1,9 +1,9 @@
 """Train a Transformer or Nematus' recurrent model with Marian's trainer on the CPU, on the encoded pairs of a study.
 
-It serves to compare engines on the same weights: CTranslate2 can decode a model of Marian's, too (export.marian), but
-Marian cannot decode one of OpenNMT-tf's, because OpenNMT-tf's decoder begins with the embedding of ``<s>`` and Marian's
-with zeros. Each layer is normalised after it is computed, unlike in OpenNMT-tf: Marian 1.12 can train layers that are
-normalised before, but its decoder then leaves the preceding target words unnormalised (export.marian.check_decoding).
+It serves to compare engines on the same weights. CTranslate2 can decode Marian's models (export.marian), but Marian
+cannot decode OpenNMT-tf's, whose decoder begins with the embedding of ``<s>`` instead of zeros. Layers are post-norm,
+unlike OpenNMT-tf's: Marian 1.12 can train pre-norm layers, but does not normalise the preceding target words when it
+decodes (export.marian.check_decoding).
 
 The output folder holds vocab.yml and, once the training is done, model.npz. Its subfolder ``training`` has train.log
 and the checkpoints; a killed training continues from the last one, and one of other settings or data is refused.
@@ -23,10 +23,8 @@ from formats import marian
 from formats.shape import Conditional, Transformer, shape
 
 CHECKPOINT_UPDATES = 500  # updates between checkpoints: the most that a killed training loses
-
-
 AVERAGE = ["--transformer-decoder-autoreg", "average-attention"]
-NO_LAYER = ["--transformer-aan-depth", 1]  # no feed-forward layer behind the average
+NO_LAYER = ["--transformer-aan-depth", 1]  # no feed-forward layer after the average
 DECODERS = {
     "self-attention": [],
     "averaging": AVERAGE,
@@ -86,29 +84,24 @@ def train(sides: list[Path], asked: Transformer | Conditional, schedule: Schedul
 
 
 def begin(folder: Path, settings: dict[str, Any]) -> None:
-    """Note in the folder of the checkpoints what defines the training. Raises UserError if another was begun there."""
+    """Write what defines the training to its folder. Raises UserError if another training was begun there."""
     notes = folder / "settings.json"
     if notes.exists() and read_json(notes) != settings:
         raise UserError(f"{folder}: a training of other settings or data was begun there; give another --output")
     write_json(notes, settings)
 
 
-def schedule_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a training's length, batches and learning rate."""
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, required=True, help="text in pieces, made by train.encode")
+    parser.add_argument("--target", type=Path, required=True, help="its translations, in pieces")
+    parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
+    parser.add_argument("--shape", type=json_value, required=True, help="JSON, as in formats/shapes.yaml")
     parser.add_argument("--updates", type=int, default=3000, help="length of the training (default: %(default)s)")
     parser.add_argument("--batch-tokens", type=int, default=1000, help="target tokens (default: %(default)s)")
     parser.add_argument("--learning-rate", type=float, default=0.003, help="peak value (default: %(default)s)")
     parser.add_argument("--warmup", type=int, default=300, help="updates before the peak (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, required=True, help="text in pieces, made by train.encode")
-    parser.add_argument("--target", type=Path, required=True, help="its translations, likewise")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
-    parser.add_argument("--shape", type=json_value, required=True, help="JSON, as in formats/shapes.yaml")
-    schedule_options(parser)
     parser.add_argument("--output", type=Path, required=True, help="folder to write; resumes a training begun there")
     args = parser.parse_args()
 
@@ -119,7 +112,9 @@ def main() -> None:
     if not isinstance(asked, Transformer | Conditional):
         raise UserError(f"--shape: {asked}: only Transformers and models with transitions are trained with Marian here")
     schedule, data = pick(Schedule, args), (args.source, args.target, args.vocabulary)
-    lasting = {name: value for name, value in asdict(schedule).items() if name != "updates"}  # more of them prolong it
+    lasting = {
+        name: value for name, value in asdict(schedule).items() if name != "updates"
+    }  # more updates prolong a training
     begin(args.output / "training", {"shape": asdict(asked), **lasting, "data": [*map(sha256, data)]})
     marian.write_vocabulary(marian.entries(args.vocabulary), args.output / marian.VOCABULARY)
     train([args.source, args.target], asked, schedule, args.output)

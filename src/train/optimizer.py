@@ -1,9 +1,8 @@
-"""Optimizer, learning rate and loss of a training, with one softmax for label-smoothed cross-entropy.
+"""Optimizer, learning rate and loss of a training.
 
-OpenNMT-tf spreads every label over the vocabulary, which gives a matrix as large as the logits, and passes it to a
-TensorFlow operation that runs on Eigen: 15 % of the time of a step of a small student with 4,000 pieces on one core.
-The loss needs only the logit of the correct piece, the sum of all logits, and the normalizer of the softmax, which
-oneDNN computes.
+OpenNMT-tf computes label-smoothed cross-entropy from a matrix of labels as large as the logits, with an operation that
+runs on Eigen: 15 % of the step of a small student with 4,000 pieces on one core. The loss here needs only the logit of
+the correct piece, the sum of all logits, and the normalizer of the softmax, which oneDNN computes.
 """
 
 from typing import Any
@@ -12,11 +11,10 @@ from formats.decoding import MAXIMUM_OUTPUT
 
 
 def opennmt_parameters(training: dict[str, Any], steps: int) -> dict[str, Any]:
-    """OpenNMT-tf's ``params`` for a training of ``steps`` updates in all, with label-smoothed cross-entropy.
+    """OpenNMT-tf's ``params`` for a training of ``steps`` updates in all.
 
     ``learning_rate`` of the configuration is the peak, reached after the warm-up. For ``inverse_sqrt`` (Vaswani et al.
-    2017, section 5.3) OpenNMT-tf scales its own value by units^-0.5 * warmup^-0.5; so we tell it one unit, and divide
-    by the second factor.
+    2017, section 5.3) OpenNMT-tf multiplies its value by units^-0.5 * warmup^-0.5, which is undone here.
     """
     peak, warmup = training["learning_rate"], training["warmup_steps"]
     decays = {
@@ -27,7 +25,7 @@ def opennmt_parameters(training: dict[str, Any], steps: int) -> dict[str, Any]:
     learning_rate, decay, decay_parameters = decays[training["decay"]]
     optimizers = {
         "adam": ("LazyAdam", {"beta_1": 0.9, "beta_2": 0.998}),
-        "sgd": ("SGD", {"clipnorm": 5.0}),  # OpenNMT-tf's first version, which trained the 2018 paper, clipped so
+        "sgd": ("SGD", {"clipnorm": 5.0}),  # as in OpenNMT-tf's first version, used for the 2018 paper
     }
     optimizer, optimizer_parameters = optimizers[training["optimizer"]]
     return {
@@ -60,8 +58,7 @@ def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
     """Losses in nats, float32 (positions,), differentiable by the logits.
 
     logits: float32 (positions, vocabulary). labels: integers (positions,). smoothing: float32 scalar, the probability
-    mass taken from the correct piece and divided among the others (Szegedy et al. 2016, section 7, but without a share
-    for the correct piece itself).
+    mass divided among the incorrect pieces (Szegedy et al. 2016, section 7, where the correct one gets a share, too).
     """
     import tensorflow as tf
 
@@ -71,7 +68,7 @@ def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
         share = smoothing / (vocabulary - 1)  # mass of each incorrect piece
         surplus = 1 - smoothing - share  # mass of the correct piece beyond that
         probabilities = tf.nn.softmax(logits)
-        # log(sum(exp(logits))) by the largest logit: its probability is at least 1/vocabulary and never underflows
+        # log(sum(exp(logits))) from the largest logit, whose probability never underflows
         normalizer = tf.reduce_max(logits, -1) - tf.math.log(tf.reduce_max(probabilities, -1))
         correct = tf.gather(logits, labels, batch_dims=1)
 

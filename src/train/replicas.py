@@ -1,11 +1,11 @@
-"""Training on several devices of one machine: each has a copy of the model, an update adds up their gradients.
+"""Training on several devices of one machine: each has a copy of the model, and an update sums their gradients.
 
-OpenNMT-tf's MirroredStrategyTrainer does it, with TensorFlow's MirroredStrategy. It wants a ``tf.data.Dataset``, which
-cannot tell where it stands; here each replica gets the next batch of ours instead. So N devices that accumulate over A
-batches read what one device reads that accumulates over N x A, in the same order.
+OpenNMT-tf's MirroredStrategyTrainer reads a ``tf.data.Dataset``, which does not know its position. Here each replica
+gets the next batch of a resumable pass instead: N devices that accumulate over A batches read what one device reads
+that accumulates over N x A, in the same order.
 
-Faults of drivers and of the links between GPUs give wrong sums without any error. Right sums differ by rounding only,
-because they are added up in another order.
+Faulty drivers and links between GPUs give wrong sums without any error, so a few updates are compared with those of one
+device. Correct sums differ only by rounding.
 """
 
 import logging
@@ -21,22 +21,19 @@ from common.errors import UserError
 from train.trainer import resumable_trainer
 
 UPDATES = 3
-# Plain gradient descent, because Adam turns the rounding of tiny gradients into whole steps; and no randomness.
+# SGD, because Adam turns the rounding of tiny gradients into whole steps
 PARAMETERS = {"optimizer": "SGD", "optimizer_params": {}, "learning_rate": 0.1, "dropout": 0}
-TOLERANCE = 1e-3  # measured on two CPU devices: rounding 4e-7, one of them ignored 0.37
+TOLERANCE = 1e-3  # measured on two CPU devices: 4e-7 by rounding, 0.37 with one device ignored
 
 
 def use_devices(device: str, count: int) -> None:
-    """Show TensorFlow ``count`` GPUs, or so many CPU devices that share the cores, and nothing else.
+    """Show TensorFlow only ``count`` GPUs, or as many CPU devices that share the cores; wait for GPUs in use.
 
-    It waits for GPUs that other jobs use. Call it before TensorFlow is imported. Raises UserError if ``cuda`` is asked
-    for and there are not so many GPUs.
+    Call it before TensorFlow is imported. Raises UserError for more GPUs than there are.
     """
     if device == "cuda":
         gpu_lease.lease(count)
-        gpu_lease.load_cuda(
-            gpu_lease.CUDA_OF_TENSORFLOW
-        )  # TensorFlow looks for them when it is imported, and never again
+        gpu_lease.load_cuda(gpu_lease.CUDA_OF_TENSORFLOW)  # TensorFlow looks for them only when it is imported
     import tensorflow as tf
 
     if device == "cpu":
@@ -58,10 +55,7 @@ def use_devices(device: str, count: int) -> None:
 
 
 class Replicas:
-    """The copies of a model: where its variables are made, and what trains them.
-
-    device: cpu or cuda. count: of the copies. Choose the devices first.
-    """
+    """``count`` copies of a model on a ``device``, cpu or cuda. Call ``use_devices`` first."""
 
     def __init__(self, device: str, count: int):
         import tensorflow as tf
@@ -72,7 +66,7 @@ class Replicas:
         self._strategy = tf.distribute.MirroredStrategy(devices) if count > 1 else None
 
     def scope(self) -> AbstractContextManager:
-        """The context to make the variables of model and optimizer in."""
+        """Create the variables of model and optimizer in this context."""
         return self._strategy.scope() if self._strategy else nullcontext()
 
     def trainer(self) -> type:
@@ -81,7 +75,7 @@ class Replicas:
 
 
 def mirrored_trainer(strategy: Any) -> type:
-    """``resumable_trainer`` over the devices of a MirroredStrategy, in whose scope the variables were made."""
+    """``resumable_trainer`` over the devices of a MirroredStrategy, in whose scope the variables were created."""
     import opennmt
     import tensorflow as tf
 
@@ -89,8 +83,8 @@ def mirrored_trainer(strategy: Any) -> type:
 
     class Trainer(resumable_trainer(), mirrored):
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
-            super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # its own makes another strategy
-            self._strategy, self._optimizer = strategy, optimizer  # the latter as in resumable_trainer
+            super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # skip its own: another strategy
+            self._strategy, self._optimizer = strategy, optimizer  # the optimizer as in resumable_trainer
 
         def scope(self) -> AbstractContextManager:
             return strategy.scope()
@@ -103,7 +97,7 @@ def mirrored_trainer(strategy: Any) -> type:
 
 
 class ReplicaBatches:
-    """Batches, one for each replica at a time, in the order of ``batches``. element_spec: of what it yields."""
+    """The batches in groups of one for each replica, in order. element_spec: of a group."""
 
     def __init__(self, batches: Any, strategy: Any, element_spec: Any):
         self._batches, self._strategy, self.element_spec = batches, strategy, element_spec
@@ -117,7 +111,7 @@ class ReplicaBatches:
 
 
 class FirstBatches:
-    """Endless repetitions of the first ``count`` batches, in the role of a ``tf.data.Dataset``."""
+    """The first ``count`` batches, repeated without end; the trainer reads it like a ``tf.data.Dataset``."""
 
     def __init__(self, batches: Any, count: int):
         self._batches, self.element_spec = [*islice(batches, count)], batches.element_spec
@@ -129,16 +123,15 @@ class FirstBatches:
 def check_replicas(
     build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any, autograph: bool
 ) -> None:
-    """Raises UserError unless ``replicas`` and a single device change weights alike.
+    """Raises UserError unless ``replicas`` change weights as a single device does.
 
-    build: a model with these ``params`` of OpenNMT-tf. start: its trainable weights at the beginning. batches: of a
-    pass, with the ``element_spec`` of a ``tf.data.Dataset``. autograph: as of ``resumable_trainer``.
+    build: makes a model with OpenNMT-tf's ``params``. start: its trainable weights at the beginning. batches: of a
+    pass. autograph: as in ``resumable_trainer``.
     """
     first = FirstBatches(batches, UPDATES * replicas.count)
     alone = changes(build, start, Replicas(replicas.device, 1), first, replicas.count, autograph)
     together = changes(build, start, replicas, first, 1, autograph)
-    difference = norm([a - b for a, b in zip(alone, together, strict=True)])
-    relative = difference / norm(alone)
+    relative = float(np.linalg.norm(alone - together) / np.linalg.norm(alone))
     many = f"{UPDATES} updates on {replicas.count} devices differ from those on one by {relative:.1e} of their size"
     logging.getLogger("tensorflow").info(many)
     if not relative <= TOLERANCE:  # not a number is a difference, too
@@ -149,14 +142,10 @@ def check_replicas(
 
 
 def changes(
-    build: Callable[[dict[str, Any]], Any],
-    start: list[np.ndarray],
-    replicas: Replicas,
-    batches: Any,
-    accumulate: int,
+    build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any, accumulate: int,
     autograph: bool,
-) -> list[np.ndarray]:
-    """What UPDATES updates, each of ``accumulate`` batches per device, change of the weights; float64."""
+) -> np.ndarray:  # fmt: skip
+    """How UPDATES updates, each of ``accumulate`` batches per device, change all weights: float64, in one row."""
     with replicas.scope():
         model = build(PARAMETERS)
         optimizer = model.get_optimizer()
@@ -167,9 +156,5 @@ def changes(
     trainer.autograph = autograph
     trainer(batches, max_step=UPDATES, accum_steps=accumulate, save_steps=None, eval_steps=None)
     ends = (variable.numpy() for variable in model.trainable_variables)
-    return [end.astype(np.float64) - begin for end, begin in zip(ends, start, strict=True)]
-
-
-def norm(arrays: list[np.ndarray]) -> float:
-    """Euclidean, of all their numbers together."""
-    return float(np.sqrt(sum(np.square(array).sum() for array in arrays)))
+    changed = (end.astype(np.float64) - begin for end, begin in zip(ends, start, strict=True))
+    return np.concatenate([change.ravel() for change in changed])

@@ -1,14 +1,12 @@
 """Draw an epoch: a random sample of the corpora by their weights, in random order.
 
 Every corpus is an endless stream: all its pairs in random order, then all of them in another random order, and so on.
-Epoch e takes the e-th section of every stream; the length of a section is the corpus's share of the epoch. Hence no
-pair repeats, within an epoch or across epochs, before all others of its corpus have appeared; shares are exact; and
-every epoch can be drawn by itself, so a killed study resumes at the epoch it lost.
+Epoch e takes the e-th section of every stream, as long as the corpus's share of the epoch. Hence no pair repeats before
+all others of its corpus have appeared; shares are exact; and every epoch can be drawn by itself, so a killed study
+resumes at the epoch it lost. Without weights the shares are the sizes: the first epoch then holds every pair once.
 
-The orders are computed (corpora.subset), and pairs reach their slots in the epoch through buckets on disk, so
-memory is bounded. Equal corpora, weights, seed and epoch give equal bytes.
-
-Without weights, the share of a corpus is its size: the first epoch then holds every pair of every corpus once.
+Orders are computed (corpora.subset), and pairs are sorted through buckets on disk, so memory is bounded. Equal corpora,
+weights, seed and epoch give equal bytes.
 """
 
 import argparse
@@ -40,7 +38,7 @@ class Stream(NamedTuple):
     share: int
 
     def slots(self, numbers: np.ndarray, seed: int, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield, for each cycle of the stream that the epoch touches, the pairs it takes and their slots in the share.
+        """Yield the pairs that the epoch takes, and their slots in the share, for each cycle of the stream it touches.
 
         numbers: pairs of the corpus, int64 (rows,). Yields indices into ``numbers`` and slots, both int64 (taken,).
         """
@@ -94,9 +92,9 @@ def sorted_blocks(draws: Iterator[Draw], total: int, folder: Path) -> Iterator[b
 
 
 def _fill_buckets(draws: Iterator[Draw], buckets: int, folder: Path) -> None:
-    """Append every line, and its slot, to the files of the bucket that its slot is in."""
+    """Append every line and its slot to the files of the slot's bucket."""
     hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))  # the usual 1,000 hold 125 million pairs
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))  # 1,000 files would do for 125 million pairs
     with ExitStack() as stack:
         files = [
             tuple(stack.enter_context(open(path, "wb")) for path in _bucket_files(folder, bucket))
@@ -119,9 +117,9 @@ def _bucket_files(folder: Path, bucket: int) -> tuple[Path, Path]:
 def draw(
     corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path
 ) -> None:
-    """Write an epoch (numbered from 1), and beside it the JSON that tells what was drawn from each corpus.
+    """Write an epoch (numbered from 1), and beside it a JSON of what was drawn from each corpus.
 
-    pairs: the size of the epoch, by default that of the corpora together. weights: one per corpus, by default its size.
+    pairs: size of the epoch, by default of all corpora together. weights: one per corpus, by default its size.
     """
     sizes = [records.count(path) for path in corpora]
     weights = weights or sizes

@@ -1,9 +1,9 @@
 """The schedule of a training: its phases and its passes through the data, resumable at any step.
 
 A phase is a number of updates, each with the gradient of several batches; the WNGT 2020 paper (section 2.5) has a base
-phase, then ten epochs with the gradient accumulated over 16 batches. A pass reads one epoch of the data in an order
-that depends on nothing but the seed and the number of the pass. So the batches of step n are the same whether or not
-the training was killed before, and a restart rereads one pass at most to get there.
+phase, then ten epochs with the gradient accumulated over 16 batches. The order of a pass depends only on the seed and
+its number. So step n reads the same batches whether or not the training was killed before, and a restart rereads at
+most one pass.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 from common.files import read_json, write_json
 
-SHUFFLE_BUFFER = 500_000  # sentences; the epochs are shuffled on disk already, this makes the passes differ
+SHUFFLE_BUFFER = 500_000  # sentences; epochs are shuffled on disk, this makes passes differ
 
 
 class Phase(NamedTuple):
     """``steps`` updates, each with the gradient of ``accumulate`` batches per replica; early stopping may cut it short.
 
-    checkpoint_steps, validation_steps: updates from one checkpoint, or validation, to the next. replicas: devices that
-    train together, each on batches of its own.
+    checkpoint_steps, validation_steps: updates between two. replicas: devices that train together.
     """
 
     steps: int
@@ -38,10 +37,9 @@ class Phase(NamedTuple):
 def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[Phase]:
     """The phases of a ``training`` entry of the configuration: its own, then those under ``then``.
 
-    epoch_batches: counts the batches of an epoch; called for phases given in epochs only. Such a phase makes one update
-    at least.
+    epoch_batches: counts the batches of an epoch; called only for phases given in epochs, which make at least one
+    update.
     """
-
     replicas = training["gpus"]
 
     def steps(phase: dict[str, Any]) -> int:
@@ -62,14 +60,14 @@ def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[P
 
 
 def kept_checkpoints(training: dict[str, Any]) -> int:
-    """How many of the last checkpoints to keep: as many as the largest average needs."""
+    """How many checkpoints to keep: as many as the largest average needs."""
     return max(training["average_last"], *training["averages"], 1)
 
 
 class Journal:
     """What a run folder records beside its checkpoints: phases stopped early, batches per pass, a divergence.
 
-    diverged: the message of the error that ended the training, None if it never diverged.
+    diverged: the message of the error that ended the training, or None.
     """
 
     def __init__(self, path: Path):
@@ -85,7 +83,7 @@ class Journal:
         self._save()
 
     def finish_pass(self, number: int, batches: int) -> None:
-        """Record the batches of a finished pass. Passes finish in order; one that is recorded already is ignored."""
+        """Record the batches of a finished pass, unless it is recorded already."""
         if len(self._pass_batches) == number:
             self._pass_batches.append(batches)
             self._save()
@@ -100,7 +98,7 @@ class Journal:
         write_json(self._path, state)
 
     def epoch_batches(self) -> int | None:
-        """The batches of the first pass, None before it is finished or counted."""
+        """The batches of the first pass; None until it is finished or counted."""
         return self._pass_batches[0] if self._pass_batches else None
 
     def ends(self, schedule: list[Phase]) -> list[int]:
@@ -133,7 +131,7 @@ class Journal:
         return ends[number] - step + batches / schedule[number].batches
 
     def position(self, batches: int) -> tuple[int, int]:
-        """Where a training stands after ``batches`` batches: the number of the pass, and the batches read in it."""
+        """The number of the pass after ``batches`` batches, and how many were read in it."""
         for number, size in enumerate(self._pass_batches):
             if batches < size:
                 return number, batches
@@ -142,15 +140,15 @@ class Journal:
 
 
 class Passes:
-    """Endless batches, pass after pass, in the role of the ``tf.data.Dataset`` of OpenNMT-tf's Trainer.
+    """Endless batches, pass after pass; OpenNMT-tf's Trainer reads it like a ``tf.data.Dataset``.
 
-    pass_batches: gives the batches of the pass with this number, an iterable with the ``element_spec`` of a
-    ``tf.data.Dataset``. position: where to begin, as of ``Journal.position``.
+    pass_batches: gives the batches of a pass by its number, an iterable with ``element_spec``. position: where to
+    begin, from ``Journal.position``.
     """
 
     def __init__(self, pass_batches: Callable[[int], Any], journal: Journal, position: tuple[int, int]):
         self._pass_batches, self._journal, self._position = pass_batches, journal, position
-        self._first = pass_batches(position[0])  # has the specification, and is read first
+        self._first = pass_batches(position[0])  # has the element_spec, and is read first
         self.element_spec = self._first.element_spec
 
     def __iter__(self) -> Iterator[Any]:
@@ -161,7 +159,7 @@ class Passes:
                 count += 1
                 yield batch
             if not count:
-                return  # no pair of the epoch may be trained on; OpenNMT-tf raises the error
+                return  # no pair of the epoch can be trained on; OpenNMT-tf raises the error
             self._journal.finish_pass(number, count)
             number, skipped = number + 1, 0
             batches = self._pass_batches(number)

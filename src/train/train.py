@@ -1,11 +1,11 @@
 """Train a model with OpenNMT-tf, validate it on the dev set, and average its last checkpoints.
 
 A killed training continues from its last checkpoint as if it had not been killed: same batches, same dropout. In a job
-with a time limit it ends itself at a checkpoint in time (common.batch_job). The run folder is named after everything
-that defines the training: shape, settings, data, vocabulary, seed, and the weights it starts from. The number of steps
-does not count where more of them merely prolong the training, that is, with a single phase whose learning rate does not
-depend on its end. (A training that was prolonged has other dropout from there on than one that was as long at once, and
-with patience one more validation.)
+with a time limit it ends in time, at a checkpoint (common.batch_job). The name of the run folder is a hash of
+everything that defines the training: shape, settings, data, vocabulary, seed, and the weights it starts from. The
+number of steps is left out if more of them merely prolong the training: with a single phase whose learning rate does
+not depend on its end. (From there on a prolonged training has other dropout than one that was as long at once, and with
+patience one more validation.)
 """
 
 import argparse
@@ -29,16 +29,16 @@ from train.schedule import kept_checkpoints
 from train.training import Inputs, Training
 from train.training_record import learning_curve, left_out, mixture, training_seconds
 
-FULL = ("No space left", "quota exceeded")  # in TensorFlow's errors, which has one kind for disks and for memory
+FULL = ("No space left", "quota exceeded")  # TensorFlow has the same error for full disks and full memory
 
 
 def definition(
     values: dict[str, Any], training: dict[str, Any], seed: int, data: Iterable[Path], start: Path | None
 ) -> dict[str, Any]:
-    """Everything that defines a training, ready for JSON; files count by their checksums.
+    """Everything that defines a training, ready for JSON, with the checksums of files.
 
-    values: the shape. training: the entry of the configuration. data: epochs and vocabulary, and the dev set where it
-    ends phases. start: an averaged model whose weights the training starts from.
+    values: the shape. training: the entry of the configuration. data: epochs, vocabulary, and the dev set if it ends
+    phases. start: an averaged model whose weights the training starts from.
     """
     try:
         built = shape(values)
@@ -57,12 +57,12 @@ def definition(
 
 
 def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
-    """``run-<hash of the definition>``, so that no checkpoint is ever continued under other settings."""
+    """``run-<hash of the definition>``, so that no training continues under other settings."""
     training = settings["training"]
     irrelevant = {"threads", "device", "averages", "average_last"}
     if training["decay"] != "cosine" and not training["then"]:  # else the number of steps changes the schedule
         irrelevant |= {"steps", *(["epochs"] if training["epochs"] else [])}
-    usual = {"gpus": 1, "precision": "float32"}  # as before there could be others
+    usual = {"gpus": 1, "precision": "float32"}  # left out, so that folders of earlier versions keep their names
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
     relevant["kept"] = kept_checkpoints(training)
@@ -71,9 +71,9 @@ def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
 
 
 def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]) -> list[dict[str, float]]:
-    """Dev BLEU of averages over the last checkpoints, for each of ``counts`` that the run has enough checkpoints for.
+    """Dev BLEU of averages of the last checkpoints, for each of ``counts`` that the run has enough of.
 
-    The model has the weights of the last average afterwards.
+    Leaves the weights of the last average in the model.
     """
     from opennmt.utils.checkpoint import average_checkpoints_into_layer
 
@@ -104,7 +104,7 @@ def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -
 
 
 def exposure(sides: Iterable[tuple[Path, Path]], epochs: list[Path], max_length: int, passes: float) -> dict[str, Any]:
-    """What the training saw of its data, and which pairs it skipped.
+    """What the training saw of its data, and how many pairs it skipped.
 
     sides: source and target of each epoch in pieces. epochs: the JSON of each epoch.
     """
@@ -119,11 +119,11 @@ def exposure(sides: Iterable[tuple[Path, Path]], epochs: list[Path], max_length:
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", required=True, help="name of the system, for the learning curve")
-    parser.add_argument("--role", choices=["teacher", "student", "control"], required=True, help="its role, likewise")
+    parser.add_argument("--role", choices=["teacher", "student", "control"], required=True, help="role of the system")
     parser.add_argument("--shape", type=json_value, required=True, help="JSON: encoder_layers, decoder_layers, ...")
     parser.add_argument("--training", type=json_value, required=True, help="JSON: steps, batch_tokens, ...")
     parser.add_argument("--source", type=Path, nargs="+", required=True, help="epochs in pieces, one sentence per line")
-    parser.add_argument("--target", type=Path, nargs="+", required=True, help="their translations, likewise")
+    parser.add_argument("--target", type=Path, nargs="+", required=True, help="their translations, in pieces")
     parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
     parser.add_argument("--dev", type=Path, required=True, help="dev set as records, for the references")
     parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
@@ -140,7 +140,7 @@ def options() -> argparse.ArgumentParser:
 
 
 def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: BatchJob) -> dict[str, Any]:
-    """Train in the run folder and write the average. Returns the learning curve, and what it is of."""
+    """Train in the run folder and write the average. Returns the content of learning.json."""
     import tensorflow as tf
 
     try:

@@ -1,4 +1,4 @@
-"""OpenNMT-tf's Trainer, made resumable; it stops when the loss diverges or its job ends, and logs the time left."""
+"""OpenNMT-tf's Trainer, made resumable; stops when the loss diverges or its job ends, and logs the time left."""
 
 import logging
 from collections import deque
@@ -11,10 +11,10 @@ DIVERGED_STEPS = 100
 
 
 def resumable_trainer() -> type:
-    """A subclass of OpenNMT-tf's Trainer with the ``seed`` and the ``job`` (BatchJob, or None) of the training; made
-    here because TensorFlow loads slowly.
+    """OpenNMT-tf's Trainer with the ``seed`` and the ``job`` (BatchJob, or None) of the training.
 
-    Raises, when called, RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends.
+    When called, it raises RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends. A
+    function, because TensorFlow loads slowly.
     """
     import opennmt
     import tensorflow as tf
@@ -22,21 +22,21 @@ def resumable_trainer() -> type:
     class Trainer(opennmt.training.Trainer):
         seed = 1
         job = None
-        autograph = True  # rewrite conditions on tensors in the model's source, which takes longer than to trace it
+        autograph = True  # rewrite conditions on tensors in the model's source; slower than tracing it
 
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
             super().__init__(model, optimizer, checkpoint)
-            # OpenNMT-tf takes mixed_bfloat16 for float16, whose loss has to be scaled, by a state in no checkpoint.
+            # Undo loss scaling, which OpenNMT-tf adds for bfloat16, too, and whose state is in no checkpoint.
             self._optimizer = optimizer
 
         def scope(self) -> AbstractContextManager:
-            """The context to make variables in; that of a strategy where there are several replicas."""
+            """Create variables in this context; replicas have the scope of a strategy."""
             return nullcontext()
 
         def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
             self._summary_writer.flush()  # the learning curve up to here
             super()._save_checkpoint(step, moving_average)
-            # Dropout starts over after a checkpoint, so that a restart from there draws the same.
+            # Restart dropout, as a continued training does.
             tf.random.set_seed(self.seed)
 
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
@@ -47,7 +47,7 @@ def resumable_trainer() -> type:
                 make_sums(self)
             for loss in until_divergence(super()._steps(dataset, accum_steps)):
                 yield loss
-                # Here the checkpoint and the validation of this step are done.
+                # The checkpoint and the validation of this step are done here.
                 step = int(self._optimizer.iterations.numpy())
                 if self.job and step == self._checkpoint.last_saved_step:
                     self.job.checkpoint(f"step {step}")
@@ -56,10 +56,10 @@ def resumable_trainer() -> type:
 
 
 def make_sums(trainer: Any) -> None:
-    """Make the variables in which OpenNMT-tf's trainer adds up gradients, losses and words, on each replica.
+    """Create the variables in which OpenNMT-tf's trainer sums gradients, losses and words, on each replica.
 
-    It makes them in its first update, so that TensorFlow traces that update twice. With several replicas the second
-    graph has other dropout: a continued training would not end as one that was never killed.
+    It would create them in its first update, which TensorFlow then traces twice. With several replicas the second graph
+    has other dropout, and a continued training would not end as one that was never killed.
     """
     import tensorflow as tf
 
@@ -76,7 +76,7 @@ def make_sums(trainer: Any) -> None:
 
 
 def until_divergence(losses: Iterator[float]) -> Iterator[float]:
-    """Pass on the losses of the updates. Raises RuntimeError once their running mean is DIVERGED above its minimum."""
+    """Pass on losses. Raises RuntimeError once their running mean is DIVERGED above its minimum."""
     recent: deque[float] = deque(maxlen=DIVERGED_STEPS)
     lowest = float("inf")
     for loss in losses:
@@ -90,7 +90,7 @@ def until_divergence(losses: Iterator[float]) -> Iterator[float]:
 
 
 class TimeLeft(logging.Filter):
-    """Appends the minutes left to the line that OpenNMT-tf logs about a step; its first arguments are step and steps/s.
+    """Appends the minutes left to OpenNMT-tf's log of a step, whose first arguments are step and steps/s.
 
     updates_left: the work left after a step, in updates of the running phase.
     """

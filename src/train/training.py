@@ -1,4 +1,4 @@
-"""A training with OpenNMT-tf that may be killed at any moment and still ends as if it had not been."""
+"""A training with OpenNMT-tf that ends with the same weights, however often it was killed."""
 
 import logging
 import os
@@ -19,18 +19,18 @@ from train.schedule import Journal, Passes, kept_checkpoints, phases
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
 
-# TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI. It is not slower there, as far as the noise of
-# benchmarks/training.py shows, and with it all CPUs train alike.
+# TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI. With it all CPUs train alike, and no slower as far as
+# benchmarks/training.py shows.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a training reads, and how many threads it has.
+    """What a training reads, and its threads.
 
     source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. dev: records,
     for the references. dev_source: its source side in pieces. start_from: an averaged model, None for random weights.
-    target_language: that of the references, for their tokens.
+    target_language: chooses the tokens of BLEU.
     """
 
     source: list[Path]
@@ -46,27 +46,24 @@ class Inputs:
 
 
 class Training:
-    """A training in its run folder, from its last checkpoint to its end.
-
-    model: the OpenNMT-tf model. schedule: the phases. step: the updates made so far. validation: the dev set.
-    """
+    """A training in its run folder. model: OpenNMT-tf's. schedule: the phases. step: the updates made so far."""
 
     def __init__(self, run: Path, settings: dict[str, Any], files: Inputs, job: BatchJob):
-        """Build the model and restore the last checkpoint, if there is one.
+        """Build the model and restore the last checkpoint.
 
         Raises UserError for a shape that cannot be built or validated, for unsuitable weights to start from, and for a
-        run that has more steps than ``settings`` allow.
+        run with more steps than ``settings`` allow.
         """
         training, built = settings["training"], shape(settings["shape"])
         prepare_tensorflow(training, files.threads, settings["seed"])
         optimizer.install_cross_entropy()
         self._replicas = Replicas(training["device"], training["gpus"])
         self._settings, self._files, self._job = settings, files, job
-        self._autograph = isinstance(built, Custom)  # models of ours have no condition on a tensor
+        self._autograph = isinstance(built, Custom)  # other shapes have no condition on a tensor
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
         self.model = described_model(run, built, training["dropout"])
         self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
-        self.model.initialize(self._vocabulary)  # enough to read the data, which determine the length of the training
+        self.model.initialize(self._vocabulary)  # to read the data, which determine the number of steps
         self._journal = Journal(run / "journal.json")
         self.schedule = phases(training, self._epoch_batches)
         steps = sum(phase.steps for phase in self.schedule)
@@ -89,7 +86,7 @@ class Training:
         self.validation.continue_from(self.step, due)
 
     def _restore(self, run: Path) -> None:
-        """Load weights and optimizer of the last checkpoint; without one, start from random weights or a parent's."""
+        """Load the last checkpoint; without one, start from random weights or those of ``start_from``."""
         import tensorflow as tf
         from opennmt.utils.checkpoint import Checkpoint
 
@@ -99,9 +96,9 @@ class Training:
         try:
             self._checkpoint.restore()
             self.model.create_variables(optimizer=self._optimizer)
-        except tf.errors.ResourceExhaustedError:  # no damage, and no reason to delete anything
+        except tf.errors.ResourceExhaustedError:  # no damage, so no advice to delete anything
             raise
-        except (ValueError, OSError, IndexError, tf.errors.OpError) as error:  # damage shows as any
+        except (ValueError, OSError, IndexError, tf.errors.OpError) as error:  # damage gives any of these
             if not tf.train.latest_checkpoint(str(run)):
                 raise
             reason = str(error).splitlines()[0]
@@ -116,7 +113,7 @@ class Training:
     def finish(self) -> None:
         """Train to the end of the last phase.
 
-        Raises RuntimeError when the loss diverges, or did so in this folder, and JobEndsError where its job ends.
+        Raises RuntimeError if the loss diverges, or did so earlier in this folder, and JobEndsError if its job ends.
         """
         if self._journal.diverged:
             raise RuntimeError(f"{self._journal.diverged}, in an earlier start")
@@ -133,7 +130,7 @@ class Training:
             self._checkpoint.save(0)
 
     def _check_replicas(self) -> None:
-        """Compare them with a single device, on copies of the model. Raises UserError if they differ."""
+        """Compare the replicas with a single device, on copies of the model. Raises UserError if they differ."""
         import opennmt
 
         def copy(parameters: dict[str, Any]) -> Any:
@@ -166,14 +163,14 @@ class Training:
                 eval_steps=phase.validation_steps,
             )
         except RuntimeError as error:
-            if "diverged" in str(error):  # the last checkpoint may be bad already, so no restart may continue from it
+            if "diverged" in str(error):  # the last checkpoint may be bad, so no restart continues from it
                 self._journal.diverge(str(error))
             raise
         tf.get_logger().removeFilter(time_left)
         self.step = int(self._optimizer.iterations.numpy())
 
     def _batches(self, number: int) -> MergedTail:
-        """The batches of a pass, in an order that depends on the seed and its number."""
+        """The batches of a pass; their order depends only on the seed and ``number``."""
         import tensorflow as tf
 
         epoch, seed = number % len(self._files.source), self._settings["seed"]
@@ -198,15 +195,15 @@ class Training:
         return number + (batches / self._epoch_batches() if batches else 0)
 
     def phases(self) -> list[dict[str, int]]:
-        """The last step of each phase, and the batches per update, of all replicas together."""
+        """The last step of each phase, and the batches per update of all replicas together."""
         ends = zip(self._journal.ends(self.schedule), self.schedule, strict=True)
         return [{"end": end, "accumulate": phase.batches} for end, phase in ends]
 
 
 def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> None:
-    """Set the devices and the precision of a training, the threads, the log level and the seeds of this process.
+    """Set devices, precision, threads, log level and seeds of this process.
 
-    Raises UserError without the GPUs, or where TensorFlow does not compute in this precision.
+    Raises UserError without the GPUs, or if TensorFlow does not compute in this precision.
     """
     use_devices(training["device"], training["gpus"])
     import tensorflow as tf
@@ -220,7 +217,7 @@ def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> Non
 
 
 def check_precision(precision: str) -> None:
-    """Normalize a layer: TensorFlow's kernel for CPUs takes bfloat16 only from AVX512 on. Raises UserError."""
+    """Raises UserError if TensorFlow cannot normalise a layer in this precision: on CPUs bfloat16 needs AVX512."""
     import tensorflow as tf
 
     try:
@@ -233,17 +230,14 @@ def check_precision(precision: str) -> None:
 
 
 def compute_in(precision: str) -> None:
-    """Make the layers that follow multiply in float32 or bfloat16, with weights in float32.
-
-    bfloat16 has the range of float32, so no loss is scaled.
-    """
+    """Make layers multiply in float32 or bfloat16, with weights in float32; bfloat16 needs no loss scaling."""
     import tensorflow as tf
 
     tf.keras.mixed_precision.set_global_policy({"bfloat16": "mixed_bfloat16"}.get(precision, precision))
 
 
 def described_model(run: Path, built: Any, dropout: float) -> Any:
-    """Write model_description.py of a shape to the run folder; the OpenNMT-tf model it describes. Raises UserError."""
+    """Write a shape's model_description.py and load the OpenNMT-tf model it describes. Raises UserError."""
     import opennmt
 
     try:
@@ -260,5 +254,5 @@ def start_from(model: Any, averaged: Path) -> None:
     try:
         checkpoint = tf.train.Checkpoint(model=model)
         checkpoint.restore(tf.train.latest_checkpoint(str(averaged))).assert_existing_objects_matched()
-    except (AssertionError, ValueError) as error:  # a variable is missing, or of another size
+    except (AssertionError, ValueError) as error:  # a variable is missing or has another size
         raise UserError(f"{averaged}: not the weights of a model of this shape and vocabulary") from error

@@ -1,6 +1,6 @@
 """The record of a training: its learning curve, its time, and what it saw of each corpus.
 
-Comparisons read it to tell whether two systems are twins.
+Comparisons read it to decide whether two systems are twins.
 """
 
 import argparse

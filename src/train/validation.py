@@ -20,22 +20,17 @@ Pieces = list[str]
 
 
 class Validation:
-    """The evaluator that OpenNMT-tf's Trainer calls: it scores the dev set, and decides when a phase ends.
+    """The evaluator that OpenNMT-tf's Trainer calls: scores the dev set, and decides when a phase ends.
 
-    decode: gives the pieces of every dev sentence as the model translates it now. path: the JSON of all scores, kept
-    across restarts; those of other references do not count. patience: validations without a new best BLEU after which a
-    phase ends; None never ends it. language: of the references.
+    decode: translates the dev set with the current weights, into pieces. path: JSON of all scores, kept across
+    restarts; scores of other references do not count. patience: a phase ends after so many validations without a new
+    best BLEU; None never ends it. language: of the references.
     """
 
     def __init__(
-        self,
-        decode: Callable[[], list[Pieces]],
-        sentencepiece_model: Path,
-        references: list[str],
-        path: Path,
-        patience: int | None,
-        language: str,
-    ):
+        self, decode: Callable[[], list[Pieces]], sentencepiece_model: Path, references: list[str], path: Path,
+        patience: int | None, language: str,
+    ):  # fmt: skip
         self.last_evaluated_step: int | None = None
         self.phase_start = 0
         self._decode, self._references, self._path, self._patience = decode, references, path, patience
@@ -43,7 +38,7 @@ class Validation:
         self._dev = hashlib.sha256("\n".join(references).encode()).hexdigest()[:12]
 
     def continue_from(self, step: int, due: bool) -> None:
-        """Drop the scores of steps that a restart repeats; validate ``step`` if it is ``due`` and has no score yet."""
+        """Drop the scores after ``step``, from which a restart goes on; validate it if ``due`` and not yet scored."""
         self._write([score for score in self.scores() if score["step"] <= step])
         if due and step not in {score["step"] for score in self.scores()}:
             self(step)
@@ -51,17 +46,14 @@ class Validation:
     def scores(self) -> list[dict[str, float]]:
         """``step`` and ``bleu`` of all validations so far."""
         found = read_json(self._path) if self._path.exists() else []
-        return [
-            {"step": score["step"], "bleu": score["bleu"]}
-            for score in found
-            if score.get("dev", self._dev) == self._dev  # files of earlier versions have none
-        ]
+        found = [score for score in found if score.get("dev", self._dev) == self._dev]  # earlier versions wrote no dev
+        return [{"step": score["step"], "bleu": score["bleu"]} for score in found]
 
     def _write(self, scores: list[dict[str, float]]) -> None:
         write_json(self._path, [score | {"dev": self._dev} for score in scores])
 
     def bleu(self) -> float:
-        """BLEU of the model as it is now, 0 to 100, rounded to two decimals."""
+        """BLEU with the current weights, 0 to 100, rounded to two decimals."""
         outputs = [self._processor.decode(pieces) for pieces in self._decode()]
         return round(self._metric.corpus_score(outputs, [self._references]).score, 2)
 
@@ -79,12 +71,12 @@ class Validation:
 
 
 def stalled(bleus: list[float], patience: int) -> bool:
-    """Whether none of the last ``patience`` values exceeds the best one before them."""
+    """Whether none of the last ``patience`` values exceeds the best before them."""
     return len(bleus) > patience and max(bleus[-patience:]) <= max(bleus[:-patience])
 
 
 def decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:
-    """A function that translates a file of pieces with the weights the model has when it is called."""
+    """A function that translates a file of pieces with the current weights of the model."""
     return _ctranslate2_decoder(model, source, threads) if converts(model) else _opennmt_decoder(model, source)
 
 
@@ -99,20 +91,15 @@ def converts(model: Any) -> bool:
 
 
 def _ctranslate2_decoder(model: Any, source: Path, threads: int) -> Callable[[], list[Pieces]]:
-    """Convert the model at every call: CTranslate2 needs a second where OpenNMT-tf needs a minute for the same text."""
+    """Convert the model at every call: CTranslate2 then takes a second for what takes OpenNMT-tf a minute."""
     sentences = [split_pieces(line) for line in source.read_text(encoding="utf-8").split("\n")[:-1]]
 
     def decode() -> list[Pieces]:
         with tempfile.TemporaryDirectory() as folder:
             Converter(model).convert(folder, force=True)
             translator = loading.translator(Path(folder), intra_threads=threads)
-            results = translator.translate_batch(
-                sentences,
-                beam_size=1,
-                max_batch_size=BATCH_TOKENS,
-                batch_type="tokens",
-                max_decoding_length=MAXIMUM_OUTPUT,
-            )
+            options = {"max_batch_size": BATCH_TOKENS, "batch_type": "tokens", "max_decoding_length": MAXIMUM_OUTPUT}
+            results = translator.translate_batch(sentences, beam_size=1, **options)
         return [result.hypotheses[0] for result in results]
 
     return decode

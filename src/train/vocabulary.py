@@ -1,7 +1,7 @@
 """Train one joint SentencePiece model for both languages of a study.
 
-Characters outside the scripts of the pair are removed first (WNGT 2020, section 2.3), so that no piece is spent on the
-Cyrillic and Chinese that web corpora carry.
+Characters outside the scripts of both languages are removed first (WNGT 2020, section 2.3), so that no piece is spent
+on the Cyrillic or Chinese in web corpora.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from formats import opennmt_tf, records
 
 
 def foreign_characters(languages: Iterable[str]) -> regex.Pattern:
-    """A pattern of the characters outside all scripts of these languages; digits, marks and signs are in every one."""
+    """A pattern of the characters outside the scripts of these languages; digits, marks and signs belong to all."""
     names = {"Common", "Inherited"}.union(*map(scripts, languages))
     return regex.compile("[^" + "".join(rf"\p{{Script={name}}}" for name in sorted(names)) + "]+")
 
@@ -44,9 +44,9 @@ def train(
 ) -> bytes:
     """Train a SentencePiece model and serialize it.
 
-    kind: ``unigram`` or ``bpe``. pieces: the size of the vocabulary; a tiny corpus gives fewer. character_coverage: the
-    share of the text's characters, 0 to 1, that pieces must cover. normalization: a rule of SentencePiece's. Raises
-    UserError without text, and for more characters than pieces.
+    kind: ``unigram`` or ``bpe``. pieces: size of the vocabulary; a tiny corpus gives fewer. character_coverage: share
+    of the text's characters, 0 to 1, that pieces must cover. Raises UserError without text, and for more characters
+    than pieces.
     """
     if not lines:
         raise UserError("the training corpora have no text left; see the counts in corpora/clean/*.json")
@@ -57,7 +57,7 @@ def train(
             model_writer=model,
             model_type=kind,
             vocab_size=pieces,
-            hard_vocab_limit=False,  # a tiny corpus gives fewer pieces instead of an error
+            hard_vocab_limit=False,  # fewer pieces from a tiny corpus instead of an error
             character_coverage=character_coverage,
             normalization_rule_name=normalization,
             num_threads=threads,
