@@ -1,4 +1,4 @@
-"""Native files and model folders of recurrent models with random weights, written without OpenNMT-tf."""
+"""Native files and model folders of models with random weights, written without OpenNMT-tf."""
 
 import atexit
 import functools
@@ -12,14 +12,13 @@ import sentencepiece
 from export.float_model import FloatModel
 from formats.native_model import Vocabulary
 
-UNITS, EMBEDDING, PIECES = 32, 48, 121  # as many pieces as tests.models
+UNITS, EMBEDDING, PIECES = 32, 48, 121  # as many pieces as in tests.models
 GATES = {"lstm": 4, "gru": 3}
 
 
 def model(cell: str = "lstm", directions: int = 2, encoder_layers: int = 2, decoder_layers: int = 1) -> FloatModel:
     """A model of this shape, with a bridge unless the decoder can start with the encoder's states."""
-    generator, gates, states = np.random.default_rng(1), GATES[cell], 2 if cell == "lstm" else 1
-    bridge = encoder_layers != decoder_layers
+    gates, states, bridge = GATES[cell], 2 if cell == "lstm" else 1, encoder_layers != decoder_layers
     sizes = {"attention.keys": (UNITS, UNITS), "attention.hidden": (UNITS, 2 * UNITS)}
     sizes["decoder.feedback"] = gates * UNITS, UNITS
     if bridge:
@@ -29,19 +28,33 @@ def model(cell: str = "lstm", directions: int = 2, encoder_layers: int = 2, deco
         for layer in range(layers):
             sizes[f"{name}.{layer}.inputs"] = gates * units, units if layer else inputs
             sizes[f"{name}.{layer}.states"] = gates * units, units
+    metadata = {
+        "architecture": "recurrent", "cell": cell, "units": UNITS, "directions": directions,
+        "encoder_layers": encoder_layers, "decoder_layers": decoder_layers, "bridge": bridge,
+    }  # fmt: skip
+    return random_model(metadata, sizes, EMBEDDING, UNITS)
+
+
+def random_model(
+    metadata: dict,
+    sizes: dict[str, tuple[int, int]],
+    embedding: int,
+    output: int,
+    vectors: dict[str, int] | None = None,
+) -> FloatModel:
+    """A model of PIECES pieces. sizes: rows and columns of its products. vectors: lengths of its vectors."""
+    generator = np.random.default_rng(1)
     products = {
         name: (generator.normal(0, 0.3, size), generator.normal(0, 0.1, size[0])) for name, size in sizes.items()
     }
-    metadata = {
-        "architecture": "recurrent", "cell": cell, "units": UNITS, "embedding_units": EMBEDDING,
-        "directions": directions, "encoder_layers": encoder_layers, "decoder_layers": decoder_layers, "bridge": bridge,
-        "source_factor": 1.0, "target_factor": 1.0, "start": 1, "end": 2, "start_from_zero": False,
-    }  # fmt: skip
-    widths = {"source": EMBEDDING, "target": EMBEDDING, "output": UNITS}
+    metadata |= {"embedding_units": embedding, "source_factor": 1.0, "target_factor": 1.0}
+    metadata |= {"start": 1, "end": 2, "start_from_zero": False}
+    widths = {"source": embedding, "target": embedding, "output": output}
     embeddings = {side: (side, generator.normal(size=(PIECES, width))) for side, width in widths.items()}
+    drawn = {name: generator.normal(size=length) for name, length in (vectors or {}).items()}
     pieces = [str(number) for number in range(PIECES)]
-    vocabulary = Vocabulary(pieces, pieces, "0")
-    return FloatModel(Path("random"), metadata, products, {}, embeddings, generator.normal(size=PIECES), vocabulary)
+    vocabulary, bias = Vocabulary(pieces, pieces, "0"), generator.normal(size=PIECES)
+    return FloatModel(Path("random"), metadata, products, drawn, embeddings, bias, vocabulary)
 
 
 @functools.cache

@@ -13,35 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import folders
 from sacrebleu import sentence_bleu
-from teacher_texts import PAIRS, SOURCES
+from teacher_texts import PAIRS, SOURCES, teacher, vocabulary
 
 from common.errors import UserError
 from distill import drop, n_best_lists, select
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.rescore import merged, rescored
 from distill.select import TARGETS, Selection
-from distill.teacher import Teacher
-from distill.tokenization import SentencePiece, tokenizers
+from distill.tokenization import SentencePiece
 from formats import records
 from formats.metrics import bleu
 from study.schema import schema
 from study.systems import TRANSLATED
 from train.encode import encode
-from train.vocabulary import train
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("vocabulary") / "sentencepiece.model"
-    path.write_bytes(train([side for pair in PAIRS for side in pair], "unigram", 100, 1.0, 1))
-    return path
 
 
 @pytest.fixture
-def teacher():
-    """A tiny model and the options that name it."""
+def options():
+    """The options that name the tiny model and its tokenization."""
     folder = folders()["float32"]
-    return folder, ["--sentencepiece", folder / "sentencepiece.model", "--languages", "en", "de"]
+    return ["--model", folder], ["--sentencepiece", folder / "sentencepiece.model", "--languages", "en", "de"]
 
 
 def run(module, *options, code=0):
@@ -51,20 +42,20 @@ def run(module, *options, code=0):
     return done
 
 
-def test_pieces_decode_to_the_sentences(model, tmp_path):
+def written(path, rows):
+    records.write(path, rows)
+    return path
+
+
+def test_pieces_decode_to_the_sentences(tmp_path):
     records.write(tmp_path / "all.tsv.zst", [(*pair, "-1.5") for pair in PAIRS])  # a score, which nobody learns
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model := vocabulary(tmp_path)))
     decoded = [tuple(processor.decode(side.split()) for side in pieces)
                for pieces in encode([tmp_path / "all.tsv.zst"], model, 2, 1)]  # fmt: skip
     assert decoded == PAIRS
 
 
-texts = st.text("ab ", max_size=3).map(str.strip)
-
-lists = st.lists(st.builds(Hypothesis, texts, st.floats(-9, 0)), max_size=6)
-
-
-@given(lists)
+@given(st.lists(st.builds(Hypothesis, st.text("ab ", max_size=3).map(str.strip), st.floats(-9, 0)), max_size=6))
 def test_hypotheses_are_distinct_sorted_and_never_empty(hypotheses):
     ranking = ranked(hypotheses)
     distinct = {h.text for h in ranking}
@@ -81,10 +72,9 @@ def test_n_best_lists_are_read_as_they_were_written(tmp_path):
     assert (tmp_path / "x.txt").read_text() == '"Tab" ä\n\n'
 
 
-def test_a_shard_is_translated_in_order_with_scores(teacher, tmp_path):
-    folder, options = teacher
-    records.write(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
-    run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--shard", "1/1", "--model", folder, *options,
+def test_a_shard_is_translated_in_order_with_scores(options, tmp_path):
+    source = written(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
+    run("distill.translate", "--input", source, "--shard", "1/1", *options[0], *options[1],
         "--beam-size", "3", "--n-best", "3", "--output", tmp_path / "out.tsv.zst")  # fmt: skip
     lists = list(n_best_lists.read(tmp_path / "out.tsv.zst"))
     assert [n_best_list.source for n_best_list in lists] == SOURCES and lists[0] == lists[4]
@@ -93,32 +83,29 @@ def test_a_shard_is_translated_in_order_with_scores(teacher, tmp_path):
     assert {"compute_type", "effective_compute_type", "library", "int8_saturates"} <= set(counts)
     # Forced decoding gives the scores of the beam but for a constant of each sentence: the beam may not begin with the
     # end of the sentence, which is likely to this untrained model and to no trained one.
-    processor = SentencePiece(folder / "sentencepiece.model")
-    scorer = Teacher(folder, tokenizers(None, folder / "sentencepiece.model", ["en", "de"]))
-    compared = 0
+    processor, scorer, compared = SentencePiece(folders()["float32"] / "sentencepiece.model"), teacher(), 0
     for source, hypotheses in lists:
-        same = [h for h in hypotheses if processor.decode(processor.encode(h.text)) == h.text]
-        same = [h for h in same if len(processor.encode(h.text)) < 100]  # not cut
-        sizes = [len(processor.encode(h.text)) + 1 for h in same]
-        scores = scorer.score((source, h.text) for h in same)
-        gaps = [size * (h.score - score) for size, h, score in zip(sizes, same, scores, strict=True)]
+        encoded = [(h, processor.encode(h.text)) for h in hypotheses]
+        whole = [(h, len(pieces) + 1) for h, pieces in encoded if processor.decode(pieces) == h.text]
+        whole = [(h, size) for h, size in whole if size <= 100]  # not cut
+        scores = scorer.score((source, h.text) for h, _ in whole)
+        gaps = [size * (h.score - score) for (h, size), score in zip(whole, scores, strict=True)]
         assert gaps == pytest.approx(gaps[:1] * len(gaps), abs=0.01)
         compared += len(gaps) > 1
     assert compared >= 2
 
 
 @pytest.mark.slow
-def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(teacher, tmp_path):
-    folder, options = teacher
-    records.write(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
-    models = {"a": folder, "b": folders()["int8"]}
+def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(options, tmp_path):
+    source = written(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
+    models = {"a": folders()["float32"], "b": folders()["int8"]}
     for name, path in models.items():
-        run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--model", path, *options,
+        run("distill.translate", "--input", source, "--model", path, *options[1],
             "--beam-size", "2", "--n-best", "2", "--output", tmp_path / f"{name}.tsv.zst")  # fmt: skip
 
     def ensemble(*names):
         run("distill.rescore", "--inputs", *(tmp_path / f"{name}.tsv.zst" for name in names), "--models",
-            *(models[name] for name in names), "--tokenizations", *["null"] * len(names), *options,
+            *(models[name] for name in names), "--tokenizations", *["null"] * len(names), *options[1],
             "--n-best", "4", "--output", tmp_path / "ensemble.tsv.zst")  # fmt: skip
         return list(n_best_lists.read(tmp_path / "ensemble.tsv.zst"))
 
@@ -143,55 +130,48 @@ def test_an_ensemble_keeps_the_best_in_all(scores, n_best):
     assert all(h.score == means[int(h.text[1:])] for h in best.hypotheses) and not empty.hypotheses
 
 
-def test_no_translation_of_a_source_that_is_not_read_to_its_end(teacher):
-    folder, _ = teacher
-    sides = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
-    lists = list(Teacher(folder, sides).translate([SOURCES[0], "a " * 400, SOURCES[0]], beam_size=1, n_best=1))
+def test_no_translation_of_a_source_that_is_not_read_to_its_end():
+    lists = list(teacher().translate([SOURCES[0], "a " * 400, SOURCES[0]], beam_size=1, n_best=1))
     assert [*map(len, lists)] == [1, 0, 1] and lists[0] == lists[2]
 
 
 @pytest.mark.parametrize("method", ["translate_iterable", "score_batch"])
-def test_what_ctranslate2_raises_is_one_line(teacher, monkeypatch, method):
+def test_what_ctranslate2_raises_is_one_line(monkeypatch, method):
     def raised(*_, **__):
         raise ValueError("bad\nallocation")
         yield  # a generator, as translate_iterable
 
-    engine = Teacher(teacher[0], tokenizers(None, teacher[0] / "sentencepiece.model", ["en", "de"]))._engine
+    engine = teacher()._engine
     call = raised if method == "translate_iterable" else lambda *_, **__: next(raised())
     monkeypatch.setattr(engine, "_translator", SimpleNamespace(**{method: call}))
-    pairs = [(["a"], ["b"])]
     with pytest.raises(UserError, match=r"float32: CTranslate2 failed: bad allocation; .*distillation\.batch_tokens$"):
-        [*(engine.score(pairs) if method == "score_batch" else engine.n_best([["a"]], 1, 1))]
+        [*(engine.score([(["a"], ["b"])]) if method == "score_batch" else engine.n_best([["a"]], 1, 1))]
 
 
-def test_smaller_batches_give_the_same_translations(teacher):
-    folder, _ = teacher
-    sides = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
-    lists = [[*Teacher(folder, sides, batch_tokens=size).translate(SOURCES, 2, 2)] for size in (None, 8)]
+def test_smaller_batches_give_the_same_translations():
+    lists = [[*teacher(batch_tokens=size).translate(SOURCES, 2, 2)] for size in (None, 8)]
     texts = [[[hypothesis.text for hypothesis in hypotheses] for hypotheses in each] for each in lists]
     assert texts[0] == texts[1] and len(texts[0]) == len(SOURCES)
 
 
-def test_a_gpu_that_is_not_there_is_told(teacher):
-    if ctranslate2.get_cuda_device_count():
-        pytest.skip("CTranslate2 finds a GPU here")
-    folder, _ = teacher
+@pytest.mark.skipif(ctranslate2.get_cuda_device_count(), reason="CTranslate2 finds a GPU here")
+def test_a_missing_gpu_is_an_error():
     with pytest.raises(UserError, match="CTranslate2 finds no GPU here"):
-        Teacher(folder, tokenizers(None, folder / "sentencepiece.model", ["en", "de"]), device="cuda")
+        teacher(device="cuda")
 
 
 @pytest.mark.parametrize("record", [("a", "b", "-1.0"), ("a", "b"), ("a", "[1]")])
 def test_records_that_are_no_n_best_lists(record, tmp_path):
-    records.write(tmp_path / "x.tsv.zst", [record])
     with pytest.raises(UserError, match=r"x\.tsv\.zst, record 1: no n-best list"):
-        list(n_best_lists.read(tmp_path / "x.tsv.zst"))
+        list(n_best_lists.read(written(tmp_path / "x.tsv.zst", [record])))
 
 
 def test_lists_of_different_sentences_are_no_ensemble(tmp_path):
-    for name in "ab":
-        n_best_lists.write(tmp_path / f"{name}.tsv.zst", [NBestList("same", []), NBestList(name, [])])
+    paths = [tmp_path / f"{name}.tsv.zst" for name in "ab"]
+    for path in paths:
+        n_best_lists.write(path, [NBestList("same", []), NBestList(path.name, [])])
     with pytest.raises(UserError, match="record 2 is another sentence"):
-        list(merged([tmp_path / "a.tsv.zst", tmp_path / "b.tsv.zst"]))
+        list(merged(paths))
 
 
 LISTS = [
@@ -204,20 +184,27 @@ METRIC = bleu("", effective_order=True)
 ORIGINALS = [("s1", "der hund rennt sehr schnell"), ("s2", "b"), ("s3", "c d")]
 
 
-def test_best_takes_the_first_and_counts_the_empty():
+@pytest.mark.parametrize(
+    ("targets", "chosen", "out"),
+    [
+        ("best", [("s1", "ein hund läuft", "-0.1000"), ("s3", "x", "-1.0000")], 2),
+        (
+            "interpolated",
+            [("s1", "der hund rennt schnell", "-0.2000"), ("s3", "x", "-1.0000")],
+            2,
+        ),  # the first of equals
+        ("all", [(each.source, text, f"{score:.4f}") for each in LISTS for text, score in each.hypotheses], 4),
+    ],
+)
+def test_hypotheses_are_selected_and_sentences_without_one_counted(targets, chosen, out):
     selection = Selection()
-    assert list(selection.best(iter(LISTS))) == [("s1", "ein hund läuft", "-0.1000"), ("s3", "x", "-1.0000")]
-    counts = selection.counts("best")
-    assert (counts["lines_in"], counts["lines_out"], counts["dropped"]) == (3, 2, {"empty_translation": 1})
-
-
-def test_interpolated_takes_the_one_closest_to_the_original():
-    selection = Selection()
-    chosen = list(selection.interpolated(iter(LISTS), iter(ORIGINALS)))
-    assert chosen == [("s1", "der hund rennt schnell", "-0.2000"), ("s3", "x", "-1.0000")]  # of equal ones the first
-    sums = selection.counts("interpolated")["sums"]
-    expected = sentence_bleu("der hund rennt schnell", [ORIGINALS[0][1]]).score
-    assert sums == {"not_first": 1, "sentence_bleu": pytest.approx(expected)}
+    pairs = [iter(ORIGINALS)] if targets == "interpolated" else []
+    assert list(getattr(selection, targets)(iter(LISTS), *pairs)) == chosen
+    counts = selection.counts(targets)
+    assert (counts["lines_in"], counts["lines_out"], counts["dropped"]) == (3, out, {"empty_translation": 1})
+    if targets == "interpolated":
+        expected = sentence_bleu("der hund rennt schnell", [ORIGINALS[0][1]]).score
+        assert counts["sums"] == {"not_first": 1, "sentence_bleu": pytest.approx(expected)}
 
 
 HYPOTHESES = st.lists(
@@ -252,7 +239,7 @@ def test_the_first_of_equal_hypotheses_has_the_least_risk(number, score):
 
 
 def test_an_outlier_is_not_of_minimum_risk():
-    """Though the teachers like it best."""
+    """Even if it has the best score of the teachers."""
     outlier = Hypothesis("vielen dank", -0.1)
     others = [Hypothesis(f"der hund rennt {how} über die wiese", -0.3) for how in ("schnell", "sehr schnell", "rasch")]
     lists, selection = [NBestList("s1", [outlier, *others]), NBestList("s2", [])], Selection()
@@ -270,33 +257,31 @@ def test_a_language_without_spaces_is_compared_by_its_own_tokens():
     assert chosen == [("s", nearer, "-0.1000")]
 
 
-def test_all_takes_every_hypothesis_and_counts_sentences():
-    selection = Selection()
-    pairs = [(each.source, text, f"{score:.4f}") for each in LISTS for text, score in each.hypotheses]
-    assert list(selection.all(iter(LISTS))) == pairs
-    counts = selection.counts("all")
-    assert (counts["lines_in"], counts["lines_out"], counts["dropped"]) == (3, 4, {"empty_translation": 1})
-
-
 def test_a_study_names_the_targets_that_can_be_selected():
     enum = schema()["$defs"]["mixture"]["properties"]["targets"]["enum"]
     assert enum == ["original", *TARGETS] and TRANSLATED == TARGETS
 
 
-def test_originals_of_another_corpus_are_told():
+def test_originals_of_another_corpus_are_refused():
     with pytest.raises(UserError, match="record 1: n-best list of another corpus: 's1', not 's9'"):
         list(Selection().interpolated(iter(LISTS), iter([("s9", "x")])))
 
 
 def test_the_command_selects_within_a_shard(tmp_path):
-    records.write(tmp_path / "corpus.tsv.zst", ORIGINALS)
+    corpus = written(tmp_path / "corpus.tsv.zst", ORIGINALS)
     n_best_lists.write(tmp_path / "c.tsv.zst", LISTS)
-    options = ["--n-best-lists", tmp_path / "c.tsv.zst", "--targets", "interpolated"]
-    run("distill.select", *options, "--corpus", tmp_path / "corpus.tsv.zst", "--shard", "1/1", "--output",
-        tmp_path / "out.tsv.zst")  # fmt: skip
-    assert [record[0] for record in records.read(tmp_path / "out.tsv.zst")] == ["s1", "s3"]
-    done = run("distill.select", *options, "--output", tmp_path / "o.tsv.zst", code=1)
+    options = [
+        "--n-best-lists",
+        tmp_path / "c.tsv.zst",
+        "--targets",
+        "interpolated",
+        "--output",
+        tmp_path / "o.tsv.zst",
+    ]
+    done = run("distill.select", *options, code=1)
     assert "needs --corpus" in done.stderr and not (tmp_path / "o.tsv.zst").exists()
+    run("distill.select", *options, "--corpus", corpus, "--shard", "1/1")
+    assert [record[0] for record in records.read(tmp_path / "o.tsv.zst")] == ["s1", "s3"]
 
 
 @given(st.lists(st.integers(-5, 0), min_size=1, max_size=30), st.integers(0, 99))
@@ -311,16 +296,15 @@ def test_the_worst_are_dropped_and_no_more(tmp_path_factory, scores, per_cent):
     assert kept == [pair for pair in pairs if pair in kept]
 
 
-def test_not_everything_is_dropped(tmp_path):
-    records.write(tmp_path / "x.tsv.zst", [("a", "b", "-1")])
-    done = run(
-        "distill.drop", "--input", tmp_path / "x.tsv.zst", "--per-cent", "100", "--output", tmp_path / "o", code=1
-    )
-    assert "--per-cent 100: must be 0 or more, and less than 100" in done.stderr
-
-
-def test_dropping_needs_scores(tmp_path):
-    records.write(tmp_path / "x.tsv.zst", PAIRS)
-    done = run("distill.drop", "--input", tmp_path / "x.tsv.zst", "--per-cent", "10", "--output",
-               tmp_path / "y.tsv.zst", code=1)  # fmt: skip
-    assert "has no score in its third column" in done.stderr
+@pytest.mark.parametrize(
+    ("rows", "per_cent", "message"),
+    [
+        ([("a", "b", "-1")], 100, "--per-cent 100: must be 0 or more, and less than 100"),
+        (PAIRS, 10, "has no score in its third column"),
+    ],
+    ids=["everything", "without scores"],
+)
+def test_what_cannot_be_dropped(rows, per_cent, message, tmp_path):
+    source = written(tmp_path / "x.tsv.zst", rows)
+    done = run("distill.drop", "--input", source, "--per-cent", str(per_cent), "--output", tmp_path / "o", code=1)
+    assert message in done.stderr

@@ -1,4 +1,4 @@
-"""Jobs side by side on one machine: each takes GPUs that no other has. nvidia-smi is a script here."""
+"""Jobs on one machine take different GPUs. nvidia-smi is a script here."""
 
 import os
 import subprocess
@@ -24,14 +24,13 @@ def machine(tmp_path):
     smi.parent.mkdir()
     smi.write_text("#!/bin/sh\necho GPU-a\necho GPU-b\n")
     smi.chmod(0o755)
-    jobs = []
+    jobs, pipes = [], dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    environment = {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
+    environment |= {"PATH": f"{smi.parent}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
 
     def start(count, **variables):
-        path = f"{smi.parent}:{os.environ['PATH']}"
-        environment = {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
-        environment |= {"PATH": path, "TMPDIR": str(tmp_path), **variables}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        jobs.append(subprocess.Popen([sys.executable, "-c", JOB, str(count)], env=environment, text=True, **pipes))
+        command = [sys.executable, "-c", JOB, str(count)]
+        jobs.append(subprocess.Popen(command, env=environment | variables, text=True, **pipes))
         return jobs[-1]
 
     yield start
@@ -59,8 +58,7 @@ def test_jobs_get_different_gpus_and_wait_for_free_ones(machine):
 
 
 def test_only_gpus_that_the_environment_shows_are_taken(machine):
-    job = machine(1, CUDA_VISIBLE_DEVICES="1")
-    assert gpus(job) == "GPU-b"
+    assert gpus(machine(1, CUDA_VISIBLE_DEVICES="1")) == "GPU-b"
     assert gpus(machine(1, CUDA_VISIBLE_DEVICES="1,0")) == "GPU-a"
     assert gpus(machine(1, CUDA_VISIBLE_DEVICES="MIG-c")) == "MIG-c"
 

@@ -8,31 +8,35 @@ import numpy as np
 import pytest
 import yaml
 from models import folders
-from teacher_texts import PAIRS, SOURCES
+from teacher_texts import SOURCES, teacher, vocabulary
 
 from common.errors import UserError
 from decode.engines.native import Native
-from distill.teacher import Teacher
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import completed, import_native, import_teacher
 from export.marian_parameters import CONFIG
 from formats import marian
-from train.vocabulary import train
 
 IMPORT = {"checkpoint": None, "ctranslate2": None, "converted": None}
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("vocabulary") / "sentencepiece.model"
-    path.write_bytes(train([side for pair in PAIRS for side in pair], "unigram", 100, 1.0, 1))
-    return path
+native = pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 
 
-def test_a_folder_without_a_model_is_said_plainly(tmp_path):
+def given(kind):
+    """The entry of a teacher whose model is one of the tests."""
+    return IMPORT | {kind: str(folders()["opennmt-tf" if kind == "checkpoint" else "float32"])}
+
+
+def converted(toolkit, options, environment=None):
+    """The entry of a teacher of another toolkit."""
+    return IMPORT | {"converted": {"from": toolkit, "environment": environment, "options": options}}
+
+
+def test_a_folder_without_a_model_is_an_error(tmp_path):
     with pytest.raises(UserError, match="cannot load this model"):
-        Teacher(tmp_path, tokenizers(None, folders()["float32"] / "sentencepiece.model", ["en", "de"]))
+        teacher(tmp_path)
 
 
 @pytest.mark.parametrize("codes", ["#version: 0.2\nl o\nlo w</w>\n", "l o 90\nlo w</w> 80\n"])
@@ -53,41 +57,38 @@ def test_files_that_are_no_bpe_codes(content, tmp_path):
         MosesBPE(tmp_path / "codes", "en")
 
 
-def test_two_sentencepiece_models_one_for_each_side(model, tmp_path):
-    other = folders()["float32"] / "sentencepiece.model"
-    source, target = tokenizers({"sentencepiece": [str(model), str(other)]}, tmp_path, ["en", "de"])
+def test_two_sentencepiece_models_one_for_each_side(tmp_path):
+    models = [vocabulary(tmp_path), folders()["float32"] / "sentencepiece.model"]
+    source, target = tokenizers({"sentencepiece": [*map(str, models)]}, tmp_path, ["en", "de"])
     assert source.encode("a dog") != target.encode("a dog")
     with pytest.raises(UserError, match="no SentencePiece model"):
-        tokenizers({"sentencepiece": str(tmp_path / "none")}, model, ["en", "de"])
+        tokenizers({"sentencepiece": str(tmp_path / "none")}, models[0], ["en", "de"])
+    with pytest.raises(UserError, match="needs the SentencePiece model of the study"):
+        tokenizers(None, None, ["en", "de"])
 
 
 @pytest.mark.parametrize("kind", ["checkpoint", "ctranslate2"])
 @pytest.mark.slow
 def test_a_teacher_is_imported(kind, tmp_path):
-    folder = folders()["opennmt-tf" if kind == "checkpoint" else "float32"]
-    import_teacher(IMPORT | {kind: str(folder)}, tmp_path / "vocabulary", tmp_path / "int8")
+    import_teacher(given(kind), tmp_path / "vocabulary", tmp_path / "int8")
     assert ctranslate2.contains_model(str(tmp_path / "int8"))
-    side = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
-    expected = next(Teacher(folders()["float32"], side).translate(SOURCES, 1, 1))[0].text
-    assert next(Teacher(tmp_path / "int8", side).translate(SOURCES, 1, 1))[0].text == expected
+    found, expected = (next(teacher(folder).translate(SOURCES, 1, 1))[0].text for folder in (tmp_path / "int8", None))
+    assert found == expected
 
 
-@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@native
 @pytest.mark.parametrize("kind", ["ctranslate2", pytest.param("checkpoint", marks=pytest.mark.slow)])
 def test_a_teacher_is_imported_for_the_native_engine(kind, tmp_path):
-    folder = folders()["opennmt-tf" if kind == "checkpoint" else "float32"]
-    import_native(IMPORT | {kind: str(folder)}, tmp_path / "vocabulary", tmp_path / "native-float32")
-    side = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
-    expected, found = (Teacher(model, side).translate(SOURCES, 4, 4)
-                       for model in (folders()["float32"], tmp_path / "native-float32"))  # fmt: skip
-    assert [[h.text for h in hypotheses] for hypotheses in found] == [[h.text for h in some] for some in expected]
+    import_native(given(kind), tmp_path / "vocabulary", output := tmp_path / "native-float32")
+    found, expected = ([[h.text for h in hypotheses] for hypotheses in teacher(folder).translate(SOURCES, 4, 4)]
+                       for folder in (output, None))  # fmt: skip
+    assert found == expected
 
 
-@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@native
 def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tmp_path):
-    given, run = folders()["opennmt-tf"], tmp_path / "run"
     values = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 32, "embedding_units": 16}
-    untrained.make(values, given / "vocabulary.txt", 1, run)
+    untrained.make(values, folders()["opennmt-tf"] / "vocabulary.txt", 1, run := tmp_path / "run")
     import_native(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "native-float32")
     read_opennmt_tf.read(run).write("float32", tmp_path / "trained-here")
     weights = (tmp_path / name / Native.weights for name in ("native-float32", "trained-here"))
@@ -108,20 +109,14 @@ def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy
 
 @pytest.mark.slow
 def test_a_teacher_of_another_toolkit_is_converted(tmp_path):
-    """Through CTranslate2's own command, here that of OpenNMT-tf."""
-    folder = folders()["opennmt-tf"]
-    vocabulary = str(folder / "vocabulary.txt")
-    options = {"model_path": str(folder), "src_vocab": vocabulary, "tgt_vocab": vocabulary}
-    asked = {
-        "from": "opennmt-tf",
-        "environment": None,
-        "options": options | {"model_type": str(folder / "model_description.py"), "force": True},
-    }
-    import_teacher(IMPORT | {"converted": asked}, tmp_path / "vocabulary", tmp_path / "int8")
+    """By CTranslate2's own command, here the one for OpenNMT-tf."""
+    files = {"model_type": "model_description.py", "src_vocab": "vocabulary.txt", "tgt_vocab": "vocabulary.txt"}
+    options = {name: str(folders()["opennmt-tf"] / file) for name, file in ({"model_path": ""} | files).items()}
+    import_teacher(converted("opennmt-tf", options | {"force": True}), tmp_path / "vocabulary", tmp_path / "int8")
     assert ctranslate2.contains_model(str(tmp_path / "int8"))
 
 
-@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+@native
 @pytest.mark.parametrize(
     "size, options, message",
     [
@@ -136,9 +131,8 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
     written = yaml.safe_dump({"type": "transformer", "dim-vocabs": [size, size]})
     np.savez("model.npz", **{CONFIG: np.frombuffer(f"{written}\0".encode(), np.int8)})
     marian.write_vocabulary([marian.END, marian.UNKNOWN], Path("vocab.yml"))
-    entry = {"from": "marian", "environment": None, "options": {"model_path": "model.npz"} | options}
     with pytest.raises(UserError, match=message):
-        import_native(IMPORT | {"converted": entry}, None, Path("native-int8"))
+        import_native(converted("marian", {"model_path": "model.npz"} | options), None, Path("native-int8"))
     assert not Path("native-int8").exists()
 
 
@@ -147,12 +141,11 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
     [
         ({"checkpoint": "."}, "no model_description.py here"),
         ({"ctranslate2": "."}, "no CTranslate2 model here"),
-        ({"converted": {"from": "marian", "environment": None,
-                        "options": {"model_path": "x.npz", "vocab_paths": ["a", "b"]}}},
+        (converted("marian", {"model_path": "x.npz", "vocab_paths": ["a", "b"]}),
          r"ct2-marian-converter .*--model_path x.npz --vocab_paths a b: .*x.npz"),
-        ({"converted": {"from": "fairseq", "environment": None, "options": {"model_path": "x", "data_dir": "y"}}},
+        (converted("fairseq", {"model_path": "x", "data_dir": "y"}),
          r"is not installed with this project: make it an environment with `python3.10 -m venv .*fairseq==0.12.2.*`"),
-        ({"converted": {"from": "fairseq", "environment": "none", "options": {}}},
+        (converted("fairseq", {}, "none"),
          "none/bin/ct2-fairseq-converter: no converter here; the environment needs the package ctranslate2"),
     ],
 )  # fmt: skip
@@ -163,13 +156,8 @@ def test_teachers_that_are_not_there(entry, message, tmp_path):
 
 
 def test_an_entry_is_completed_or_from_nowhere():
-    whole = {"checkpoint": None, "ctranslate2": "x", "converted": None}
-    assert completed({"ctranslate2": "x"}) == whole
-    assert completed({"converted": {"from": "marian"}})["converted"] == {
-        "from": "marian",
-        "environment": None,
-        "options": {},
-    }
+    assert completed({"ctranslate2": "x"}) == {"checkpoint": None, "ctranslate2": "x", "converted": None}
+    assert completed({"converted": {"from": "marian"}}) == converted("marian", {})
     with pytest.raises(UserError, match="--teacher: needs checkpoint, ctranslate2 or converted"):
         completed({})
 
@@ -179,8 +167,8 @@ def test_the_converter_of_another_environment_is_called(tmp_path):
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\nmkdir -p "$2"; echo "$@" > "$2/asked"\n')
     program.chmod(0o755)
-    asked = {"from": "fairseq", "environment": str(tmp_path / "environment"), "options": {"model_path": "m.pt"}}
-    import_teacher(IMPORT | {"converted": asked}, None, tmp_path / "float16")
+    entry = converted("fairseq", {"model_path": "m.pt"}, str(tmp_path / "environment"))
+    import_teacher(entry, None, tmp_path / "float16")
     assert (tmp_path / "float16/asked").read_text().endswith("--quantization float16 --model_path m.pt\n")
 
 
@@ -189,8 +177,3 @@ def test_a_run_with_its_own_tokenization_brings_its_vocabulary(tmp_path):
     shutil.copytree(folders()["opennmt-tf"], run, ignore=shutil.ignore_patterns("vocabulary.txt"))
     with pytest.raises(UserError, match="no vocabulary"):
         import_teacher(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "int8")
-
-
-def test_a_model_without_any_tokenization_is_told():
-    with pytest.raises(UserError, match="needs the SentencePiece model of the study"):
-        tokenizers(None, None, ["en", "de"])

@@ -1,4 +1,4 @@
-"""Layers of ours for OpenNMT-tf: in training they say at once what they say step by step."""
+"""The layers that OpenNMT-tf lacks: training and step-by-step decoding give the same outputs."""
 
 import numpy as np
 import pytest
@@ -17,11 +17,12 @@ SHAPE = {"encoder_layers": 1, "decoder_layers": 2, "units": 16, "ffn_units": 24,
 KINDS = [kind for kind in DECODERS if kind != "self-attention"]
 CONDITIONAL = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 16, "embedding_units": 16}
 CONNECTED = {"fully_connected_layers": 3, "fully_connected_units": 32, "units": 16, "embedding_units": 16}
+SHAPES = {kind: SHAPE | {"decoder": kind} for kind in KINDS}
+SHAPES |= {"conditional": CONDITIONAL, "fully connected": CONNECTED}
 GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 16, "embedding_units": 16}
-RESUMED = {  # one cell stands for both, as Keras computes them; the other averaging decoders have fewer weights
-    "averaging": SHAPE | {"decoder": "averaging"}, "ssru": SHAPE | {"decoder": "ssru"}, "gru": GRU,
-    "conditional": CONDITIONAL, "fully connected": CONNECTED,
-}  # fmt: skip
+RESUMED = {  # the GRU cell stands for LSTM; the other averaging decoders have fewer weights
+    name: SHAPES[name] for name in ("averaging", "ssru", "conditional", "fully connected")
+} | {"gru": GRU}
 
 
 @settings(max_examples=20, deadline=None)
@@ -56,17 +57,17 @@ def test_a_scan_has_the_gradient_of_the_recurrence():
         np.testing.assert_allclose(tape.gradient(at_once, variable), tape.gradient(total, variable), rtol=1e-4)
 
 
-@pytest.mark.parametrize("values", [*(SHAPE | {"decoder": kind} for kind in KINDS), CONDITIONAL, CONNECTED], ids=str)
-def test_steps_say_what_training_says(values):
-    """OpenNMT-tf's greedy search keeps states; the probabilities of training see all positions at once."""
+@pytest.mark.parametrize("values", SHAPES.values(), ids=SHAPES)
+def test_steps_give_the_outputs_of_training(values):
+    """Greedy search keeps states from step to step; training computes all positions at once."""
     model, _ = built(values)
     sources = [[5, 6, 7], [8], [30, 31, 32, 33, 34]]
     model.params.update(beam_width=1, maximum_decoding_length=12)
     lengths = tf.constant([len(source) for source in sources])
     _, found = model({"ids": tf.ragged.constant(sources, dtype=tf.int64).to_tensor(), "length": lengths})
     tokens = model.labels_inputter.tokens_to_ids.lookup(found["tokens"])[:, 0].numpy()
-    for source, said, length in zip(sources, tokens, found["length"][:, 0], strict=True):
-        pieces = said[:length].tolist()
+    for source, translation, length in zip(sources, tokens, found["length"][:, 0], strict=True):
+        pieces = translation[:length].tolist()
         for step in range(length):
             assert log_probabilities(model, [source], [pieces[:step]])[0].argmax() == pieces[step]
 
@@ -79,7 +80,7 @@ def test_a_beam_reorders_what_a_layer_keeps(kind):
 
 
 def gradients(model):
-    """Of a sum of cross-entropies in training, with dropout, by all trainable variables."""
+    """Gradients of the summed cross-entropy with dropout, of all trainable variables."""
     ids = tf.constant([[5, 6, 7, 8], [9, 10, 11, 0]], tf.int64)
     lengths = tf.constant([4, 3])
     with tf.GradientTape() as tape:
@@ -92,7 +93,7 @@ def gradients(model):
     return tape.gradient(loss, model.trainable_variables)
 
 
-@pytest.mark.parametrize("values", [CONDITIONAL, CONNECTED], ids=str)
+@pytest.mark.parametrize("values", [CONDITIONAL, CONNECTED], ids=["conditional", "fully connected"])
 def test_every_weight_of_a_recurrent_model_learns(values):
     model, _ = built(values, sure=0.3)
     for variable, gradient in zip(model.trainable_variables, gradients(model), strict=True):
@@ -100,7 +101,7 @@ def test_every_weight_of_a_recurrent_model_learns(values):
 
 
 def trained(model, optimizer, steps):
-    """The weights behind updates; each draws the dropout of its number, as behind a checkpoint (train.trainer)."""
+    """The weights after these updates; the number of an update seeds its dropout, as a checkpoint does."""
     for step in steps:
         tf.random.set_seed(step)
         optimizer.apply_gradients(zip(gradients(model), model.trainable_variables, strict=True))
@@ -109,8 +110,8 @@ def trained(model, optimizer, steps):
 
 @pytest.mark.parametrize("values", RESUMED.values(), ids=RESUMED)
 @pytest.mark.slow
-def test_a_training_goes_on_from_a_checkpoint_as_if_nothing_had_been(values, tmp_path):
-    """Two steps, and two more in another model that began with other weights, are four: a checkpoint has all of it."""
+def test_a_training_continues_from_a_checkpoint_exactly(values, tmp_path):
+    """Two steps, and two more in a model that began with other weights, are four: a checkpoint has everything."""
     (model, _), (other, _) = (built(values, seed=seed, sure=0.3) for seed in (1, 2))
     optimizer, fresh = (make_optimizer("Adam", 0.01) for _ in range(2))
     half = trained(model, optimizer, (1, 2))
@@ -124,9 +125,8 @@ def test_a_training_goes_on_from_a_checkpoint_as_if_nothing_had_been(values, tmp
 
 @pytest.mark.parametrize(("shared", "deviation"), [(False, 1.0), (True, 0.1)])
 def test_embeddings_are_large_unless_the_softmax_shares_them(shared, deviation, tmp_path):
-    vocabulary = tmp_path / "vocabulary.txt"
-    vocabulary.write_text("\n".join(map(str, range(300))) + "\n")
+    (tmp_path / "vocabulary.txt").write_text("\n".join(map(str, range(300))) + "\n")
     inputter = embedder(64, shared)
-    inputter.initialize({"vocabulary": str(vocabulary)})
+    inputter.initialize({"vocabulary": str(tmp_path / "vocabulary.txt")})
     inputter.build(None)
     assert np.std(inputter.embedding.numpy()) == pytest.approx(deviation, rel=0.3)

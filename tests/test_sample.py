@@ -1,4 +1,4 @@
-"""Epochs: exact shares, no pair twice before all others, equal bytes for equal seeds; wrong arguments in one line."""
+"""Epochs: exact shares, no pair again before all others, equal bytes for equal seeds; one-line errors."""
 
 import resource
 import subprocess
@@ -35,9 +35,8 @@ def corpus(folder, name, size):
 def test_shares_follow_the_weights(pairs, weights):
     parts = sample.shares(pairs, weights)
     assert sum(parts) == pairs
-    assert all(
-        abs(part - Fraction(pairs * weight, sum(weights))) < 1 for part, weight in zip(parts, weights, strict=True)
-    )
+    exact = [Fraction(pairs * weight, sum(weights)) for weight in weights]
+    assert all(abs(part - share) < 1 for part, share in zip(parts, exact, strict=True))
 
 
 def test_shares_of_the_paper():
@@ -67,15 +66,15 @@ def test_a_permutation_puts_every_number_anywhere(size):
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 200), SEEDS)
-def test_an_epoch_is_what_its_json_says(folder, shapes, pairs, seed):
+def test_an_epoch_has_the_counts_of_its_json(folder, shapes, pairs, seed):
     corpora = [corpus(folder, f"c{number}", size) for number, (size, _) in enumerate(shapes)]
     weights = [weight for _, weight in shapes]
     mixture, info = epoch(folder, corpora, weights, pairs, seed)
     assert len(mixture) == pairs
-    drawn = Counter(source.split()[0] for source, _ in mixture)
+    found = Counter(source.split()[0] for source, _ in mixture)
     shares = sample.shares(pairs, weights)
     assert [row["drawn"] for row in info["corpora"]] == shares
-    assert {f"c{number}": share for number, share in enumerate(shares) if share} == drawn
+    assert {f"c{number}": share for number, share in enumerate(shares) if share} == found
     times = Counter(mixture)
     for number, (size, _) in enumerate(shapes):
         repeats = {times[(f"c{number} {line}", "x")] for line in range(size)}
@@ -115,8 +114,15 @@ def test_corpora_are_mixed_evenly(tmp_path):
     assert abs(first_half["a"] - 1000) < 5 * 13  # five standard deviations of drawing without replacement
 
 
-def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "train.sample", *map(str, arguments)], capture_output=True, text=True)
+def run(corpora, *options, output, code=0):
+    command = [sys.executable, "-m", "train.sample", "--corpora", *corpora, *options, "--output", output]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done.stderr
+
+
+def drawn(path):
+    return [row["drawn"] for row in read_json(records.info(path))["corpora"]]
 
 
 @pytest.mark.slow
@@ -124,42 +130,39 @@ def test_same_seed_same_bytes(tmp_path):
     corpora = [corpus(tmp_path, "a", 700), corpus(tmp_path, "b", 90)]
     outputs = [tmp_path / f"{name}.tsv.zst" for name in ("one", "two", "three")]
     for seed, output in zip((1, 1, 2), outputs, strict=True):
-        options = ("--corpora", *corpora, "--weights", "5", "2", "--pairs", "700", "--seed", seed, "--output", output)
-        assert run(*options).returncode == 0
+        run(corpora, "--weights", "5", "2", "--pairs", "700", "--seed", seed, output=output)
     first, same_seed, other_seed = (output.read_bytes() for output in outputs)
     assert first == same_seed != other_seed
     assert read_json(tmp_path / "one.json") == read_json(tmp_path / "two.json")
-    assert [row["drawn"] for row in read_json(tmp_path / "one.json")["corpora"]] == [500, 200]
-    names = {name.name for name in tmp_path.iterdir()}
-    assert not any(name.startswith(".") for name in names)
+    assert drawn(outputs[0]) == [500, 200]
+    assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
 def test_without_a_number_the_mixture_is_as_large_as_the_corpora(tmp_path):
     corpora = [corpus(tmp_path, "a", 5), corpus(tmp_path, "b", 7)]
-    assert run("--corpora", *corpora, "--weights", "1", "2", "--output", tmp_path / "o.tsv.zst").returncode == 0
-    assert [row["drawn"] for row in read_json(tmp_path / "o.json")["corpora"]] == [4, 8]
+    run(corpora, "--weights", "1", "2", output=tmp_path / "o.tsv.zst")
+    assert drawn(tmp_path / "o.tsv.zst") == [4, 8]
 
 
 def test_without_weights_every_pair_comes_once(tmp_path):
     corpora = [corpus(tmp_path, "a", 500), corpus(tmp_path, "b", 70)]
-    done = run("--corpora", *corpora, "--output", tmp_path / "o.tsv.zst")
-    assert done.returncode == 0, done.stderr
-    mixture = list(records.read(tmp_path / "o.tsv.zst"))
+    run(corpora, output=(output := tmp_path / "o.tsv.zst"))
+    mixture = list(records.read(output))
     assert sorted(mixture) == sorted(record for path in corpora for record in records.read(path))
     first = Counter(source[0] for source, _ in mixture[:285])
     assert abs(first["b"] - 35) < 5 * 4  # a sample of both: five standard deviations
-    assert [row["drawn"] for row in read_json(tmp_path / "o.json")["corpora"]] == [500, 70]
+    assert drawn(output) == [500, 70]
 
 
 def test_there_are_as_many_buckets_as_files_may_be_open(tmp_path, monkeypatch):
     """More than the soft limit, which is a thousand on most machines."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     monkeypatch.setattr(sample, "BUCKET_PAIRS", 1)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
     try:
         assert len(epoch(tmp_path, [corpus(tmp_path, "a", 100)], None, None, 1)[0]) == 100
     finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 @pytest.mark.parametrize(
@@ -181,11 +184,7 @@ def test_wrong_arguments(tmp_path, corpora, weights, pairs, message):
     for name, size in (("a", 3), ("b", 3), ("none", 0)):
         corpus(tmp_path, name, size)
     records.write(tmp_path / "mono.tsv.zst", [("one column",)])
-    paths = [tmp_path / f"{name}.tsv.zst" for name in corpora.split()]
-    output = ("--output", tmp_path / "o.tsv.zst")
-    done = run("--corpora", *paths, "--weights", *weights.split(), "--pairs", pairs, *output)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "o.tsv.zst").exists()
+    paths, output = [tmp_path / f"{name}.tsv.zst" for name in corpora.split()], tmp_path / "o.tsv.zst"
+    errors = run(paths, "--weights", *weights.split(), "--pairs", pairs, output=output, code=1)
+    assert errors.startswith("error: ") and message in errors and "Traceback" not in errors
+    assert not output.exists()

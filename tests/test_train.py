@@ -1,5 +1,6 @@
-"""The training driver: schedules as the papers write them, runs that are never mixed up."""
+"""The parts of a training: schedules as in the papers, run folders, batches, validation."""
 
+import functools
 import math
 import random
 from contextlib import nullcontext
@@ -7,13 +8,12 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import tensorflow as tf
-from training_settings import TOKENS, TRAINING, VALUES, entry
+from training_settings import TOKENS, TRAINING, VALUES, entry, model
 
 from common import cpu
 from common.errors import UserError
 from common.files import read_json, write_json
 from formats import loading, records
-from formats.shape import shape
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
 from train.optimizer import opennmt_parameters
@@ -23,8 +23,6 @@ from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
 from train.training_record import left_out, mixture, reads
 from train.validation import Validation, stalled
-
-SHAPE = shape(VALUES)
 
 SENTENCES = {"batch_tokens": None, "batch_sentences": 16, "max_length": 150}
 
@@ -45,8 +43,8 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
 
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
-    basic = {"steps": 10, "dropout": 0.1, "decay": "constant", "then": [], "average_last": 2, "averages": [1, 4]}
-    basic |= {"epochs": None, "gpus": 1, "precision": "float32"}
+    basic = entry(steps=10) | {"dropout": 0.1, "decay": "constant", "average_last": 2, "averages": [1, 4]}
+    basic |= {"precision": "float32"}
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
@@ -58,7 +56,7 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     assert folder(gpus=2) != folder()  # an update reads twice as many batches
     assert folder(precision="bfloat16") != folder()
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
-    # Other steps are another rate at every step, or a second phase that begins elsewhere.
+    # Other steps: another rate at every step, or a second phase that begins elsewhere
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
     assert folder(then=[{"steps": 5}], steps=20) != folder(then=[{"steps": 5}])
     for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": basic | {"dropout": 0}}.items():
@@ -79,29 +77,27 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
     assert len(set(folders)) == 5
 
 
-def test_products_are_in_the_precision_of_the_training_and_weights_in_float32():
-    for precision in ("bfloat16", "float32"):  # which the other tests need
-        compute_in(precision)
-        layer = tf.keras.layers.Dense(4)
-        assert layer(tf.ones([2, 3])).dtype == precision and layer.kernel.dtype == "float32"
+@pytest.fixture
+def float32():
+    """Makes TensorFlow compute in float32 after the test."""
+    yield
+    compute_in("float32")
 
 
-def test_bfloat16_is_refused_where_tensorflow_does_not_compute_in_it():
-    compute_in("bfloat16")
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_products_have_the_precision_of_the_training_and_weights_float32(precision, float32):
+    compute_in(precision)
+    layer = tf.keras.layers.Dense(4)
+    assert layer(tf.ones([2, 3])).dtype == precision and layer.kernel.dtype == "float32"
     refused = pytest.raises(UserError, match=r"precision bfloat16: .* set training.precision to float32")
-    try:
-        with nullcontext() if "avx512f" in cpu.flags() else refused:
-            check_precision("bfloat16")
-    finally:
-        compute_in("float32")  # which the other tests need
-    check_precision("float32")
+    with nullcontext() if precision == "float32" or "avx512f" in cpu.flags() else refused:
+        check_precision(precision)
 
 
 @pytest.mark.parametrize("pairs", [1, 60, 500_000, 500_001, 605_848, 999_999, 1_000_001, 4_468_840])
 def test_a_pass_reads_no_pair_twice(pairs):
-    """OpenNMT-tf's random_shard: parts of the size of the buffer begin evenly spread over the file."""
-    buffer = shuffle_buffer(pairs)
-    parts = -(-pairs // buffer)
+    """OpenNMT-tf's random_shard spreads parts of the size of the buffer evenly over the file."""
+    parts = -(-pairs // (buffer := shuffle_buffer(pairs)))
     begins = np.linspace(0, pairs, num=parts, endpoint=False, dtype=np.int64)
     read = sum(min(int(begin) + buffer, pairs) - int(begin) for begin in begins)
     assert pairs <= read <= pairs + parts and buffer <= 500_000
@@ -109,11 +105,7 @@ def test_a_pass_reads_no_pair_twice(pairs):
 
 @pytest.mark.slow
 def test_what_the_trainer_sees_has_the_weights(tmp_path):
-    """Batches that OpenNMT-tf makes of two epochs: shares of the corpora at any moment, and pairs a batch."""
-    import opennmt
-
-    words = ["<blank>", "<s>", "</s>", "a", "b", "x"]
-    (tmp_path / "vocabulary.txt").write_text("".join(f"{word}\n" for word in words))
+    """Batches that OpenNMT-tf makes of two epochs: shares of the corpora at any moment, and pairs per batch."""
     for name, size in (("a", 3000), ("b", 500)):  # b is smaller than its share and comes again and again
         records.write(tmp_path / f"{name}.tsv.zst", ((f"{name}{' x' * (n % 9)}", "x") for n in range(size)))
     corpora, epochs = [tmp_path / "a.tsv.zst", tmp_path / "b.tsv.zst"], []
@@ -124,22 +116,18 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
         for side, name in enumerate(("source", "target")):
             (tmp_path / f"{number}.{name}").write_text("".join(f"{record[side]}\n" for record in records.read(path)))
 
-    (tmp_path / "model_description.py").write_text(SHAPE.model_description(0.1))
-    model = opennmt.load_model(str(tmp_path))
-    vocabulary = str(tmp_path / "vocabulary.txt")
-    model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
+    made = model(tmp_path, "abx")
 
     def one_pass(number):
         files = [tmp_path / f"{number % 2 + 1}.{name}" for name in ("source", "target")]
-        return dataset(model, TOKENS | {"batch_tokens": 60}, *files, 120)
+        return dataset(made, TOKENS | {"batch_tokens": 60}, *files, 120)
 
     journal = Journal(tmp_path / "journal.json")
-    seen, of_a = 0, 0
+    seen, of_a, share = 0, 0, 5 / 7
     for count, (features, _) in enumerate(Passes(one_pass, journal, (0, 0)), 1):
         first = features["ids"].numpy()[:, 0]
-        seen, of_a = seen + len(first), of_a + int((first == words.index("a")).sum())
+        seen, of_a = seen + len(first), of_a + int((first == 3).sum())  # <blank>, <s>, </s>, a
         if count % 100 == 0:
-            share = 5 / 7
             assert abs(of_a - share * seen) < 5 * (share * (1 - share) * seen) ** 0.5
         if count == 1000:
             break
@@ -155,23 +143,15 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
 @pytest.mark.slow
 def test_undersized_batches_at_the_end_of_an_epoch_are_merged(settings, full, tmp_path):
     """Every sentence once, as without merging, in fewer batches; OpenNMT-tf ends a pass with a batch per length."""
-    import opennmt
-
-    (tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\n" + "".join(f"w{n}\n" for n in range(400)))
     generator = random.Random(1)
     pairs = [" ".join(f"w{generator.randrange(400)}" for _ in range(1 + min(n % 23, n % 97))) for n in range(400)]
     (tmp_path / "text").write_text("".join(f"{pair}\n" for pair in pairs))
-    (tmp_path / "model_description.py").write_text(SHAPE.model_description(0.1))
-    model = opennmt.load_model(str(tmp_path))
-    vocabulary = str(tmp_path / "vocabulary.txt")
-    model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary})
-    one_pass = dataset(model, settings, tmp_path / "text", tmp_path / "text", 400)
+    made = model(tmp_path, [f"w{n}" for n in range(400)])
+    one_pass = dataset(made, settings, tmp_path / "text", tmp_path / "text", 400)
 
     batches = [*one_pass]
     for source, target in batches:
-        for tokens, length, ids in zip(
-            source["tokens"].numpy(), source["length"].numpy(), source["ids"].numpy(), strict=True
-        ):
+        for tokens, length, ids in zip(*(source[key].numpy() for key in ("tokens", "length", "ids")), strict=True):
             assert all(tokens[:length]) and not any(tokens[length:]) and not ids[length:].any()
         assert (target["length"].numpy() == source["length"].numpy() + 1).all()
     read = [b" ".join(filter(None, row)).decode() for source, _ in batches for row in source["tokens"].numpy()]
@@ -181,7 +161,7 @@ def test_undersized_batches_at_the_end_of_an_epoch_are_merged(settings, full, tm
     sizes = [rows(batch) * (longest(batch) if settings["batch_tokens"] else 1) for batch in batches]
     assert max(sizes) <= full and sum(size < full / 2 for size in sizes) <= 1
     assert len(batches) < sum(1 for _ in one_pass._batches)
-    assert not one_pass._batches.options().autotune.enabled  # whose thread could hold up the end of a pass for a minute
+    assert not one_pass._batches.options().autotune.enabled  # its thread can delay the end of a pass by a minute
     alone = groups(batches[:5], 1, "tokens" if settings["batch_tokens"] else "sentences")
     assert [longest(group[-1]) for group in alone] == [longest(batch) for batch in batches[:5]]
 
@@ -202,7 +182,7 @@ def test_phases_in_steps_and_in_epochs():
     schedule = phases(entry(steps=100, then=then, every=50), lambda: 160)
     assert schedule == [Phase(100, 1, 50, 50), Phase(20, 16, 5, 5), Phase(7, 1, 50, 50)]
     assert phases(entry(epochs=0.001, every=9), lambda: 10) == [Phase(1, 1, 9, 9)]
-    # Four replicas read four times as much in a step, so their epochs have a quarter of the steps.
+    # Four replicas read four times as much in a step, so an epoch has a quarter of the steps
     together = phases(entry(steps=100, then=then[:1], every=50, gpus=4), lambda: 160)
     assert together == [Phase(100, 1, 50, 50, 4), Phase(5, 16, 5, 5, 4)]
     assert [phase.batches for phase in together] == [4, 64]
@@ -212,9 +192,8 @@ def test_positions_after_a_phase_that_stopped_early(tmp_path):
     schedule = [Phase(100, 1, 50, 50), Phase(10, 16, 4, 4)]
     journal = Journal(tmp_path / "journal.json")
     journal.stop(0, 40)
-    journal.finish_pass(0, 30)
-    journal.finish_pass(1, 33)
-    journal.finish_pass(1, 99)  # recorded already
+    for number, batches in ((0, 30), (1, 33), (1, 99)):  # the last one is recorded already
+        journal.finish_pass(number, batches)
     restored = Journal(tmp_path / "journal.json")  # after a kill
     assert restored.ends(schedule) == [40, 50]
     assert restored.batches(42, schedule) == 40 + 2 * 16
@@ -235,13 +214,21 @@ def test_a_phase_ends_when_dev_bleu_stalls(scores, over):
     assert stalled(scores, 2) == over
 
 
-def test_scores_of_other_references_do_not_count(tmp_path):
-    (model := tmp_path / "model").write_bytes(vocabulary.train(["a b c", "d e f"] * 20, "unigram", 30, 1.0, 1))
+@pytest.fixture
+def validation(tmp_path):
+    """Makes a Validation of one sentence. text: for its vocabulary."""
 
-    def validation(reference):
-        return Validation(lambda: [["▁a"]], model, [reference], tmp_path / "scores.json", None, "")
+    def make(text, output, reference, language=""):
+        (tmp_path / "model").write_bytes(vocabulary.train(text * 20, "unigram", 30, 1.0, 1))
+        pieces = loading.pieces(tmp_path / "model").encode(output, out_type=str)
+        return Validation(lambda: [pieces], tmp_path / "model", [reference], tmp_path / "scores.json", None, language)
 
-    write_json(tmp_path / "scores.json", [{"step": 1, "bleu": 3.0}])  # as before there was a mark
+    return make
+
+
+def test_scores_of_other_references_do_not_count(tmp_path, validation):
+    validation = functools.partial(validation, ["a b c", "d e f"], "a")
+    write_json(tmp_path / "scores.json", [{"step": 1, "bleu": 3.0}])  # as earlier versions wrote it
     first = validation("a b c")
     first.continue_from(1, due=True)
     first(2)
@@ -250,15 +237,10 @@ def test_scores_of_other_references_do_not_count(tmp_path):
     assert [score["step"] for score in changed.scores()] == [2]
 
 
-def test_dev_bleu_has_the_tokens_of_the_language(tmp_path):
-    """With those of 13a a Chinese sentence is one word, right or wrong, and no training would ever get better."""
+def test_dev_bleu_has_the_tokens_of_the_language(validation):
+    """With 13a a Chinese sentence is one word, right or wrong, and no training would ever get better."""
     reference, output = "一只狗在草地上奔跑", "一只狗在草地上跑"
-    (model := tmp_path / "model").write_bytes(vocabulary.train([reference, output] * 20, "unigram", 30, 1.0, 1))
-    pieces = loading.pieces(model).encode(output, out_type=str)
-    chinese, words = (
-        Validation(lambda: [pieces], model, [reference], tmp_path / "scores.json", None, language).bleu()
-        for language in ("zh", "")
-    )
+    chinese, words = (validation([reference, output], output, reference, code).bleu() for code in ("zh", ""))
     assert chinese > 50 > words == 0
 
 
@@ -272,22 +254,16 @@ def test_a_diverging_loss_stops_the_training():
 @pytest.mark.parametrize("values", [VALUES | {"ffn_units": 64}, VALUES | {"encoder_layers": 2}])
 @pytest.mark.slow
 def test_weights_of_another_model_are_refused(values, tmp_path):
-    import opennmt
     from opennmt.utils.checkpoint import Checkpoint
 
-    (tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\na\n")
-    models = []
-    for number, built in enumerate((SHAPE, SHAPE, shape(values))):
-        (tmp_path / str(number)).mkdir()
-        (tmp_path / str(number) / "model_description.py").write_text(built.model_description(0.1))
-        models.append(opennmt.load_model(str(tmp_path / str(number))))
-        models[-1].initialize({f"{side}_vocabulary": str(tmp_path / "vocabulary.txt") for side in ("source", "target")})
-        models[-1].create_variables()
-    first, same, other = models
+    shapes = {"1": VALUES, "2": VALUES, "3": values}
+    first, same, other = made = [model(tmp_path / name, "a", of) for name, of in shapes.items()]
+    for each in made:
+        each.create_variables()
     Checkpoint(first, model_dir=str(tmp_path / "averaged")).save(4)
     assert not all((a == b).numpy().all() for a, b in zip(first.weights, same.weights, strict=True))
     start_from(same, tmp_path / "averaged")
     assert all((a == b).numpy().all() for a, b in zip(first.weights, same.weights, strict=True))
-    for model, folder in ((other, "averaged"), (same, "0")):
+    for each, folder in ((other, "averaged"), (same, "1")):
         with pytest.raises(UserError, match="not the weights of a model of this shape and vocabulary"):
-            start_from(model, tmp_path / folder)
+            start_from(each, tmp_path / folder)

@@ -1,18 +1,27 @@
-"""Settings of the trainings of the tests."""
+"""Settings of the trainings of the tests, and models of OpenNMT-tf for them."""
+
+from formats.shape import shape
 
 VALUES = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
 
 TOKENS = {"batch_tokens": 240, "batch_sentences": None, "max_length": 150}
 
-TRAINING = {
-    "learning_rate": 0.002,
-    "warmup_steps": 20,
-    "label_smoothing": 0.1,
-    "decay": "inverse_sqrt",
-    "optimizer": "adam",
-}
+TRAINING = {"learning_rate": 0.002, "warmup_steps": 20, "label_smoothing": 0.1, "decay": "inverse_sqrt"}
+TRAINING |= {"optimizer": "adam"}
 
 
 def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
     intervals = {"checkpoint_steps": every, "validation_steps": every}
     return {"steps": steps, "epochs": epochs, "accumulate": accumulate, "then": list(then), "gpus": gpus, **intervals}
+
+
+def model(folder, words, values=VALUES):
+    """An initialized model of this shape and vocabulary, described in a folder."""
+    import opennmt
+
+    folder.mkdir(exist_ok=True)
+    (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in ("<blank>", "<s>", "</s>", *words)))
+    (folder / "model_description.py").write_text(shape(values).model_description(0.1))
+    made = opennmt.load_model(str(folder))
+    made.initialize({f"{side}_vocabulary": str(folder / "vocabulary.txt") for side in ("source", "target")})
+    return made
