@@ -1,17 +1,18 @@
-"""How often the native engine translates as OpenNMT-tf and Marian do with the same weights, in float32.
+"""How often the native engine gives the same translations as OpenNMT-tf and Marian with the same weights, in float32.
 
 It covers every architecture of tests/test_native_decoders.py (OpenNMT-tf) and tests/test_native_marian.py (Marian),
-greedy and with beam 4. The models are those of the tests: small, OpenNMT-tf's with random weights, Marian's trained for
-seconds to repeat random pieces. They know 90 pieces and no words, so the words of a real text become pieces by number:
+greedy and with beam 4. The models are those of the tests: small ones, OpenNMT-tf's with random weights, Marian's
+trained for seconds to repeat random pieces. They have 90 pieces, so the words of a real text become pieces by number:
 1,000 captions from the mirror folder, else sentences of the built-in grammar. For Marian they are cut to 1 to 10
-pieces, as its models have learned no longer ones.
+pieces, the lengths that its models have learned.
 
 OpenNMT-tf gives the probabilities; the search over them follows the native engine's rules, which are CTranslate2's: it
-stops when as many translations have ended as the beam is wide. Marian continues with the rest of the beam and so
-finds longer translations; a wider beam finds them here, too.
-The native engine scores both translations where they differ. They are a tie if their scores, log probabilities divided
-by length, agree within 1e-4: rounding decides between them. Else one search has found a better translation.
-Nothing is timed, so other programs may run meanwhile.
+stops when as many translations have ended as the beam is wide. Marian continues with the rest of the beam and finds
+longer translations, as a wider beam does here.
+
+If two translations differ, the native engine scores both. They are a tie if their scores, log probabilities divided by
+length, agree within 1e-4, so that rounding decides; otherwise one search has found a better translation. Nothing is
+timed, so other programs may run meanwhile.
 """
 
 import argparse
@@ -46,8 +47,8 @@ from native import engine, outputs
 CAPTIONS = "multi30k/test_2016_flickr.en.gz"  # in the mirror folder
 TIE = 1e-4
 LONGEST = 30  # pieces of a translation with OpenNMT-tf
-TIMES = 3  # with Marian, a translation has at most so many times the pieces of its source, and of its end
-Scored = tuple[list[int], float]  # pieces, and their log probability by their number, with the end
+TIMES = 3  # longest translation with Marian, in multiples of the source with its end
+Scored = tuple[list[int], float]  # pieces, and their log probability divided by their number with the end
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Twins:
         return [best[0] for best in found]
 
     def scores(self, sources: list[list[int]], targets: list[list[int]]) -> list[float]:
-        """The native engine's scores of these translations; one that was cut off has no end."""
+        """The native engine's scores of translations; one that was cut off has no end."""
         counts = [len(target) + (len(target) < self.longest) for target in targets]
         found = zip(self.worker.score(sources, targets), counts, strict=True)
         return [float(np.mean(scores[:count])) for scores, count in found]
@@ -148,8 +149,8 @@ def main() -> None:
         marian.require()
     text, lines = sentences(args.mirror, args.sentences)
     about = {"command": " ".join(["python", "benchmarks/agreement.py", *sys.argv[1:]]), "commit": protocol.commit()}
-    told = {"text": text, "pieces": decoders.PIECES, "longest": marian_models.LONGEST}
-    result = {**about, **machine.describe(), "isa": isa(), **told, "rows": []}
+    about |= machine.describe() | {"isa": isa(), "text": text}
+    result = about | {"pieces": decoders.PIECES, "longest": marian_models.LONGEST, "rows": []}
     for peer in args.peers:
         shapes, made = PEERS[peer]
         for name in (name for name in args.architectures if name in shapes):
@@ -159,7 +160,7 @@ def main() -> None:
                     row = {"peer": peer, "architecture": name, "beam_size": beam, **compared(twins, beam)}
                     result["rows"].append(row)
                     print(f"{peer:<12}{name:<45}beam {beam}: {row['equal']:,} of {row['sentences']:,} equal")
-            write_json(args.output, result)  # a model takes a minute: what is compared is kept
+            write_json(args.output, result)  # after each model, since one takes a minute
             write_text(args.output.with_suffix(".md"), agreement_table(result))
 
 

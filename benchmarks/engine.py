@@ -6,7 +6,7 @@ tokens per CPU second, run by run. Integer types change a few translations, so e
 CTranslate2 obeys its environment variables: try them, and publish the best.
 
 The limit of a model is the time of its products alone, at the kernel's peak on this core, measured with weights and
-inputs in the first-level cache. Attention and search are not in the limit.
+inputs in the L1 cache. Attention and search are not in the limit.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from measure import in_process
 from measure.in_process import Conditions
 from measure.timing_loop import Usage
 
-# Batches, with as many sentences of the test set as take a second or so
+# Batches, and sentences of the test set: about a second of decoding
 SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
 PEER = "ctranslate2"
 OTHERS = ("marian", "opennmt-tf")
@@ -44,7 +44,7 @@ PEAK_SECONDS = 0.2
 
 
 def cut(sentences: Batch, size: str) -> list[Batch]:
-    """The first sentences in batches; sorted by length but for single ones."""
+    """The first sentences in batches, sorted by length unless a batch is one sentence."""
     first = sentences[: SIZES[size]]
     if size == "1":
         return [[sentence] for sentence in first]
@@ -54,7 +54,7 @@ def cut(sentences: Batch, size: str) -> list[Batch]:
 
 
 def peak(kind: str) -> float:
-    """Operations a second of the product kernel with all data in the first-level cache; the best of several tries."""
+    """Operations per second of the product kernel with all data in the L1 cache; the best of several tries."""
     random = np.random.default_rng(1)
     weights = native_model.linear(
         "w", random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32), np.zeros(PEAK_OUTPUTS), kind
@@ -71,7 +71,7 @@ def peak(kind: str) -> float:
 
 
 def operations(model: Path, cuts: list[Batch], outputs: list[Batch], candidates: Callable[[Batch], int]) -> float:
-    """Operations of all products of a decoding: two for each pair of a weight and a row."""
+    """Operations of all products of a decoding: two per weight and row."""
     shape = metadata(model / native_model.NAME)
     units, inner = int(shape["units"]), int(shape["feed_forward_units"])
     source, target = (
@@ -97,7 +97,7 @@ def record(
     outputs: dict[str, list[Batch]],
     peer: str = PEER,
 ) -> dict[str, Any]:
-    """One ratio with both its sides."""
+    """A record of the ratio and both speeds."""
     tokens = {name: sum(len(sentence) for batch in found for sentence in batch) for name, found in outputs.items()}
     rates = {name: [tokens[name] / usage.cpu_seconds for usage in used] for name, used in usages.items()}
     ratio = Spread.of(native / other for native, other in zip(rates["native"], rates[peer], strict=True))
@@ -113,14 +113,14 @@ def record(
 
 
 def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
-    """Folders of this type for the engines asked for; engines without one are left out."""
+    """Folders of this type by engine, for the engines in ``asked`` that have one."""
     folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked}
     there = {name: folder for name, folder in folders.items() if folder.exists()}
     return {name: folder for name, folder in there.items() if engines.describe(folder)["quantization"] == kind}
 
 
 def kept(outputs: dict[str, Any], name: str, function: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
-    """A call to time, which leaves its result in ``outputs``."""
+    """A call to time that stores its result in ``outputs``."""
 
     def call() -> None:
         outputs[name] = function(*arguments)
@@ -166,13 +166,13 @@ def compared(
 
 
 def check(model: Path, kind: str) -> None:
-    """Raises UserError for a system that lacks this type in one of the engines."""
+    """Raises UserError if a system lacks this type in one of the engines."""
     if not (model / kind).exists() or not (model / Native.folder(kind)).exists():
         raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
 
 
 def options(description: str, types: Sequence[str]) -> argparse.ArgumentParser:
-    """The options of a comparison with CTranslate2. types: the default."""
+    """The options of a comparison with CTranslate2. types: default of --types."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
     parser.add_argument("--types", nargs="+", default=[*types])

@@ -23,7 +23,7 @@ from common.progress import progress
 from decode.engines.native import ISA, Native
 from formats import records
 
-TYPES = ("float32", "int16", "int8")  # the first is what the others are compared with
+TYPES = ("float32", "int16", "int8")  # the first is the reference
 
 
 def translate(model: Path, beam: int, lines: list[str], isa: str | None) -> list[str]:

@@ -7,7 +7,7 @@ CPU second, run by run.
 The recurrent model is OpenNMT-tf's. Marian has no such model: its nearest LSTM has all 1,024 units in each direction of
 the encoder, and a conditional decoder. In int8 that LSTM translates as in float32 (61 of 64 sentences of a small one);
 Marian's GRU does not. The other models are Marian's, and both engines decode the same weights; without Marian they are
-OpenNMT-tf's. Marian's layer behind a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
+OpenNMT-tf's. Marian's layer after a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
 """
 
 import argparse
@@ -44,7 +44,7 @@ GOALS = {
 }  # fmt: skip
 GOAL_BATCH = 32
 KIND = "int8"
-ENTRIES = 32_000  # of the vocabulary, <unk> counted
+ENTRIES = 32_000  # of the vocabulary, with <unk>
 CANDIDATES = 1000
 SIZES = {1: 64, 32: 256}  # sentences of a batch, and of a run
 # Marian's options for wnmt2018-rnn-small; it needs tied embeddings for int8
@@ -73,7 +73,7 @@ def text(sentences: int, pieces: int, seed: int = 1) -> Batch:
 
 
 def native(model: FloatModel, pieces: int, folder: Path) -> Way:
-    """Decodes with the native engine. folder: to write; candidates are the words and the engine's control tokens."""
+    """Decode with the native engine, from a new folder; candidates are the words and the control tokens."""
     model.write(KIND, folder)
     described = {"engine": "native", "quantization": KIND, "vocabulary_map": True}
     write_json(folder / model_folder.DESCRIPTION, described)
@@ -83,7 +83,7 @@ def native(model: FloatModel, pieces: int, folder: Path) -> Way:
 
 
 def marian_model(asked: Shape, folder: Path) -> Path:
-    """A model.npz of Marian's with random weights that never ends a sentence, in a new folder with its vocabulary.
+    """Make a model.npz for Marian with random weights that never ends a sentence, in a new folder with its vocabulary.
 
     Marian writes a model when it has trained it, so it learns from one batch.
     """
@@ -93,9 +93,9 @@ def marian_model(asked: Shape, folder: Path) -> Path:
     marian.write_vocabulary(marian.entries(folder / "vocabulary.txt"), vocabulary)
     write_text(side := folder / "text", "".join(f"{' '.join(sentence)}\n" for sentence in text(8, 5)))
     kind = LSTM if isinstance(asked, Recurrent) else structure(asked)
-    told = ["--model", model, "--train-sets", side, side, "--vocabs", vocabulary, vocabulary, *kind, "--seed", 1]
-    told += ["--after", "1u", "--mini-batch", 8, "--workspace", 500, "--cpu-threads", 1, "--data-threads", 1]
-    marian.run("train", *told, log=folder / "train.log")
+    arguments = ["--model", model, "--train-sets", side, side, "--vocabs", vocabulary, vocabulary, *kind, "--seed", 1]
+    arguments += ["--after", "1u", "--mini-batch", 8, "--workspace", 500, "--cpu-threads", 1, "--data-threads", 1]
+    marian.run("train", *arguments, log=folder / "train.log")
     weights = dict(np.load(model))
     (bias,) = (name for name, value in weights.items() if value.shape == (1, ENTRIES - 2))
     weights[bias][0, marian.entries(folder / "vocabulary.txt").index(marian.END)] = -1e4
@@ -104,9 +104,9 @@ def marian_model(asked: Shape, folder: Path) -> Path:
 
 
 def marian_way(model: Path, pieces: int, folder: Path) -> Way:
-    """Decodes with Marian. Raises UserError where a translation has another length."""
+    """Decode with Marian. Raises UserError if a translation has another length."""
     marian_files(model, model.with_name(marian.VOCABULARY), KIND, folder)
-    pairs = (f"{word} {word} 1.0\n" for word in words())  # which are all among the first entries
+    pairs = (f"{word} {word} 1.0\n" for word in words())  # all of them among the first entries
     write_text(folder / "shortlist.txt", "".join(pairs))
     worker = Worker(folder, [*options(Search()), "--shortlist", "shortlist.txt", str(CANDIDATES), "1", "0"])
     worker.answer()
@@ -121,7 +121,7 @@ def marian_way(model: Path, pieces: int, folder: Path) -> Way:
 
 
 def ways(name: str, with_marian: bool, pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
-    """Every way to decode a shape, and whose weights the native engine decodes."""
+    """Every way to decode a shape, and which engine's weights the native engine decodes."""
     asked, found = shape(registry()[name]), {}
     if with_marian:
         model = marian_model(asked, folder / "marian")

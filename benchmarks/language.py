@@ -31,7 +31,7 @@ from measure import in_process
 from measure.timing_loop import Repeats
 
 OMITTED = ("s",)  # translations of the Bible
-COPIES = 100  # of the lines in a run of the fast side, which would take milliseconds else
+COPIES = 100  # of the lines in a run of the fast side, which would otherwise take milliseconds
 REPEATS = Repeats(runs=5, noise=0.1)
 FIRST_CALL = (
     "import time; from corpora.language import Identifier; i = Identifier(); t = time.perf_counter();"
@@ -65,7 +65,7 @@ def evenly(lines: list[str], count: int) -> list[str]:
 
 
 def shares(sources: dict[str, list[str]], total: int) -> dict[str, list[str]]:
-    """At least ``total`` lines if there are as many; longer sources make up for what short ones lack."""
+    """At least ``total`` lines, if there are so many: as equal a share of each source as its length allows."""
     chosen, left, room = {}, total, len(sources)
     for name, lines in sorted(sources.items(), key=lambda source: len(source[1])):
         chosen[name] = evenly(lines, -(-left // room))
@@ -74,7 +74,7 @@ def shares(sources: dict[str, list[str]], total: int) -> dict[str, list[str]]:
 
 
 def packed(lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Text in UTF-8, and the first and the last place of each line in it; uint8 and int64."""
+    """Text in UTF-8, and where each line begins and ends; uint8 and int64."""
     encoded = [line.encode() for line in lines]
     lengths = np.array([len(line) for line in encoded], np.int64)
     ends = np.cumsum(lengths)
@@ -82,7 +82,7 @@ def packed(lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def compare(own: Identifier, reference: langid.LanguageIdentifier, lines: list[str]) -> dict[str, Any]:
-    """Compare the labels of both sides; each difference is reported with both sides' scores of the two languages."""
+    """Compare the labels of both sides, with both sides' scores of the two languages for each difference."""
     batch = packed(lines)
     labels = [own.classes[label] for label in own.classify(*batch)]
     exact = own.exact
@@ -102,7 +102,7 @@ def compare(own: Identifier, reference: langid.LanguageIdentifier, lines: list[s
 
 
 def speed(lines: int, seconds: list[float]) -> dict[str, Any]:
-    """Lines a second of the runs: the median and the extremes."""
+    """Lines per second of the runs: median and extremes."""
     rate = Spread.of(lines / value for value in seconds)
     return {"lines": lines, "median": rate.middle, "min": rate.low, "max": rate.high}
 
@@ -110,9 +110,9 @@ def speed(lines: int, seconds: list[float]) -> dict[str, Any]:
 def race(
     own: Identifier, reference: langid.LanguageIdentifier, lines: list[str], everything: list[str], core: int
 ) -> dict[str, Any]:
-    """Both sides in turn on the same lines; the own one also on all lines once, to exclude an effect of repeated lines.
+    """Time both sides in turn on the same lines, and corpora.language on all lines once, without repeated ones.
 
-    core: the one that this process is pinned to.
+    core: the core of this process.
     """
     few, copies, whole = packed(lines), packed(lines * COPIES), packed(everything)
     calls = {
@@ -141,8 +141,8 @@ def first_calls() -> dict[str, float]:
     """Seconds of the first call in a new process, without and with compiled code in numba's cache."""
     with tempfile.TemporaryDirectory() as folder:
         run = [sys.executable, "-c", FIRST_CALL]
-        told = {"env": os.environ | {"NUMBA_CACHE_DIR": folder}, "check": True, "capture_output": True, "text": True}
-        return {name: float(subprocess.run(run, **told).stdout) for name in ("compiling", "compiled_before")}
+        options = {"env": os.environ | {"NUMBA_CACHE_DIR": folder}, "check": True, "capture_output": True, "text": True}
+        return {name: float(subprocess.run(run, **options).stdout) for name in ("compiling", "compiled_before")}
 
 
 def main() -> None:
@@ -169,9 +169,9 @@ def main() -> None:
     load_average = machine.load_average()
     rates = race(own, reference, evenly(lines, arguments.speed_lines), lines, arguments.core)
     by_source = {name: len(part) for name, part in sorted(chosen.items())}
-    told = f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
+    command = f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
     result = {
-        "command": told + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
+        "command": command + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
         "machine": machine.describe() | {"load_average_before_timing": load_average},
         "speed": rates, "load_seconds": load, "first_call_seconds": first_calls(),
         "labels": compare(own, reference, lines) | {"lines_by_source": by_source},

@@ -1,10 +1,10 @@
 """CTranslate2, Marian and OpenNMT-tf in one run: types, map and shortlist, one core and all of them.
 
 ``--models`` is the output of export.marian, with a shortlist (see the README here): CTranslate2 and Marian decode the
-same weights, and the map holds the candidates of the shortlist. Every engine uses the widest instructions of the CPU;
-only CTranslate2 has to be told. A model of Marian cannot be converted to OpenNMT-tf, so ``--baseline`` is another model
-of the same shape: compare its speed, not its BLEU. All are measured on the same cores in turn (measure.protocol);
-ratios are taken run by run.
+same weights, and the map holds the candidates of the shortlist. Every engine uses the widest instructions of the CPU,
+which CTranslate2 needs an environment variable for. A model of Marian cannot be converted to OpenNMT-tf, so
+``--baseline`` is another model of the same shape: compare its speed, not its BLEU. All are measured on the same cores
+in turn (measure.protocol); ratios are taken run by run.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def configurations(models: Path, baseline: Path, cores: tuple[int, ...]) -> list
 
 
 def check(models: Path, baseline: Path) -> None:
-    """Raises UserError where there is nothing to compare, or the shapes differ."""
+    """Raises UserError if there is nothing to compare or the shapes differ."""
     if not (kind := next((kind for kind in marian.TYPES if (models / kind).exists()), None)):
         raise UserError(f"{models}: no model folders in it; make them with export.marian")
     made, toolkit = engines.describe(models / kind), engines.describe(baseline)

@@ -30,7 +30,7 @@ ENGINE_NOTE = """Target tokens per second of CPU time on one core of {cpu}, nati
 {test_set}; medians of {runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and
 batches"""
 LINES = {"ctranslate2": "--", "marian": ":", "opennmt-tf": "-."}
-OTHERS = {"marian": "; dotted: Marian, likewise", "opennmt-tf": "; dash-dotted: OpenNMT-tf, likewise, without a map"}
+OTHERS = {"marian": "; dotted: Marian with the same", "opennmt-tf": "; dash-dotted: OpenNMT-tf, without a map"}
 COLUMNS = 3
 
 
@@ -145,7 +145,7 @@ def bars(axes: Axes, rows: list[Row]) -> None:
 @figure.styled
 def marian_picture(result: dict[str, Any]) -> Figure:
     """A panel for each number of cores."""
-    known = {field.name for field in fields(Measurement)}  # the kept file has fields of before
+    known = {field.name for field in fields(Measurement)}  # the kept file has fields of earlier versions
     records = [Measurement(**{key: old[key] for key in known & old.keys()}) for old in result["records"]]
     rows = result["ratios"]
     cores = sorted({row["cores"] for row in rows})
@@ -179,7 +179,7 @@ PEERS = {"opennmt-tf": "OpenNMT-tf", "marian": "Marian"}
 AGREEMENT_NOTE = """Equal translations of {sentences:,} sentences with the same weights in float32; of the others, how
 many are ties (scores within 1e-4), and how many have a better score with the native engine's search or with the
 peer's; wider: how many the native engine translates as the peer if its beam is twice as wide. Models are small,
-OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces in place of
+OpenNMT-tf's with random weights, Marian's trained for seconds; sources are {text}, with {pieces} pieces instead of
 words, with Marian 1 to {longest} of each, as its models have learned no longer ones. Score: the largest difference
 between both engines' scores of a translation by the peer. Native engine with {isa} on {cpu}."""
 
@@ -196,8 +196,7 @@ def agreement_table(result: dict[str, Any]) -> str:
 
     rows = result["rows"]
     shown = markup.table([cells(row) for row in rows], left=("peer", "architecture", "search"))
-    told = {key: result[key] for key in ("text", "isa", "cpu", "pieces", "longest")}
-    note = " ".join(AGREEMENT_NOTE.format(sentences=rows[0]["sentences"], **told).split())
+    note = " ".join(AGREEMENT_NOTE.format(sentences=rows[0]["sentences"], **result).split())
     return markup.document("Equal translations of two engines", shown, note)
 
 

@@ -13,7 +13,7 @@ CORES = (0, 1)
 
 
 class Process:
-    """A running command of the pipeline, on one core if one is named. peak: its largest resident set so far, in bytes.
+    """A running command of the pipeline, pinned to ``core``. peak: its largest resident set so far, in bytes.
 
     The peak is sampled from /proc, because wait4() starts from the value of the process that forked it.
     """
@@ -27,7 +27,7 @@ class Process:
         self.peak, self.seconds, self.cpu_seconds = 0, 0.0, 0.0
 
     def ended(self) -> bool:
-        """Whether it has ended; its times are known then. Raises UserError where it failed."""
+        """Whether it has ended; then its times are known. Raises UserError if it failed."""
         marks = re.findall(r"VmHWM:\s*(\d+)", Path(f"/proc/{self._process.pid}/status").read_text())
         self.peak = max(self.peak, *(int(mark) * 1024 for mark in marks), 0)
         done, self._process.returncode, usage = os.wait4(self._process.pid, os.WNOHANG)
@@ -46,7 +46,7 @@ class Process:
 
 
 def run_all(commands: list[list[str]]) -> int:
-    """Run commands, one a core at a time. Returns the largest peak memory in bytes."""
+    """Run commands, one per core at a time. Returns the largest peak memory in bytes."""
     waiting, running, peak = list(commands), {}, 0
     while waiting or running:
         for core in CORES:

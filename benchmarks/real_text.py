@@ -31,7 +31,7 @@ def options(description: str, space: str) -> argparse.ArgumentParser:
 
 @contextmanager
 def scratch(args: argparse.Namespace) -> Iterator[Path]:
-    """A folder for the run. Raises UserError where there is no mirror."""
+    """A folder for the run. Raises UserError without a mirror."""
     if not args.mirror:
         raise UserError("needs real text: give --mirror or set NMT_FRONTIER_MIRROR")
     with tempfile.TemporaryDirectory(dir=args.folder, prefix="benchmark-") as folder:
@@ -63,7 +63,7 @@ def test_sets(mirror: Path, folder: Path) -> list[Path]:
 def load(pairs: list[tuple[bytes, bytes]], count: int) -> Iterator[bytes]:
     """``count`` pairs as blocks of TSV, the same every time.
 
-    A repeated pair gets another short pair behind it, so that it is new; a few are spoiled (BAD).
+    Another short pair is appended to a repeated pair, so that it is new; a few pairs are spoiled (BAD).
     """
     generator = np.random.default_rng(2)
     short = [pair for pair in pairs if len(pair[0]) < 40]

@@ -45,7 +45,7 @@ SCORED = ({}, ONEDNN | {"ONEDNN_MAX_CPU_ISA": "AVX2"}, ONEMKL | {"MKL_CBWR": "CO
 
 
 def product(activations: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """int32 [m, n], of int8 [m, k] and int8 [n, k], by CTranslate2. Raises UserError where it hides its function."""
+    """int32 [m, n] from int8 [m, k] and int8 [n, k], by CTranslate2. Raises UserError if it does not export this."""
     import ctranslate2
 
     found = sorted(Path(ctranslate2.__file__).parents[1].glob("ctranslate2.libs/libctranslate2*"))
@@ -68,7 +68,7 @@ def product(activations: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
-    """int8, each row by its own scale."""
+    """int8, with a scale for each row."""
     return np.rint(127 * values / np.abs(values).max(axis=1, keepdims=True)).astype(np.int8)
 
 
@@ -112,7 +112,7 @@ def scored(models: list[Path], test_set: Path | None, settings: dict[str, str]) 
 
 
 def row(settings: dict[str, str], model: Path | None) -> dict[str, Any]:
-    """The errors in this environment, and what ``common.cpu`` says of it (``said``)."""
+    """The errors in this environment, and what ``common.cpu`` predicts for it, in the field ``said``."""
     kept = {name: value for name, value in os.environ.items() if name not in {*cpu.settings(), "CT2_FORCE_CPU_ISA"}}
     call = [sys.executable, __file__, "--row", *(["--models", str(model)] if model else [])]
     done = subprocess.run(call, env=kept | settings, stdout=subprocess.PIPE, text=True, check=False)

@@ -1,7 +1,7 @@
 """CPU time, memory and bytes of the text stages that no other benchmark times, for plans of large studies.
 
-The text is that of cleaning.py, and the commands are those of the pipeline. CPU time is summed over threads; neighbours
-on the machine disturb it less than the clock.
+The text is that of cleaning.py, and the commands are those of the pipeline. CPU time is summed over threads; other
+processes disturb it less than wall time.
 """
 
 import json
@@ -24,7 +24,7 @@ from formats import records
 SHARDS = 8
 PIECES = 32_000
 N_BEST = 4
-FEW = 100  # a small epoch has one pair in so many of its corpora
+FEW = 100  # a small epoch has one in so many pairs
 TIMES = 5  # measurements of the rates of this machine
 
 
@@ -36,7 +36,7 @@ def timed(module: str, *arguments: object) -> dict[str, float]:
 
 
 def undisturbed() -> dict[str, float]:
-    """The rates of one core of this machine (study.rates): the shortest of several, as neighbours only add time.
+    """The rates of one core of this machine (study.rates): the shortest of several, as other processes only add time.
 
     The rate of logits is a difference of two, so its shortest is too short: plans leave out trainings on CPUs.
     """
@@ -46,7 +46,7 @@ def undisturbed() -> dict[str, float]:
 
 
 def shards(corpus: Path, folder: Path) -> list[Path]:
-    """The corpus as cleaning without rules leaves it: shards with their counts."""
+    """The shards that cleaning without rules makes of the corpus."""
     paths = [folder / f"{k}-of-{SHARDS}.tsv.zst" for k in range(1, SHARDS + 1)]
     for k, path in enumerate(paths, 1):
         shard = ["--shard", f"{k}/{SHARDS}", "--output", path]

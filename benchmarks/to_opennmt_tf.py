@@ -21,7 +21,7 @@ Weights = dict[str, np.ndarray]
 
 
 def read(folder: Path) -> Weights:
-    """The weights by their names, in float32; equal ones, which CTranslate2 keeps once, by all of their names."""
+    """The weights by name, in float32; those that CTranslate2 shares by all of their names."""
     model = ctranslate2_model.read(folder)
     arrays = {name: variable.array() for name, variable in model.variables.items()}
     weights = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype.kind == "f"}
@@ -29,7 +29,7 @@ def read(folder: Path) -> Weights:
 
 
 def assign(model: Any, weights: Weights) -> None:
-    """Give a pre-norm Transformer of OpenNMT-tf with one matrix of embeddings the weights of CTranslate2's names."""
+    """Assign CTranslate2's weights to a pre-norm Transformer of OpenNMT-tf with one matrix of embeddings."""
     model.labels_inputter.embedding.assign(weights["decoder/embeddings/weight"])
     model.decoder.output_layer.bias.assign(weights["decoder/projection/bias"])
     for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
@@ -53,7 +53,7 @@ def assign(model: Any, weights: Weights) -> None:
 
 
 def linear(layers: Any, weights: Weights, name: str) -> None:
-    """Dense layers, which CTranslate2 has as one matrix, [outputs, inputs]."""
+    """Assign dense layers that CTranslate2 stores as one matrix, [outputs, inputs]."""
     parts = len(layers)
     matrices = np.split(weights[f"{name}/weight"], parts)
     for layer, matrix, bias in zip(layers, matrices, np.split(weights[f"{name}/bias"], parts), strict=True):

@@ -59,7 +59,7 @@ def encoded(sentences: list[str], tokenizer: sentencepiece.SentencePieceProcesso
 
 
 def epoch(pairs: Pairs, power: float, tokens: int, random: np.random.Generator) -> list[np.ndarray]:
-    """Batches of an epoch, each the numbers of its pairs. A corpus's share grows with its size to the power."""
+    """Batches of an epoch as numbers of pairs. The share of a corpus is proportional to its size to the ``power``."""
     usable = [begin + np.flatnonzero(pairs.lengths[begin:end] <= MAXIMUM) for begin, end in pairwise(pairs.corpora)]
     sizes = np.array([*map(len, usable)])
     counts = np.rint(sizes**power / (sizes**power).sum() * sizes.sum()).astype(int)
@@ -68,7 +68,7 @@ def epoch(pairs: Pairs, power: float, tokens: int, random: np.random.Generator) 
         for numbers, count in zip(usable, counts, strict=True)
     ]
     order = random.permutation(np.concatenate(drawn))
-    order = order[np.argsort(pairs.lengths[order], kind="stable")]  # in a random order among equal lengths
+    order = order[np.argsort(pairs.lengths[order], kind="stable")]  # random among equal lengths
     lengths, batches, begin = pairs.lengths[order], [], 0
     while begin < len(order):
         window = lengths[begin : begin + tokens]
@@ -79,7 +79,7 @@ def epoch(pairs: Pairs, power: float, tokens: int, random: np.random.Generator) 
 
 
 def padded(side: Side, numbers: np.ndarray) -> np.ndarray:
-    """The pieces of sentences, [sentences, longest + 1 rounded up to 8] int64, with blanks behind them."""
+    """The pieces of sentences, [sentences, longest + 1 rounded up to 8] int64, padded with blanks."""
     pieces, starts = side
     lengths = starts[numbers + 1] - starts[numbers]
     columns = np.arange(-(-(lengths.max() + 1) // 8) * 8)
@@ -99,7 +99,7 @@ def tensors(pairs: Pairs, numbers: np.ndarray) -> tuple[Tensor, ...]:
 
 
 def stream(pairs: Pairs, power: float, tokens: int, seed: int, cuda: bool) -> Iterator[tuple[Tensor, ...]]:
-    """Batches without end, made ahead in another thread."""
+    """Endless batches, made ahead in another thread."""
     made: Queue = Queue(64)
 
     def fill() -> None:
@@ -118,7 +118,7 @@ def stream(pairs: Pairs, power: float, tokens: int, seed: int, cuda: bool) -> It
 
 
 def loss_of(model: nn.Module, batch: tuple[Tensor, ...], device: str, smoothing: float) -> tuple[Tensor, int]:
-    """The mean loss of a piece, and their number."""
+    """The mean loss per piece, and the number of pieces."""
     *inputs, pieces = (tensor.to(device, non_blocking=True) for tensor in batch)
     with torch.autocast(device, torch.bfloat16):
         logits = model(*inputs)
@@ -127,7 +127,7 @@ def loss_of(model: nn.Module, batch: tuple[Tensor, ...], device: str, smoothing:
 
 @torch.no_grad()
 def validate(model: nn.Module, dev: dict[str, list], device: str) -> dict[str, float]:
-    """Nats a piece of each dev set."""
+    """Nats per piece on each dev set."""
     model.eval()
     found = {}
     for name, batches in dev.items():
@@ -138,7 +138,7 @@ def validate(model: nn.Module, dev: dict[str, list], device: str) -> dict[str, f
 
 
 def train(model: Transformer, batches: Iterator, dev: dict[str, list], args: argparse.Namespace) -> None:
-    """Until the minutes are over; the model has the mean of its weights in the last tenth of them then."""
+    """Train until the minutes are over. The final weights are their mean over the last tenth of the time."""
     fused = args.device == "cuda"
     optimizer = torch.optim.AdamW(model.parameters(), args.learning_rate, (0.9, 0.98), 1e-9, 0.0, fused=fused)
     begin, step, pieces, snapshots = time.monotonic(), 0, 0, 0

@@ -16,7 +16,7 @@ from torch.nn import functional
 from formats import ctranslate2_model
 from formats.ctranslate2_model import Variable
 
-BLANK = 0  # in a vocabulary of OpenNMT-tf's
+BLANK = 0  # in OpenNMT-tf's vocabularies
 MAXIMUM = 150  # pieces of a side, as in the studies
 EPSILON = 1e-3  # formats.conversion, which needs CTranslate2
 FLAGS = {"activation": 0, "pre_norm": 1, "scale_embeddings": 1}  # of CTranslate2's TransformerSpec, int8
@@ -37,7 +37,7 @@ class Attention(nn.Module):
         self.heads, self.across, self.dropout = heads, across, dropout
 
     def forward(self, inputs: Tensor, memory: Tensor | None, mask: Tensor | None) -> Tensor:
-        """[batch, pieces, units]; mask: [batch, 1, 1, pieces of the source], None for what comes before only."""
+        """[batch, pieces, units]; mask: [batch, 1, 1, pieces of the source], None for a causal mask."""
         normed = self.layer_norm(inputs)
         if self.across:
             queries, (keys, values) = self.linear_0(normed), self.linear_1(memory).chunk(2, -1)
@@ -113,7 +113,7 @@ class Transformer(nn.Module):
         return scaled + self.positions[: pieces.shape[1]]
 
     def forward(self, source: Tensor, before: Tensor, places: Tensor) -> Tensor:
-        """Logits of the pieces that are no padding, [places, vocabulary]."""
+        """Logits of the pieces without padding, [places, vocabulary]."""
         mask = (source != BLANK)[:, None, None, :]
         memory = self.encoder(self.embed(source), mask, None, None)
         hidden = self.decoder(self.embed(before), None, memory, mask)
@@ -147,7 +147,7 @@ def variables(weights: dict[str, Tensor], heads: int) -> dict[str, Variable]:
 
 
 def of_ctranslate2(name: str) -> str:
-    """The name of a parameter there."""
+    """CTranslate2's name of a parameter."""
     if name == "embeddings":
         return "decoder/embeddings/weight"
     if name == "bias":

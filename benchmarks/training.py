@@ -1,7 +1,7 @@
 """What makes a step of a training faster on a CPU: the loss, oneDNN, wider buckets of lengths, bfloat16.
 
 Every way runs in a process of its own on one core, in turn with the others (measure.timing_loop), on the same sentences
-of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides a second, without padding.
+of a study: a few steps to warm up, then the timed steps. Rates are pieces of both sides per second, without padding.
 --across compares kinds of decoders instead of ways, with embeddings of one width, about equal parameters, and the
 settings of the study's first student.
 """
@@ -31,7 +31,7 @@ from study import config
 from study.systems import systems
 
 ON, OFF = {"TF_ENABLE_ONEDNN_OPTS": "1"}, {"TF_ENABLE_ONEDNN_OPTS": "0"}
-AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # Eigen's products, too, are those of a oneDNN
+AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # Eigen's products use oneDNN, too
 WAYS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {  # environment, and options of ``steps``
     "as trained here": (ON, {}),
     "OpenNMT-tf's loss": (ON, {"loss": False}),
@@ -50,7 +50,7 @@ LAYERS = {"fully_connected_layers": 7, "fully_connected_units": 128, "embedding_
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "self-attention": BASE,
     "averaging": BASE | {"decoder": "averaging"},
-    "averaging, gated": BASE | {"decoder": "averaging-gated"},  # without the feed-forward layer behind the mean
+    "averaging, gated": BASE | {"decoder": "averaging-gated"},  # without the feed-forward layer after the mean
     "averaging, ungated": BASE | {"decoder": "averaging-ungated"},  # without the gate
     "averaging, plain": BASE | {"decoder": "averaging-plain"},  # without both
     "ssru": BASE | {"decoder": "ssru"},
@@ -114,7 +114,7 @@ def measured(
 
 
 class Given:
-    """Batches made beforehand, instead of the ``tf.data.Dataset`` that OpenNMT-tf's Trainer reads."""
+    """Batches made in advance; OpenNMT-tf's Trainer reads them like a ``tf.data.Dataset``."""
 
     def __init__(self, batches: list[Any], element_spec: Any):
         self._batches, self.element_spec = batches, element_spec
@@ -188,9 +188,9 @@ def main() -> None:
     rows = [row for what, keys in groups.items() for row in compared({key: call(*key) for key in keys}, repeats, what)]
     entries = study["vocabulary"]["pieces"]
     rows = [row | {"parameters": shape(settings[row["system"]][0]).parameters(entries)} for row in rows]
-    told = " ".join(["python", "benchmarks/training.py", *sys.argv[1:]])
+    made_by = " ".join(["python", "benchmarks/training.py", *sys.argv[1:]])
     asked = {name: getattr(args, name) for name in ("steps", "runs", "noise")}
-    write_json(args.output, {"command": told, **machine.describe(), **asked, "rows": rows})
+    write_json(args.output, {"command": made_by, **machine.describe(), **asked, "rows": rows})
 
 
 if __name__ == "__main__":

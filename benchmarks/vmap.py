@@ -42,7 +42,7 @@ Aligned = tuple[list[str], list[str], str]
 
 
 def in_pieces(pairs: list[tuple[bytes, bytes]], folder: Path) -> tuple[list[tuple[list[str], list[str]]], list[str]]:
-    """The pairs in the pieces of a joint SentencePiece model of their own, and its vocabulary."""
+    """The pairs in pieces of a joint SentencePiece model trained on them, and its vocabulary."""
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=(side.decode() for pair in pairs for side in pair),
         model_prefix=str(folder / "sentencepiece"),
@@ -105,7 +105,7 @@ def counted(raw: Path, vocabulary: Path, folder: Path) -> dict[str, Any]:
 
 
 def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
-    """The obvious program: dictionaries of tuples, one phrase after the other."""
+    """The obvious program: dictionaries of tuples, phrase by phrase."""
     counts: Counter[tuple[str, ...]] = Counter()
     for source, target, alignment in pairs:
         links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
@@ -121,7 +121,7 @@ def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
 
 
 def plain_rate(pairs: list[Aligned]) -> dict[str, Any]:
-    """Pairs a second of ``plain`` on one core, median and extremes."""
+    """Pairs per second of ``plain`` on one core: median and extremes."""
     machine.pin([CORES[1]])
     (usages,) = in_process.timed({"plain": lambda: plain(pairs)}, REPEATS, [CORES[1]], "plain extractor").values()
     rate = Spread.of(len(pairs) / usage.seconds for usage in usages)

@@ -1,4 +1,4 @@
-"""The benchmark of agreement: what is equal, what is a tie, whose search found more."""
+"""The benchmark of agreement: equal translations, ties, and which search found a better one."""
 
 import importlib
 import sys
@@ -15,7 +15,7 @@ LINES = ["A dog runs.", "Two men see a dog run.", "A man"]
 
 
 class Scoring:
-    """A worker that has these scores for every piece of a target, the end included."""
+    """A worker that gives these scores to every piece of a target and to its end."""
 
     def __init__(self, *scores):
         self.scores = scores
@@ -54,16 +54,15 @@ def test_the_same_word_is_the_same_piece():
 def test_the_table_has_a_row_for_each_architecture_and_search():
     row = {"peer": "marian", "architecture": "ssru", "beam_size": 4, "sentences": 1000, "equal": 997, "ties": 2}
     row |= {"ours_better": 1, "theirs_better": 0, "wider": None, "score_difference": 2.5e-5}
-    told = {"text": "captions", "isa": "avx2", "cpu": "a CPU", "pieces": 90, "longest": 10}
-    result = told | {"rows": [row, row | {"beam_size": 1}]}
-    page = agreement.agreement_table(result)
+    result = {"text": "captions", "isa": "avx2", "cpu": "a CPU", "pieces": 90, "longest": 10}
+    page = agreement.agreement_table(result | {"rows": [row, row | {"beam_size": 1}]})
     assert [line.split("|")[3].strip() for line in page.splitlines() if "| ssru" in line] == ["beam 4", "greedy"]
     assert "99.7" in page and "2.5e-05" in page and "1,000 sentences" in page and "captions" in page
 
 
 @pytest.mark.slow
 def test_both_engines_are_asked_for_the_same(tmp_path):
-    """Of translations of a text, some as long as they may be, the engine's score is that of its search."""
+    """The engine's scores of its translations, some as long as allowed, are those of its search."""
     _, lines = agreement.sentences(None, 60)
     shapes, made = agreement.PEERS["opennmt-tf"]
     twins = made(shapes["averaging, plain"], agreement.numbered(lines), tmp_path)

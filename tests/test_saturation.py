@@ -1,4 +1,4 @@
-"""Whether 8-bit products are exact: what is said of a CPU is what it computes, and the user is told."""
+"""Whether 8-bit products are exact: predictions equal what the CPU computes, and the user is warned."""
 
 import importlib
 import json
@@ -15,10 +15,10 @@ from formats import records
 from measure import int8_other_cpus
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # what a CPU without VNNI would do
+LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # as on a CPU without VNNI
+EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 WITHOUT, WITH = "avx2 avx512f avx512bw", "avx2 avx512f avx512bw avx512_vnni"
-
 
 wheel = pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
 
@@ -36,7 +36,7 @@ wheel = pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those
         (INTEL, WITH, LIMITED | {"ONEDNN_MAX_CPU_ISA": "avx512_core"}, "oneDNN (AVX512_CORE)", True),
         (INTEL, WITH, {"CT2_USE_MKL": "0", "DNNL_MAX_CPU_ISA": "AVX2"}, "oneDNN (AVX2)", True),
         (INTEL, WITH, {"CT2_USE_MKL": "0", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "ALL"}, "oneDNN", False),
-        (INTEL, WITH, {"ONEDNN_MAX_CPU_ISA": "AVX2"}, "oneMKL", False),  # not the library that is taken
+        (INTEL, WITH, {"ONEDNN_MAX_CPU_ISA": "AVX2"}, "oneMKL", False),  # not the library in use
         (AMD, "avx2", {}, "oneDNN", True),
         (AMD, "avx2 avx_vnni", {}, "oneDNN", False),
         (AMD, "avx2", {"CT2_USE_MKL": "1"}, "oneMKL", False),
@@ -44,7 +44,9 @@ wheel = pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those
         ("", "asimd", {}, "other", False),  # ARM
     ],
 )
-def test_what_the_cpu_and_the_environment_say(tmp_path, monkeypatch, vendor, flags, environment, described, saturates):
+def test_predictions_from_the_cpu_and_the_environment(
+    tmp_path, monkeypatch, vendor, flags, environment, described, saturates
+):
     (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags}\n\nvendor_id\t: none\n")
     monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64" if vendor else "aarch64")
@@ -57,39 +59,39 @@ def test_what_the_cpu_and_the_environment_say(tmp_path, monkeypatch, vendor, fla
 
 
 @wheel
-def test_what_is_said_is_what_is_computed(monkeypatch):
+def test_predictions_equal_what_is_computed(monkeypatch):
     """On the real CPU: what libraries compute cannot be pretended."""
     monkeypatch.setenv("PRETENDED_CPUINFO", "/proc/cpuinfo")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     saturation = importlib.import_module("saturation")
-    environments = ({}, saturation.ONEDNN, LIMITED, {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"})
-    rows = [saturation.row(environment, None) for environment in environments]
+    rows = [saturation.row(environment, None) for environment in ({}, saturation.ONEDNN, LIMITED, EXACT)]
     for row in rows:
         assert row["said"] == any(errors["wrong"] for errors in row["products"].values()), row
     assert [rows[2]["said"], rows[3]["said"]] == [True, False]
 
 
-def translate(*options, environment):
-    call = [sys.executable, "-m", "decode.translate", "--workers", "1", *map(str, options)]
-    given = "".join(f"{line}\n" for line in sentences(3))
-    return subprocess.run(call, input=given, env=os.environ | environment, capture_output=True, text=True, check=True)
+@wheel
+def test_decoding_where_products_saturate_warns():
+    def warnings(kind, environment):
+        call = [sys.executable, "-m", "decode.translate", "--workers", "1", "--model", folders()[kind]]
+        pipes = {"input": "".join(f"{line}\n" for line in sentences(3)), "capture_output": True, "text": True}
+        return subprocess.run(call, env=os.environ | environment, check=True, **pipes).stderr.splitlines()
+
+    (warning,) = warnings("int8", LIMITED)
+    assert warning.startswith(f"warning: {folders()['int8']}: oneDNN (AVX2) does not add 8-bit")
+    assert not warnings("float32", LIMITED) and not warnings("int8", EXACT)
+
+
+@pytest.fixture
+def test_set(tmp_path):
+    records.write(path := tmp_path / "t.tsv.zst", ((line, line) for line in sentences(4)))
+    return path
 
 
 @wheel
-def test_who_decodes_where_products_saturate_is_told():
-    told = translate("--model", folders()["int8"], environment=LIMITED).stderr.splitlines()
-    assert len(told) == 1 and told[0].startswith(f"warning: {folders()['int8']}: oneDNN (AVX2) does not add 8-bit")
-    assert not translate("--model", folders()["float32"], environment=LIMITED).stderr
-    exact = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
-    assert not translate("--model", folders()["int8"], environment=exact).stderr
-
-
-@wheel
-def test_a_measurement_says_whether_it_saturated(tmp_path):
-    records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(3)))
-    core = str(min(os.sched_getaffinity(0)))
-    call = [sys.executable, "-m", "measure.run", "--model", str(folders()["int8"]), "--cores", core]
-    call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", str(tmp_path / "run.json")]
+def test_a_measurement_records_whether_it_saturated(test_set, tmp_path):
+    call = [sys.executable, "-m", "measure.run", "--model", folders()["int8"], "--test-sets", f"t={test_set}"]
+    call += ["--cores", str(min(os.sched_getaffinity(0))), "--output", tmp_path / "run.json"]
     subprocess.run(call, env=os.environ | LIMITED, check=True)
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["library"] == "oneDNN (AVX2)" and run["int8_saturates"] is True
@@ -98,10 +100,9 @@ def test_a_measurement_says_whether_it_saturated(tmp_path):
 @wheel
 @pytest.mark.parametrize("here", [True, False])
 @pytest.mark.slow
-def test_the_other_way_of_computing_is_tried(tmp_path, monkeypatch, here):
+def test_the_other_way_of_computing_is_tried(test_set, tmp_path, monkeypatch, here):
     monkeypatch.setattr(cpu, "int8_saturates", lambda: here)
-    records.write(tmp_path / "t.tsv.zst", ((line, line) for line in sentences(4)))
-    call = ["elsewhere", "--model", str(folders()["int8"]), "--test-set", str(tmp_path / "t.tsv.zst")]
+    call = ["elsewhere", "--model", str(folders()["int8"]), "--test-set", str(test_set)]
     monkeypatch.setattr(sys, "argv", [*call, "--target-language", "de", "--output", str(tmp_path / "x.json")])
     int8_other_cpus.main()
     (found,) = json.loads((tmp_path / "x.json").read_text())
