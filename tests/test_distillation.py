@@ -48,7 +48,7 @@ def written(path, rows):
 
 
 def test_pieces_decode_to_the_sentences(tmp_path):
-    records.write(tmp_path / "all.tsv.zst", [(*pair, "-1.5") for pair in PAIRS])  # a score, which nobody learns
+    records.write(tmp_path / "all.tsv.zst", [(*pair, "-1.5") for pair in PAIRS])  # the score is left out
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model := vocabulary(tmp_path)))
     decoded = [tuple(processor.decode(side.split()) for side in pieces)
                for pieces in encode([tmp_path / "all.tsv.zst"], model, 2, 1)]  # fmt: skip

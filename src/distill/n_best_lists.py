@@ -64,9 +64,7 @@ def record(n_best_list: NBestList) -> records.Record:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="n-best lists, made by distill.translate or .rescore")
-    parser.add_argument(
-        "--output", type=Path, required=True, help="text to write; an empty line for a sentence without a hypothesis"
-    )
+    parser.add_argument("--output", type=Path, required=True, help="text; an empty line stands for an empty list")
     args = parser.parse_args()
 
     best = (n_best_list.hypotheses[0].text if n_best_list.hypotheses else "" for n_best_list in read(args.input))

@@ -54,9 +54,7 @@ def main() -> None:
     parser.add_argument("--tokenizations", type=json_value, nargs="+", required=True, help="JSON of each, or null")
     teacher_options(parser)
     parser.add_argument("--n-best", type=int, default=1, help="hypotheses to keep per sentence (default: %(default)s)")
-    parser.add_argument(
-        "--output", type=Path, required=True, help="n-best lists to write; counts go to a JSON beside them"
-    )
+    parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()
 
     machine = (args.threads, args.device, args.batch_tokens)

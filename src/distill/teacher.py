@@ -76,7 +76,7 @@ class CTranslate2Teacher:
     def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
         """Yield the hypotheses of each sentence in order, best first; those of a sentence without pieces are undefined.
 
-        Reads no more than two windows ahead.
+        Holds no more than two windows in memory.
         """
         search = {"beam_size": beam_size, "num_hypotheses": n_best, "max_decoding_length": MAXIMUM_OUTPUT}
         results = self._translator.translate_iterable(iter(sentences), return_scores=True, **search, **self._batches)
@@ -231,10 +231,7 @@ def teacher_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command with a teacher has."""
     parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, unless all have their own")
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the study's source and target language")
-    parser.add_argument(
-        "--threads", type=int, default=os.cpu_count() or 1, help="single-threaded workers (default: one per core)"
-    )
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="workers (default: one per core)")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(default: %(default)s)")
-    parser.add_argument(
-        "--batch-tokens", type=positive, help=f"of CTranslate2, with padding (default: {BATCH_TOKENS}; {GPU} on a GPU)"
-    )
+    padded = f"of CTranslate2, with padding (default: {BATCH_TOKENS}; {GPU} on a GPU)"
+    parser.add_argument("--batch-tokens", type=positive, help=padded)

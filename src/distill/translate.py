@@ -26,9 +26,7 @@ def main() -> None:
     teacher_options(parser)
     parser.add_argument("--beam-size", type=int, default=4, help="(default: %(default)s)")
     parser.add_argument("--n-best", type=int, default=1, help="hypotheses per sentence (default: %(default)s)")
-    parser.add_argument(
-        "--output", type=Path, required=True, help="n-best lists to write; counts go to a JSON beside them"
-    )
+    parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()
 
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages)

@@ -103,19 +103,6 @@ def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -
         shutil.copy(vocabulary, part / "vocabulary.txt")
 
 
-def exposure(sides: Iterable[tuple[Path, Path]], epochs: list[Path], max_length: int, passes: float) -> dict[str, Any]:
-    """What the training saw of its data, and how many pairs it skipped.
-
-    sides: source and target of each epoch in pieces. epochs: the JSON of each epoch.
-    """
-    infos = [read_json(path) for path in epochs]
-    skipped = [left_out(source, target, max_length) for source, target in sides]
-    return {
-        "seen": mixture(infos, skipped, passes),
-        "left_out": {"pairs": sum(skipped), "of": sum(info["lines"] for info in infos)},
-    }
-
-
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", required=True, help="name of the system, for the learning curve")
@@ -156,8 +143,9 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
         raise UserError(f"training of {args.system}: out of memory; a lower batch_tokens needs less") from error
     average_scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
-    curve = learning_curve(run)
+    curve, epochs = learning_curve(run), [read_json(path) for path in args.epochs]
     sides = zip(args.source, args.target, strict=True)
+    skipped = [left_out(source, target, args.training["max_length"]) for source, target in sides]
     return {
         "system": args.system,
         "role": args.role,
@@ -167,7 +155,8 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
         "parameters": int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
         "seed": args.seed,
         "start_from": str(args.start_from) if args.start_from else None,
-        **exposure(sides, args.epochs, args.training["max_length"], training.passes()),
+        "seen": mixture(epochs, skipped, training.passes()),
+        "left_out": {"pairs": sum(skipped), "of": sum(epoch["lines"] for epoch in epochs)},
         "seconds": round(training_seconds(curve), 1),
         "training": curve,
         "validation": training.validation.scores(),
