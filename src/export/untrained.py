@@ -7,9 +7,8 @@ many pieces as the references (export.lengths); otherwise their lengths are arbi
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from common.errors import UserError, command
@@ -63,17 +62,17 @@ def _set_lengths(model: Any, vocabulary: Path, sentences: Sequence[Sentence]) ->
     if isinstance(model.features_inputter, UnitEmbedder):
         embedding = model.features_inputter.embedding
         embedding.assign(SMALL * embedding)
-    _lengths(model).set_lengths(model, sources, [length for _, length in sentences])
+    _set_lengths_of(model)(model, sources, [length for _, length in sentences])
 
 
-def _lengths(model: Any) -> ModuleType:
-    """The module that knows the units of a model, which may be one of OpenNMT-tf's catalogue."""
+def _set_lengths_of(model: Any) -> Callable[[Any, Sequence[Sequence[int]], Sequence[int]], None]:
+    """The function that knows the units of a model, which may be one of OpenNMT-tf's catalogue."""
     from layers.conditional_gru import ConditionalGRU
     from layers.fully_connected import FullyConnectedGRU
 
     if isinstance(model, ConditionalGRU | FullyConnectedGRU):
-        return recurrent_lengths
-    return recurrent_lengths if hasattr(model.decoder, "bridge") else lengths
+        return recurrent_lengths.set_attending_lengths
+    return recurrent_lengths.set_lengths if hasattr(model.decoder, "bridge") else lengths.set_lengths
 
 
 def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:
