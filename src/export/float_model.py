@@ -11,11 +11,15 @@ from common.errors import UserError
 from decode.engines import ENGINES, refusal
 from decode.engines.native import Native
 from formats import native_model
+from formats.native_model import pad_inputs, pad_outputs
 
 Product = tuple[np.ndarray, np.ndarray]  # weights [outputs, inputs], bias [outputs]
+Norm = tuple[np.ndarray, np.ndarray]  # scale and bias of a layer normalisation, [units]
 
 # Products and vectors by the engine's names, and metadata of the native file.
 Layers = tuple[dict[str, Product], dict[str, np.ndarray], dict[str, object]]
+
+UNSCALED = {"source_factor": 1.0, "target_factor": 1.0}  # metadata of a model that does not scale its embeddings
 
 
 @dataclass
@@ -45,7 +49,7 @@ class FloatModel:
         self.metadata |= {"source_pieces": len(pieces["source"]), "target_pieces": len(pieces["target"])}
 
     def tensors(self, kind: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-        """The tensors in a type, and metadata that name those of embeddings, of which some may be tied."""
+        """The tensors in a type, and metadata that name those of the embeddings; tied ones share a name."""
         tensors = {name: value.astype(np.float32) for name, value in self.vectors.items()}
         for name, (weights, bias) in self.products.items():
             tensors |= native_model.linear(name, weights, bias, kind)
@@ -69,6 +73,35 @@ class FloatModel:
         self.vocabulary.write(folder)
 
 
+class LayerWeights:
+    """Products and vectors of a Transformer's layers by the engine's names, with every head padded.
+
+    history: metadata of a decoder without self-attention.
+    """
+
+    def __init__(self) -> None:
+        self.products: dict[str, Product] = {}
+        self.vectors: dict[str, np.ndarray] = {}
+        self.history: dict[str, object] = {}
+
+    def attention(
+        self, name: str, heads: int, queries: Product, output: Product, norm: Norm, memory: Product | None = None
+    ) -> None:
+        """memory: keys and values of the source; without it the attention sees itself, and queries hold all three."""
+        self.products[f"{name}.queries"] = pad_outputs(*queries, heads if memory else 3 * heads)
+        if memory:
+            self.products[f"{name}.memory"] = pad_outputs(*memory, 2 * heads)
+        self.products[f"{name}.output"] = pad_inputs(output[0], heads), output[1]
+        self.norm(f"{name}.norm", norm)
+
+    def feed_forward(self, name: str, inner: Product, outer: Product) -> None:
+        self.products[f"{name}.inner"] = pad_outputs(*inner, 1)
+        self.products[f"{name}.outer"] = pad_inputs(outer[0], 1), outer[1]
+
+    def norm(self, name: str, norm: Norm) -> None:
+        self.vectors[f"{name}.scale"], self.vectors[f"{name}.bias"] = norm
+
+
 def check_widths(origin: Path, shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> None:
     """Raises UserError for widths that the native engine does not compute, with the engines that decode such a model.
 
@@ -84,7 +117,7 @@ def dense(layer: Any) -> Product:
 
 
 def product(kernel: Any, bias: Any | None) -> Product:
-    """A kernel of Keras, [inputs, outputs], and a bias, zeros in place of None."""
+    """A kernel of Keras, [inputs, outputs], and a bias, zeros for None."""
     weights = np.asarray(kernel).T
     return weights, np.zeros(len(weights), np.float32) if bias is None else np.asarray(bias)
 

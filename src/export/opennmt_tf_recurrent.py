@@ -7,19 +7,11 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export.float_model import Layers, Product, check_widths, dense, product
+from export.float_model import UNSCALED, Layers, Product, check_widths, dense, product
 
 
-def reads(model: Any) -> bool:
-    """Whether a model has an RNNEncoder and an AttentionalRNNDecoder."""
-    from opennmt.decoders import AttentionalRNNDecoder
-    from opennmt.encoders import RNNEncoder
-
-    return type(model.decoder) is AttentionalRNNDecoder and type(model.encoder) is RNNEncoder
-
-
-def layers(model: Any, origin: Path) -> Layers:
-    """Raises UserError for what the engine has not."""
+def luong(model: Any, origin: Path) -> Layers:
+    """An RNNEncoder and an AttentionalRNNDecoder. Raises UserError for what the engine has not."""
     encoder, decoder = model.encoder.rnn, model.decoder
     if unlike := next(_unlike(encoder, decoder), None):
         raise UserError(f"{origin}: {unlike}; the native engine has no such models")
@@ -53,8 +45,7 @@ def layers(model: Any, origin: Path) -> Layers:
         "encoder_layers": len(directions[0]),
         "decoder_layers": len(cells),
         "bridge": linear is not None,
-        "source_factor": 1.0,
-        "target_factor": 1.0,
+        **UNSCALED,
     }
     return products, {}, metadata
 
@@ -102,7 +93,7 @@ def _kind(cells: list[Any], origin: Path) -> str:
 
 
 def _products(name: str, cells: list[Any]) -> dict[str, Product]:
-    """The products of the inputs and of the states of stacked cells, whose gates stand as the engine's do."""
+    """The products of the inputs and of the states of stacked cells; Keras orders gates as the engine does."""
     found: dict[str, Product] = {}
     for number, cell in enumerate(cells):
         bias = np.asarray(cell.bias)
@@ -112,13 +103,7 @@ def _products(name: str, cells: list[Any]) -> dict[str, Product]:
     return found
 
 
-def reads_conditional(model: Any) -> bool:
-    from layers.conditional_gru import ConditionalGRU
-
-    return isinstance(model, ConditionalGRU)
-
-
-def layers_conditional(model: Any, origin: Path) -> Layers:
+def conditional(model: Any, origin: Path) -> Layers:
     """Raises UserError for sizes that the engine cannot run."""
     encoder, decoder = model.encoder, model.decoder
     units, embedding = (layer.kernel.shape[0] for layer in (decoder.queries, decoder.hidden[0]))
@@ -130,9 +115,7 @@ def layers_conditional(model: Any, origin: Path) -> Layers:
     for side, gated_units in {**sides, "decoder": decoder.units}.items():
         for number, unit in enumerate(gated_units):
             gated_unit(f"{side}.{number}", unit, products, vectors)
-    products["attention.queries"] = dense(decoder.queries)
-    products["attention.keys"] = dense(decoder.keys)
-    products["start"] = dense(decoder.start)
+    products |= _attention(decoder)
     parts = np.concatenate([*map(weights, decoder.hidden)], axis=1)
     products["hidden"] = parts, sum(np.asarray(layer.bias) for layer in decoder.hidden)
     return products, vectors, {
@@ -141,13 +124,17 @@ def layers_conditional(model: Any, origin: Path) -> Layers:
         "embedding_units": embedding,
         "encoder_transitions": len(encoder.cells[0].units),
         "decoder_transitions": transitions,
-        "source_factor": 1.0,
-        "target_factor": 1.0,
+        **UNSCALED,
     }  # fmt: skip
 
 
+def _attention(decoder: Any) -> dict[str, Product]:
+    products = {"attention.queries": decoder.queries, "attention.keys": decoder.keys, "start": decoder.start}
+    return {name: dense(layer) for name, layer in products.items()}
+
+
 def gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict[str, np.ndarray]) -> None:
-    """The engine adds the bias of the inputs' product outside the reset, that of the states' inside."""
+    """The engine adds the bias of the inputs' product outside the reset, that of the states' product inside."""
     bias = np.asarray(unit.bias)
     of_inputs, of_states = (0 * bias, bias) if unit.inside else (bias, 0 * bias)
     products[f"{name}.states"] = weights(unit.states), of_states
@@ -161,13 +148,7 @@ def weights(layer: Any) -> np.ndarray:
     return np.asarray(layer.kernel).T
 
 
-def reads_fully_connected(model: Any) -> bool:
-    from layers.fully_connected import FullyConnectedGRU
-
-    return isinstance(model, FullyConnectedGRU)
-
-
-def layers_fully_connected(model: Any, origin: Path) -> Layers:
+def fully_connected(model: Any, origin: Path) -> Layers:
     """Raises UserError for sizes that the engine cannot run."""
     encoder, decoder = model.encoder, model.decoder
     units, layer_units = decoder.queries.kernel.shape[0], decoder.top[0].inner.kernel.shape[1]
@@ -179,11 +160,9 @@ def layers_fully_connected(model: Any, origin: Path) -> Layers:
     cells = [cell.units[0] for cell in encoder.cells]
     for name, unit in zip(("encoder.forward", "encoder.backward", "decoder"), (*cells, decoder.unit), strict=True):
         gated_unit(f"{name}.0", unit, products, vectors)
-    # Without a bias: attention sums products of it with weights, and none of a constant.
+    # It has no bias: the attention sums weighted products and adds no constant.
     products["decoder.contexts"] = dense(decoder.contexts)
-    products["attention.queries"] = dense(decoder.queries)
-    products["attention.keys"] = dense(decoder.keys)
-    products["start"] = dense(decoder.start)
+    products |= _attention(decoder)
     for number, layer in enumerate(decoder.top):
         products[f"layers.{number}.inner"] = dense(layer.inner)
         if layer.projection is not None:
@@ -193,6 +172,5 @@ def layers_fully_connected(model: Any, origin: Path) -> Layers:
         "units": units,
         "embedding_units": embedding,
         **top,
-        "source_factor": 1.0,
-        "target_factor": 1.0,
+        **UNSCALED,
     }  # fmt: skip

@@ -1,10 +1,10 @@
 """Read a CTranslate2 model with float32 weights for the native engine.
 
-CTranslate2's converters read models of OpenNMT-tf, Marian and others. What the native engine does not compute is
-refused by name.
+A model with anything that the native engine does not compute is refused, by its name.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,8 @@ import numpy as np
 from common.errors import UserError
 from common.files import read_json
 from decode.engines.ctranslate2 import CTranslate2
-from export.float_model import FloatModel, Product, check_widths
+from export.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
 from formats import ctranslate2_model, native_model
-from formats.native_model import pad_inputs, pad_outputs
 
 RELU, SWISH = 0, 2  # CTranslate2's numbers of the activations
 NO_ATTRIBUTE = object()
@@ -129,10 +128,11 @@ def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, np.ndarray]], np
     return embeddings, weights.take(bias) if bias in weights else none
 
 
-class Layers:
-    """The layers of both sides: their products and vectors, and the numbers of the metadata."""
+class Layers(LayerWeights):
+    """The layers of both sides, with the numbers of the metadata."""
 
     def __init__(self, weights: Weights):
+        super().__init__()
         self._weights = weights
         self.pre_norm = bool(weights.attribute("encoder/pre_norm"))
         if self.pre_norm != bool(weights.attribute("decoder/pre_norm")):
@@ -140,48 +140,37 @@ class Layers:
         self.heads = {side: weights.attribute(f"{side}/num_heads") for side in ("encoder", "decoder")}
         self.counts = {side: _count(weights, side) for side in self.heads}
         self.feed_forward_units: int | None = None
-        self.products: dict[str, Product] = {}
-        self.vectors: dict[str, np.ndarray] = {}
         for side, count in self.counts.items():
             for layer in range(count):
                 self._layer(side, f"{side}/layer_{layer}", f"{side}.{layer}")
             if self.pre_norm:
-                self._norm(f"{side}.norm", f"{side}/layer_norm")
+                self.norm(f"{side}.norm", self._norm(side))
         if (positions := _positions(weights)) is not None:
             self.vectors["positions"] = positions
 
     def _layer(self, side: str, old: str, new: str) -> None:
         heads = self.heads[side]
-        self._wide(f"{new}.self.queries", f"{old}/self_attention/linear_0", 3 * heads)
-        self._narrow(f"{new}.self.output", f"{old}/self_attention/linear_1", heads)
-        self._norm(f"{new}.self.norm", f"{old}/self_attention/layer_norm")
+        queries, output = self._dense(f"{old}/self_attention", 2)
+        self.attention(f"{new}.self", heads, queries, output, self._norm(f"{old}/self_attention"))
         if side == "decoder":
-            self._wide(f"{new}.source.queries", f"{old}/attention/linear_0", heads)
-            self._wide(f"{new}.source.memory", f"{old}/attention/linear_1", 2 * heads)
-            self._narrow(f"{new}.source.output", f"{old}/attention/linear_2", heads)
-            self._norm(f"{new}.source.norm", f"{old}/attention/layer_norm")
-        self._wide(f"{new}.feed_forward.inner", f"{old}/ffn/linear_0", 1)
-        self._narrow(f"{new}.feed_forward.outer", f"{old}/ffn/linear_1", 1)
-        self._norm(f"{new}.feed_forward.norm", f"{old}/ffn/layer_norm")
+            queries, memory, output = self._dense(f"{old}/attention", 3)
+            self.attention(f"{new}.source", heads, queries, output, self._norm(f"{old}/attention"), memory)
+        self.feed_forward(f"{new}.feed_forward", *self._dense(f"{old}/ffn", 2))
+        self.norm(f"{new}.feed_forward.norm", self._norm(f"{old}/ffn"))
         units = len(self.products[f"{new}.feed_forward.inner"][1])
         if self.feed_forward_units not in (None, units):
             raise UserError(f"{self._weights.folder}: its layers have feed-forward units of several sizes")
         self.feed_forward_units = units
 
-    def _dense(self, name: str) -> Product:
-        matrix, bias = self._weights.take(f"{name}/weight"), f"{name}/bias"
-        return matrix, self._weights.take(bias) if bias in self._weights else np.zeros(len(matrix), np.float32)
+    def _dense(self, layer: str, count: int) -> Iterator[Product]:
+        """The first dense layers of a layer."""
+        for number in range(count):
+            bias = f"{layer}/linear_{number}/bias"
+            matrix = self._weights.take(f"{layer}/linear_{number}/weight")
+            yield matrix, self._weights.take(bias) if bias in self._weights else np.zeros(len(matrix), np.float32)
 
-    def _wide(self, new: str, old: str, groups: int) -> None:
-        self.products[new] = pad_outputs(*self._dense(old), groups)
-
-    def _narrow(self, new: str, old: str, groups: int) -> None:
-        matrix, bias = self._dense(old)
-        self.products[new] = pad_inputs(matrix, groups), bias
-
-    def _norm(self, new: str, old: str) -> None:
-        self.vectors[f"{new}.scale"] = self._weights.take(f"{old}/gamma")
-        self.vectors[f"{new}.bias"] = self._weights.take(f"{old}/beta")
+    def _norm(self, layer: str) -> Norm:
+        return self._weights.take(f"{layer}/layer_norm/gamma"), self._weights.take(f"{layer}/layer_norm/beta")
 
 
 def _count(weights: Weights, side: str) -> int:

@@ -1,10 +1,8 @@
 """Read a model of Marian's for the native engine, from Marian's own file.
 
-Marian writes Nematus' conditional GRU with two sets of names: its own (``--type s2s``) and those of Nematus (``--type
+A model's options and the names of its weights decide what it computes (marian-dev, src/models/transformer.h and
+src/rnn/cells.h). Nematus' conditional GRU has two sets of names: Marian's (``--type s2s``) and Nematus' (``--type
 nematus``).
-
-What a model computes follows from its options and from the names of its weights (marian-dev, src/models/transformer.h
-and src/rnn/cells.h).
 """
 
 import re
@@ -12,9 +10,9 @@ import re
 import numpy as np
 
 from common.errors import UserError
-from export.float_model import FloatModel, Product
+from export.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product
 from export.marian_parameters import ONLY, Parameters, framing, vocabulary
-from formats.native_model import pad_inputs, pad_outputs, padded
+from formats.native_model import padded
 
 ONLY_RECURRENT = {**ONLY, "enc-type": "bidirectional", "enc-depth": 1, "dec-depth": 1}
 CELLS = ("gru", "gru-nematus")  # the same without layer normalisation
@@ -75,8 +73,7 @@ def read_recurrent(parameters: Parameters, source: list[str], target: list[str])
         "encoder_transitions": config["enc-cell-depth"],
         "decoder_transitions": config["dec-cell-base-depth"],
         **framing(target),
-        "source_factor": 1.0,
-        "target_factor": 1.0,
+        **UNSCALED,
     }
     pieces = vocabulary(source, target)
     return FloatModel(path, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
@@ -114,9 +111,10 @@ class RecurrentLayers:
         self.products["hidden"] = np.concatenate(weights, axis=1), sum(biases)
 
     def _gated_unit(self, new: str, old: str, entered: bool, inside: bool) -> None:
-        """entered: by an input, unlike a transition. inside: the reset acts on the bias of what is new, too.
+        """entered: the unit has an input, unlike a transition. inside: the reset also scales the candidate's bias.
 
-        In Marian's final cells it does. The engine adds biases of the inputs' product outside, of the states' inside.
+        It does in Marian's final cells. The engine adds the bias of the inputs' product outside the reset, that of the
+        states' product inside.
         """
         bias = self._in_order(self._take.take(f"{old}_b"), self._take.take(f"{old}_bx"))
         nothing = np.zeros_like(bias)
@@ -131,7 +129,7 @@ class RecurrentLayers:
         return self._in_order(self._take.take(f"{old}_{name}").T, self._take.take(f"{old}_{name}x").T)
 
     def _in_order(self, gates: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-        """Of the reset and of what is kept, Marian's order, to what is kept, the reset and what is new."""
+        """From Marian's order of gates, reset and update, to the engine's: update, reset, candidate."""
         reset, kept = np.split(gates, 2)
         return np.concatenate([kept, reset, fresh])
 
@@ -208,18 +206,13 @@ def _check_transformer(parameters: Parameters) -> None:
     parameters.check_widths({"units": config["dim-emb"]})
 
 
-class TransformerLayers:
-    """Products and vectors of the layers of Marian's Transformer, by the engine's names.
-
-    history: what the metadata say of a decoder without self-attention.
-    """
+class TransformerLayers(LayerWeights):
+    """The layers of Marian's Transformer."""
 
     def __init__(self, parameters: Parameters):
+        super().__init__()
         self._take = parameters
         self._heads = parameters.config["transformer-heads"]
-        self.products: dict[str, Product] = {}
-        self.vectors: dict[str, np.ndarray] = {}
-        self.history: dict[str, object] = {}
         look_back = {
             "self-attention": self._self_attention,
             "average-attention": self._averaging,
@@ -233,40 +226,30 @@ class TransformerLayers:
             self._source_attention(f"decoder.{number}.source", f"decoder_l{number + 1}_context")
             self._feed_forward(f"decoder.{number}.feed_forward", f"decoder_l{number + 1}_ffn")
 
-    def _norm(self, new: str, old: str) -> None:
-        for part in ("scale", "bias"):
-            self.vectors[f"{new}.norm.{part}"] = self._take.take(f"{old}_ln_{part}")
+    def _norm(self, old: str) -> Norm:
+        return self._take.take(f"{old}_ln_scale"), self._take.take(f"{old}_ln_bias")
 
     def _self_attention(self, new: str, layer: str) -> None:
-        self.products[f"{new}.queries"] = pad_outputs(*self._take.joined(f"{layer}_self", "qkv"), 3 * self._heads)
-        self._attention(new, f"{layer}_self")
+        queries, output = (self._take.joined(f"{layer}_self", names) for names in ("qkv", "o"))
+        self.attention(new, self._heads, queries, output, self._norm(f"{layer}_self_Wo"))
 
     def _source_attention(self, new: str, old: str) -> None:
-        self.products[f"{new}.queries"] = pad_outputs(*self._take.joined(old, "q"), self._heads)
-        self.products[f"{new}.memory"] = pad_outputs(*self._take.joined(old, "kv"), 2 * self._heads)
-        self._attention(new, old)
-
-    def _attention(self, new: str, old: str) -> None:
-        weights, bias = self._take.joined(old, "o")
-        self.products[f"{new}.output"] = pad_inputs(weights, self._heads), bias
-        self._norm(new, f"{old}_Wo")
+        queries, memory, output = (self._take.joined(old, names) for names in ("q", "kv", "o"))
+        self.attention(new, self._heads, queries, output, self._norm(f"{old}_Wo"), memory)
 
     def _inner_and_outer(self, new: str, old: str) -> None:
-        self.products[f"{new}.inner"] = pad_outputs(*self._take.joined(old, "1"), 1)
-        weights, bias = self._take.joined(old, "2")
-        self.products[f"{new}.outer"] = pad_inputs(weights, 1), bias
+        self.feed_forward(new, self._take.joined(old, "1"), self._take.joined(old, "2"))
 
     def _feed_forward(self, new: str, old: str) -> None:
         self._inner_and_outer(new, old)
-        self._norm(new, f"{old}_ffn")
+        self.norm(f"{new}.norm", self._norm(f"{old}_ffn"))
 
     def _averaging(self, new: str, layer: str) -> None:
         config, old = self._take.config, f"{layer}_aan"
         depth, inner = config["transformer-aan-depth"], config["transformer-dim-aan"]
         self.history = {"decoder": "averaging", "gated": not config["transformer-aan-nogate"]}
-        if depth > 2 or (
-            depth == 2 and inner == config["dim-emb"]
-        ):  # of equal sizes, Marian leaves out the outer layer
+        # Marian leaves out the outer layer where both have one size.
+        if depth > 2 or (depth == 2 and inner == config["dim-emb"]):
             raise UserError(
                 f"{self._take.path}: the native engine has feed-forward layers of averages with --transformer-aan-depth"
                 " 2 and a --transformer-dim-aan other than --dim-emb; or none, with depth 1"
@@ -278,15 +261,14 @@ class TransformerLayers:
         if self.history["gated"]:
             self.products[f"{new}.input_gate"] = self._take.joined(old, "i")
             self.products[f"{new}.mean_gate"] = self._take.joined(old, "f")
-        self._norm(new, f"{old}_ffn")
+        self.norm(f"{new}.norm", self._norm(f"{old}_ffn"))
 
     def _simple_recurrence(self, new: str, layer: str) -> None:
         if (cell := self._take.config["dec-cell"]) != "ssru":
-            raise UserError(
-                f"{self._take.path}: the native engine has no --dec-cell {cell} in a Transformer, only ssru"
-            )
+            problem = f"the native engine has no --dec-cell {cell} in a Transformer, only ssru"
+            raise UserError(f"{self._take.path}: {problem}")
         old = f"{layer}_rnn"
         self.history = {"decoder": "ssru"}
         kept, fresh = self._take.dense(f"{old}_Wf", f"{old}_bf"), self._take.dense(f"{old}_W")
         self.products[f"{new}.gates"] = tuple(map(np.concatenate, zip(kept, fresh, strict=True)))
-        self._norm(new, f"{old}_ffn")
+        self.norm(f"{new}.norm", self._norm(f"{old}_ffn"))
