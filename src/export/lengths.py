@@ -1,9 +1,8 @@
 """Random weights whose translations end at the right length: they have as many pieces as the references.
 
-The length of translations decides what a search costs, and the spread of lengths decides what a batch costs an engine
-that continues until the longest sentence is done. An untrained model that answers everything with 30 pieces would
-mislead. So three units of the model are reserved: nothing but the following writes into them, and all engines compute
-as usual, and just as much.
+The length of translations decides what a search costs, and their spread what a batch costs an engine that waits for its
+longest sentence; a model that answers everything with 30 pieces would mislead. So three units are reserved: nothing but
+the following writes into them. All engines compute as usual, and as much.
 
 - The decoder's ``clock`` carries its position, a slow sine of the position encoding that rises from piece to piece.
 - The encoder's ``content`` carries a slow sine too, plus what each source piece adds. One head of the first decoder
@@ -73,10 +72,8 @@ def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[
     slope = (means @ clocks) / (means @ means)
     _subtract_mean(model, units, slope)
     numbers, contents = contents_of_pieces(sources, rates, clocks / slope - means)
-    embedding = model.features_inputter.embedding
-    values = embedding.numpy()
-    values[numbers, units.content] = contents / math.sqrt(depth)  # the encoder multiplies by it
-    embedding.assign(values)
+    # The encoder multiplies embeddings by the square root.
+    put(model.features_inputter.embedding, (numbers, units.content), contents / math.sqrt(depth))
 
 
 def _reserve(model: Any, units: Units) -> None:
@@ -85,17 +82,16 @@ def _reserve(model: Any, units: Units) -> None:
     writers = [layer.attention[0].layer.linear_output for layer in model.decoder.layers]
     writers += [layer.ffn.layer.outer for layer in layers]
     writers += [dense for layer in layers for dense in _look_back(layer.self_attention, units)]
-    for dense in writers:
-        dense.kernel.assign(changed(dense.kernel, (slice(None), list(units)), 0.0))
-    for inputter in (model.features_inputter, model.labels_inputter):
-        inputter.embedding.assign(changed(inputter.embedding, (slice(None), list(units)), 0.0))
+    embeddings = [inputter.embedding for inputter in (model.features_inputter, model.labels_inputter)]
+    for weights in (*(dense.kernel for dense in writers), *embeddings):
+        put(weights, (slice(None), list(units)), 0.0)
     score_end(model.decoder.output_layer, {units.clock: STEEP, units.still: -STEEP})
     for norm, unit in ((model.encoder.layer_norm, units.content), (model.decoder.layer_norm, units.clock)):
-        norm.gamma.assign(changed(norm.gamma, [unit, units.still], LOUD))
+        put(norm.gamma, [unit, units.still], LOUD)
 
 
 def _look_back(wrapper: Any, units: Units) -> list[Any]:
-    """The layers that write what a sub-layer sees of earlier positions. A mean without a layer reads zeros instead."""
+    """The layers that write what a sub-layer sees of earlier positions; a mean without layers is made to read zeros."""
     from layers.history_decoder import Averaging, SimpleRecurrence
 
     layer = wrapper.layer
@@ -103,8 +99,7 @@ def _look_back(wrapper: Any, units: Units) -> list[Any]:
         return [layer.candidate]
     if not isinstance(layer, Averaging):
         return [layer.linear_output]
-    norm = wrapper.input_layer_norm
-    norm.gamma.assign(changed(norm.gamma, list(units), 0.0))
+    put(wrapper.input_layer_norm.gamma, list(units), 0.0)
     return [] if layer.ffn is None else [layer.ffn.outer]
 
 
@@ -135,18 +130,18 @@ def _subtract_mean(model: Any, units: Units, slope: float) -> None:
     """Let the first head of the first decoder layer subtract slope * mean(content - still) from the clock."""
     attention = model.decoder.layers[0].attention[0].layer
     queries, values, output = attention.linear_queries, attention.linear_values, attention.linear_output
-    queries.kernel.assign(changed(queries.kernel, (slice(None), slice(attention.num_units_per_head)), 0.0))
+    put(queries.kernel, (slice(None), slice(attention.num_units_per_head)), 0.0)
     column = np.zeros(model.encoder.num_units)
     column[[units.content, units.still]] = LOUD * slope, -LOUD * slope
-    values.kernel.assign(changed(values.kernel, (slice(None), 0), column))
-    output.kernel.assign(changed(output.kernel, 0, 0.0))
-    output.kernel.assign(changed(output.kernel, (0, units.clock), -1 / LOUD))
+    put(values.kernel, (slice(None), 0), column)
+    put(output.kernel, 0, 0.0)
+    put(output.kernel, (0, units.clock), -1 / LOUD)
 
 
 def contents_of_pieces(
     sources: Sequence[Sequence[int]], rates: np.ndarray, sums: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each piece shall add, so that the sentences add up to these sums: ridge regression in its dual form.
+    """What each piece must add, so that the sentences add up to these sums: ridge regression in its dual form.
 
     rates: by how much a sum grows if the piece adds 1, float64 (pieces of all sentences,); sums: float64 (sentences,).
     Returns the different pieces of the sources and what they add.
@@ -168,8 +163,8 @@ def score_end(output: Any, weights: dict[int, float]) -> None:
     output.kernel.assign(scores.T if output.transpose else scores)
 
 
-def changed(variable: Any, place: Any, value: Any) -> np.ndarray:
-    """A copy of the values of a variable, changed at one place."""
+def put(variable: Any, place: Any, value: Any) -> None:
+    """Change a variable of TensorFlow's at one place, as NumPy indexes it."""
     values = variable.numpy()
     values[place] = value
-    return values
+    variable.assign(values)

@@ -1,27 +1,25 @@
 """Random weights of recurrent models whose translations end at the right length, as export.lengths for Transformers.
 
-With Luong's attention one unit of three layers is reserved; nothing else writes into it, and all engines compute as
-usual.
+Nothing else writes into the units that are reserved, and all engines compute as usual. With Luong's attention it is one
+unit of three layers:
 
 - ``content``, in the encoder's first layer, forwards: its state sums what each source piece adds, an embedding's unit.
-- ``clock``, in the decoder's last layer: the bridge starts it below zero by what the content says, and every step
-  raises it by the same amount, so that it is zero behind the last piece.
+- ``clock``, in the decoder's last layer: the bridge starts it below zero by the content, and every step raises it by
+  the same amount, so that it is zero behind the last piece.
 - The attention's output copies the clock, and the clock alone scores ``</s>``.
 
-A GRU forgets a little in each step, as it cannot add without: the clock nears 1 from below, and earlier pieces of a
-source count less than later ones.
+A GRU cannot add without forgetting a little: the clock nears 1 from below, and earlier pieces of a source count less.
 
-The models of layers.conditional_gru and layers.fully_connected have the same encoder, and a decoder whose state begins
-with the mean of the encoder's outputs. Two units are reserved; nothing else writes into them, and all engines compute
-as usual.
+In the models of layers.conditional_gru and layers.fully_connected, whose decoder's state begins with the mean of the
+encoder's outputs, it is two units:
 
-- ``CONTENT``, of embeddings and in both directions of the encoder: the state adds up what each source piece says. The
+- ``CONTENT``, of embeddings and in both directions of the encoder: the state adds up the contents of source pieces. The
   mean of a sum that grows from the left counts the first pieces most, one that grows from the right the last pieces;
   both together count all of them nearly alike.
-- ``CLOCK``, in the decoder: it starts below zero by what the content says, and every step raises it, so that it is
-  zero behind the last piece. It alone scores ``</s>``.
+- ``CLOCK``, in the decoder: it starts below zero by the content, every step raises it, so that it is zero behind the
+  last piece, and it alone scores ``</s>``.
 
-Only the first gated unit of a step changes them, the other transitions keep them. A gated unit forgets a little where
+Only the first gated unit of a step changes them; the other transitions keep them. A gated unit forgets a little where
 it adds: the clock nears ``TOP`` from below, at a rate that suits the longest translation.
 """
 
@@ -32,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from export.lengths import STEEP, changed, contents_of_pieces, score_end
+from export.lengths import STEEP, contents_of_pieces, put, score_end
 from formats.decoding import MAXIMUM_OUTPUT
 
 OPEN = 15.0  # before the sigmoid of a gate that is open
@@ -44,12 +42,10 @@ CANDIDATE = 2  # of input, forget, candidate and output; of update, reset and ca
 UNIT = 0  # the one that is reserved everywhere
 
 CONTENT, CLOCK = 0, 1  # two, as a tied embedding both adds content and scores its piece
-ATTENDING_OPEN = 15.0  # before the sigmoid of a gate that is open
 LOWEST = -0.95  # where the clock of the longest translation starts; states are between -1 and 1
 TOP = -LOWEST / (math.e - 1)  # what all clocks near: the steepest zero of the longest, if 1/e of the way is left there
 ATTENDING_GAIN = 16.0  # of the content where the clock starts
-ATTENDING_LARGEST = 0.95  # content of a piece
-LOUD = 10.0  # of what an embedding says, and of the clock where it is shown: other units share their scales in 8 bits
+LOUD = 10.0  # of a content in embeddings and of the clock where it is scored: other units share their scales in 8 bits
 
 
 def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
@@ -96,26 +92,24 @@ def _contents(kind: str, sources: Sequence[Sequence[int]], sums: np.ndarray) -> 
 
 
 def _reserve(cell: Any, kind: str, content: bool) -> None:
-    """Let the unit add up what an embedding's unit says, or the same in each step."""
+    """Let the unit add up its content in the embeddings, or a constant in each step."""
     gates = {"lstm": 4, "gru": 3}[kind]
     places = [gate * cell.units + UNIT for gate in range(gates)]
     for weights in (cell.kernel, cell.recurrent_kernel):
-        weights.assign(changed(weights, (slice(None), places), 0.0))
+        put(weights, (slice(None), places), 0.0)
     if content:
-        cell.kernel.assign(changed(cell.kernel, (UNIT, places[CANDIDATE]), 1.0))
+        put(cell.kernel, (UNIT, places[CANDIDATE]), 1.0)
     rise = np.arctanh(RISE) if kind == "lstm" else OPEN  # before the candidate's tanh
     inside = 0.0 if content else rise
     values = [OPEN, OPEN, inside, OPEN] if kind == "lstm" else [KEEP, OPEN, inside]
     place = (slice(None), places) if kind == "gru" else places
-    cell.bias.assign(changed(cell.bias, place, [values, [0.0] * gates] if kind == "gru" else values))
+    put(cell.bias, place, [values, [0.0] * gates] if kind == "gru" else values)
 
 
 def _write_contents(inputter: Any, contents: dict[int, float]) -> None:
     """Pieces of no source add the mean."""
-    values = inputter.embedding.numpy()
-    values[:, UNIT] = np.mean([*contents.values()])
-    values[[*contents], UNIT] = [*contents.values()]
-    inputter.embedding.assign(values)
+    put(inputter.embedding, (slice(None), UNIT), np.mean([*contents.values()]))
+    put(inputter.embedding, ([*contents], UNIT), [*contents.values()])
 
 
 def _start_clock(model: Any, kind: str) -> None:
@@ -123,17 +117,15 @@ def _start_clock(model: Any, kind: str) -> None:
     linear, units, layers = model.decoder.bridge.linear, model.decoder.cell.output_size, model.decoder.cell._cell.cells
     content = units + UNIT if kind == "lstm" else UNIT
     clock = (2 * len(layers) - 1 if kind == "lstm" else len(layers) - 1) * units + UNIT
-    kernel = changed(linear.kernel, (slice(None), clock), 0.0)
-    kernel[content, clock] = GAIN[kind]
-    linear.kernel.assign(kernel)
-    linear.bias.assign(changed(linear.bias, clock, 0.0))
+    put(linear.kernel, (slice(None), clock), 0.0)
+    put(linear.kernel, (content, clock), GAIN[kind])
+    put(linear.bias, clock, 0.0)
 
 
 def _score_end(model: Any) -> None:
-    attention = model.decoder.cell._attention_layers[0]
-    kernel = changed(attention.kernel, (slice(None), UNIT), 0.0)
-    kernel[UNIT, UNIT] = 1.0
-    attention.kernel.assign(kernel)
+    (attention, *_) = model.decoder.cell._attention_layers
+    _silence(attention, [UNIT])
+    put(attention.kernel, (UNIT, UNIT), 1.0)
     score_end(model.decoder.output_layer, {UNIT: STEEP})
 
 
@@ -147,14 +139,11 @@ def set_attending_lengths(model: Any, sources: Sequence[Sequence[int]], lengths:
     kept = math.exp(-1 / steps.max())  # of a state, in a step
     starts = TOP * (1 - kept**-steps)
     numbers, contents = contents_of_pieces(sources, _rates(sources, kept), np.arctanh(starts) / ATTENDING_GAIN)
-    _write_attending_contents(
-        model.features_inputter, numbers, np.clip(contents, -ATTENDING_LARGEST, ATTENDING_LARGEST)
-    )
+    _write_attending_contents(model.features_inputter, numbers, np.clip(contents, -LARGEST, LARGEST))
     for cell in model.encoder.cells:
         _reserve_attending(cell.units, CONTENT, kept, 0.0)
         first = cell.units[0]
-        said = changed(first.inputs.kernel, (CONTENT, _places(first, CONTENT)[-1]), LOUD)
-        first.inputs.kernel.assign(said)
+        put(first.inputs.kernel, (CONTENT, _places(first, CONTENT)[-1]), LOUD)
     _start_attending_clock(model.decoder.start)
     _show_clock(model.decoder, kept)
     score_end(model.decoder.output_layer, {CLOCK: STEEP})
@@ -171,36 +160,35 @@ def _rates(sources: Sequence[Sequence[int]], kept: float) -> np.ndarray:
 
 def _write_attending_contents(inputter: Any, numbers: np.ndarray, contents: np.ndarray) -> None:
     """Let the candidates' tanh be these contents. Pieces of no source add the mean."""
-    said = np.arctanh(contents) / LOUD
-    values = changed(inputter.embedding, (slice(None), CONTENT), said.mean())
-    values[numbers, CONTENT] = said
-    inputter.embedding.assign(values)
+    stored = np.arctanh(contents) / LOUD
+    put(inputter.embedding, (slice(None), CONTENT), stored.mean())
+    put(inputter.embedding, (numbers, CONTENT), stored)
 
 
 def _places(unit: Any, reserved: int) -> list[int]:
-    """Of a reserved unit among the sums of a gated unit: update, reset and candidate."""
+    """Where the update, reset and candidate of the reserved unit are among a gated unit's sums."""
     return [gate * unit.states.kernel.shape[0] + reserved for gate in range(3)]
 
 
 def _reserve_attending(units: Sequence[Any], reserved: int, kept: float, candidate: float) -> None:
-    """Let the first of the gated units of a step raise the reserved unit, and the others keep it.
+    """Let the first gated unit of a step raise the reserved unit, and the others keep it.
 
-    candidate: before its tanh. A bias is the same inside and outside of an open reset.
+    candidate: before its tanh. With an open reset, a bias inside and outside of it does the same.
     """
     for number, unit in enumerate(units):
-        update = ATTENDING_OPEN if number else -math.log(1 / kept - 1)
+        update = OPEN if number else -math.log(1 / kept - 1)
         places = _places(unit, reserved)
         for layer in filter(None, (unit.inputs, unit.states)):
-            layer.kernel.assign(changed(layer.kernel, (slice(None), places), 0.0))
-        unit.bias.assign(changed(unit.bias, places, [update, ATTENDING_OPEN, candidate]))
+            put(layer.kernel, (slice(None), places), 0.0)
+        put(unit.bias, places, [update, OPEN, candidate])
 
 
 def _start_attending_clock(start: Any) -> None:
     """Let the content of both directions, whose means are one behind the other, start the clock."""
     column = np.zeros(start.kernel.shape[0])
     column[[CONTENT, len(column) // 2 + CONTENT]] = ATTENDING_GAIN
-    start.kernel.assign(changed(start.kernel, (slice(None), CLOCK), column))
-    start.bias.assign(changed(start.bias, CLOCK, 0.0))
+    put(start.kernel, (slice(None), CLOCK), column)
+    put(start.bias, CLOCK, 0.0)
 
 
 def _show_clock(decoder: Any, kept: float) -> None:
@@ -217,7 +205,7 @@ def _show_clock(decoder: Any, kept: float) -> None:
     for layer in decoder.hidden:
         _silence(layer, [CLOCK])
     state = decoder.hidden[1]
-    state.kernel.assign(changed(state.kernel, (CLOCK, CLOCK), LOUD))
+    put(state.kernel, (CLOCK, CLOCK), LOUD)
 
 
 def _carry(top: Sequence[Any]) -> None:
@@ -225,11 +213,11 @@ def _carry(top: Sequence[Any]) -> None:
     for layer in top:
         _silence(layer.inner, [CLOCK])
     first = top[0]
-    first.inner.kernel.assign(changed(first.inner.kernel, (CLOCK, CLOCK), LOUD))
+    put(first.inner.kernel, (CLOCK, CLOCK), LOUD)
     if first.projection is not None:
         _silence(first.projection, [CLOCK])
-        first.projection.kernel.assign(changed(first.projection.kernel, (CLOCK, CLOCK), 1.0))
+        put(first.projection.kernel, (CLOCK, CLOCK), 1.0)
 
 
 def _silence(layer: Any, outputs: list[int]) -> None:
-    layer.kernel.assign(changed(layer.kernel, (slice(None), outputs), 0.0))
+    put(layer.kernel, (slice(None), outputs), 0.0)
