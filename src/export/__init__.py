@@ -8,7 +8,7 @@ From aligned pairs to a vocabulary map:
 - ``phrase_table``: the counts of all shards (command)
 - ``vocabulary_map``: knobs of a map, write maps, explain what one does to a sentence (command)
 - ``map_entries``: which target pieces each n-gram brings, compiled
-- ``model_outputs``: what a model says without a map (command)
+- ``model_outputs``: a model's translations without a map (command)
 - ``coverage``: choose a map from a grid (command)
 - ``shortlist``: Marian's lexical shortlist (command)
 
@@ -16,16 +16,16 @@ From checkpoints to model folders:
 
 - ``convert``: OpenNMT-tf checkpoints to CTranslate2 (command)
 - ``native``: CTranslate2's models to the native engine (command)
-- ``float_model``: a model on its way to the native engine
+- ``float_model``: a model that a reader gives and the native engine's writer takes
 - ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it
 - ``opennmt_tf_recurrent``: the layers of OpenNMT-tf's recurrent models
 - ``marian_parameters``: weights and options of Marian's file
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)
-- ``untrained_marian``: the same of Marian's (command)
-- ``lengths``: random weights whose translations have the right length, and what the other two share
-- ``recurrent_lengths``: the same of recurrent models, with Luong's attention or additive
+- ``untrained_marian``: Marian's models with random weights (command)
+- ``lengths``: random weights of Transformers whose translations have the right length
+- ``recurrent_lengths``: such weights of recurrent models
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)
@@ -34,6 +34,5 @@ For the shared tasks on efficient translation, and for clusters:
 
 - ``submission``: a folder with a model and what decodes it (command)
 - ``translate_command``: the native engine as one static program
-- ``image``: a submission as an image (command)
-- ``oci_archive``: the layers of an image
+- ``image``: a submission as an image, with the sizes of its layers (command)
 """

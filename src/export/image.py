@@ -1,23 +1,26 @@
 """Build a submission as an image (an OCI archive), and list what each of its layers takes.
 
 ``podman load -i IMAGE``, ``skopeo copy oci-archive:IMAGE docker-daemon:NAME`` and ``apptainer build`` read the archive.
-<name>.SIZES.md beside it is made of the archive itself. It needs buildah.
+<name>.SIZES.md beside it has sizes that are read from the archive. It needs buildah.
 """
 
 import argparse
+import json
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from tabulate import tabulate
 
 from common.errors import UserError, command
 from common.files import atomic_path, write_text
-from export import oci_archive, submission
-from export.oci_archive import Layer
+from export import submission
 from export.translate_command import ROOT
 
 MADE = "build/images/python.tar"  # Debian with Python, where no registry can be reached: `make` makes it
@@ -25,21 +28,28 @@ BASE = ROOT / MADE
 MODEL = ("model",)  # what the layer of the model holds
 
 
+@dataclass(frozen=True)
+class Layer:
+    """holds: names at the top. files: bytes of its files, unpacked. packed: bytes in the archive."""
+
+    holds: tuple[str, ...]
+    files: int
+    packed: int
+
+
 class Buildah:
     """buildah with a storage of its own, so that no setting of the machine matters and nothing stays behind."""
 
     def __init__(self, folder: Path):
         if not shutil.which("buildah"):
-            raise UserError(
-                "buildah is missing (Debian: apt-get install buildah); or docker build the submission's folder"
-            )
+            install = "Debian: apt-get install buildah"
+            raise UserError(f"buildah is missing ({install}); or docker build the submission's folder")
         self.options = ["--root", f"{folder}/root", "--runroot", f"{folder}/run", "--storage-driver", "vfs"]
 
     def run(self, *arguments: str | Path) -> str:
         """What a command of buildah prints, without the break at its end. Raises UserError where it fails."""
-        done = subprocess.run(
-            ["buildah", *self.options, *map(str, arguments)], capture_output=True, text=True, check=False
-        )
+        command = ["buildah", *self.options, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             end = "\n".join(done.stderr.splitlines()[-3:])
             raise UserError(
@@ -73,32 +83,46 @@ def build(folder: Path, output: Path, base: str | None = None) -> list[Layer]:
         arguments = ["--build-arg", f"BASE={base}"] if base and "ARG BASE" in recipe else []
         image = tool.run("bud", "--quiet", "--layers", *arguments, folder).splitlines()[-1]
         tool.run("push", "--quiet", image, f"oci-archive:{part}")
-        layers = oci_archive.layers(part)
-    of_base = len(layers) - recipe.count("\nCOPY ")  # each has a layer of its own
-    write_text(output.with_name(f"{output.name.removesuffix('.tar')}.SIZES.md"), sizes(layers, of_base))
-    return layers
+        found = layers(part)
+    of_base = len(found) - recipe.count("\nCOPY ")  # each has a layer of its own
+    write_text(output.with_name(f"{output.name.removesuffix('.tar')}.SIZES.md"), sizes(found, of_base))
+    return found
+
+
+def layers(archive: Path) -> list[Layer]:
+    """The layers of the only image of an OCI archive, the base first (github.com/opencontainers/image-spec)."""
+
+    def blob(digest: str) -> str:
+        return f"blobs/{digest.replace(':', '/')}"
+
+    with tarfile.open(archive) as outer:
+        index = json.load(outer.extractfile("index.json"))
+        manifest = json.load(outer.extractfile(blob(index["manifests"][0]["digest"])))
+        return [_layer(outer.extractfile(blob(entry["digest"])), entry["size"]) for entry in manifest["layers"]]
+
+
+def _layer(file: Any, packed: int) -> Layer:
+    with tarfile.open(fileobj=file, mode="r:*") as files:
+        members = files.getmembers()
+    names = {PurePosixPath("/", member.name).parts[1] for member in members if member.name.strip("./")}
+    return Layer(tuple(sorted(names)), sum(member.size for member in members if member.isreg()), packed)
 
 
 def sizes(layers: list[Layer], of_base: int) -> str:
     """SIZES.md. of_base: the number of layers of the base image."""
     own, others = layers[of_base:], [layer for layer in layers if layer.holds != MODEL]
-    rows = [(_name(layer, base=place < of_base), [layer]) for place, layer in enumerate(layers)]
-    rows += [
+    names = ["the base image"] * of_base + [", ".join(f"`{name}`" for name in layer.holds) for layer in own]
+    rows = [
+        *zip(names, ([layer] for layer in layers), strict=True),
         ("**all**", layers),
         ("**without the base**", own),
         ("**without the model**", others),
         ("**without base and model**", [layer for layer in own if layer in others]),
     ]
-    cells = [
-        (name, *_bytes([layer.files for layer in some]), *_bytes([layer.packed for layer in some]))
-        for name, some in rows
-    ]
+    counts = ((name, [layer.files for layer in some], [layer.packed for layer in some]) for name, some in rows)
+    cells = [(name, *_bytes(files), *_bytes(packed)) for name, files, packed in counts]
     heads = ["layer", "bytes of files", "MB", "bytes in the archive", "MB"]
     return tabulate(cells, heads, "pipe", colalign=("left",), disable_numparse=True) + "\n"
-
-
-def _name(layer: Layer, base: bool) -> str:
-    return "the base image" if base else ", ".join(f"`{name}`" for name in layer.holds)
 
 
 def _bytes(sizes: list[int]) -> tuple[str, str]:
