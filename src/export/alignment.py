@@ -1,9 +1,8 @@
 """Align a corpus in subword units, in both directions, symmetrised.
 
-A pair is two lists of pieces; a link is (source position, target position), from 0.
-
 ``train`` learns from a sample, the first ``--pairs`` pairs of a shuffled corpus; ``apply`` aligns a shard of the
-corpus with what was learned. Its records are ``source pieces<TAB>target pieces<TAB>links``, the links as ``0-0 1-2``.
+corpus with what was learned. Its records are ``source pieces<TAB>target pieces<TAB>links``, the links as ``0-0 1-2``,
+source position first, from 0.
 """
 
 import argparse
@@ -17,7 +16,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
 
 # fast_align's threads sum counts in any order, so that two trainings with several threads differ.
 # OpenMP reads this when the library is loaded.
@@ -33,23 +31,14 @@ from export.phrases import MAX_LENGTH
 from formats import records
 from formats.loading import pieces
 
-# Possible ones, of every source piece with every target piece: from so many fast_align learns both directions in a
-# minute, on one core of an AMD EPYC (Zen 3).
+# Pairs of a source and a target piece from which fast_align learns both directions in a minute, on one core of an AMD
+# EPYC (Zen 3).
 LINKS_A_MINUTE = 9_000_000
 
 Pair = tuple[list[str], list[str]]
 Links = list[tuple[int, int]]
 
 BATCH = 10_000  # pairs encoded at a time; ten times as many are aligned at a time
-
-
-class Aligner(Protocol):
-    """``align`` takes as many pairs as fit in memory."""
-
-    def __init__(self, folder: Path): ...
-    def align(self, pairs: Sequence[Pair]) -> Iterator[Links]: ...
-    @staticmethod
-    def train(pairs: Iterator[Pair], folder: Path) -> None: ...
 
 
 class FastAlign:
@@ -62,6 +51,7 @@ class FastAlign:
         self._aligner = systran_align.Aligner(str(folder / "forward"), str(folder / "backward"))
 
     def align(self, pairs: Sequence[Pair]) -> Iterator[Links]:
+        """pairs: as many as fit in memory."""
         return (self._aligner.align(source, target)["alignments"] for source, target in pairs)
 
     @staticmethod
@@ -105,6 +95,7 @@ class Eflomal:
             eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sample_links(pairs, None)))
 
 
+Aligner = FastAlign | Eflomal
 ALIGNERS: dict[str, type[Aligner]] = {"fast_align": FastAlign, "eflomal": Eflomal}
 
 
@@ -116,12 +107,12 @@ def _eflomal() -> ModuleType:
 
 
 def _words(pieces: list[str]) -> str:
-    """A side as eflomal reads it, which splits at every kind of space: those inside a piece are replaced."""
+    """A side for eflomal, which splits at every kind of space: spaces inside a piece are replaced."""
     return " ".join(re.sub(r"\s", "␣", piece) for piece in pieces)
 
 
 def _sample_links(pairs: Sequence[Pair], priors: Iterator[str] | None) -> tuple[list[str], list[str]]:
-    """Forward and backward links of eflomal, a line a pair: ``0-0 1-2``, source position first."""
+    """Forward and backward links of eflomal, a line a pair."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("forward", "backward")]
         _eflomal().Aligner().align(
@@ -227,9 +218,7 @@ def main() -> None:
         else:
             options.add_argument("--probabilities", type=Path, required=True, help="folder that train wrote")
             options.add_argument("--shard", type=records.shard, help="K/N: only this part of the corpus")
-        options.add_argument(
-            "--output", type=Path, required=True, help="train: folder to write; apply: records to write"
-        )
+        options.add_argument("--output", type=Path, required=True, help="train: folder, apply: records to write")
     args = parser.parse_args()
 
     aligner = ALIGNERS[args.aligner]

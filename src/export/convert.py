@@ -18,9 +18,8 @@ from formats import ctranslate2_model
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--checkpoint", type=Path, required=True, help="averaged model of train.train, or its folder in float32"
-    )
+    source = "averaged model of train.train, or its folder in float32"
+    parser.add_argument("--checkpoint", type=Path, required=True, help=source)
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
     args = parser.parse_args()
 
@@ -29,12 +28,12 @@ def main() -> None:
         with atomic_path(output) as part:
             try:
                 convert(part, quantization=output.name)
-            except (ValueError, RuntimeError) as error:  # CTranslate2 says what it does not support
+            except (ValueError, RuntimeError) as error:  # CTranslate2 names what it does not support
                 raise UserError(f"{args.checkpoint}: as {output.name}: {error}") from error
 
 
 def converter(model: Path) -> Callable[..., object]:
-    """What writes a model to a folder in a type. Raises UserError for a damaged model."""
+    """A function that writes the model to a folder in a type. Raises UserError for a damaged model."""
     if (model / ctranslate2_model.NAME).exists():
         return partial(requantise, model)
     from formats import opennmt_tf

@@ -1,11 +1,11 @@
 """Choose a vocabulary map: Table 1 of WNMT 2018 (Senellart et al.), over a grid of the map's knobs.
 
 A map that leaves out a piece costs quality, and every piece it brings costs time. So each map of the grid is compared
-with what the model says with its full vocabulary, and with the references: the share of their pieces that the map
+with the model's outputs with its full vocabulary, and with the references: the share of their pieces that the map
 allows, sentence by sentence. Longer batches allow more, as their candidates are the union over all sentences.
 
 The map picked is the one with the fewest candidates a sentence among those that allow at least ``--coverage`` per cent
-of the model's own pieces; if there is none, the one that allows the most.
+of the model's own pieces, or without such a map the one that allows the most.
 """
 
 import argparse
@@ -106,7 +106,7 @@ def map_size(table: PhraseTable, knobs: Knobs) -> dict[str, int]:
 
 
 def pick(maps: list[dict[str, Any]], coverage: float) -> dict[str, Any]:
-    """The map to use, as the module's text says; ties go to the smaller file, then to the earlier place in the grid."""
+    """The map to use (see the module); ties go to the smaller file, then to the earlier place in the grid."""
     sufficient = [row for row in maps if row["own"] >= coverage]
     if sufficient:
         return min(sufficient, key=lambda row: (row["candidates"], row["bytes"]))

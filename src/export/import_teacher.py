@@ -141,7 +141,7 @@ def _run_converter(converted: dict[str, Any], output: Path, compute_type: str) -
         reason = (process.stderr.strip().splitlines() or ["no message"])[-1]
         raise UserError(f"{' '.join([name, *arguments])}: {reason}{_environment_advice(converted)}")
     if converted["from"] == "transformers":
-        # Its tokenizers end a source with </s>, ours do not; CTranslate2's other converters set this themselves.
+        # Transformers' tokenizers append </s> to a source; other converters of CTranslate2 set this option themselves.
         config = output / "config.json"
         write_json(config, {**read_json(config), "add_source_eos": True})
 
@@ -161,10 +161,8 @@ def _environment_advice(converted: dict[str, Any]) -> str:
     if converted["environment"] or converted["from"] not in ENVIRONMENTS:
         return ""
     commands = ENVIRONMENTS[converted["from"]].format("models/environment")
-    return (
-        f"; {converted['from']} is not installed with this project: make it an environment with `{commands}` and name "
-        "that in converted.environment"
-    )
+    missing = f"{converted['from']} is not installed with this project"
+    return f"; {missing}: make it an environment with `{commands}` and name that in converted.environment"
 
 
 def main() -> None:

@@ -30,6 +30,8 @@ from export.read_marian import positions
 from formats import marian
 from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
+Writers = dict[type[Engine], tuple[Callable[[Path], None], Path | None]]  # of weights, and the engine's map
+
 AVERAGING = {  # by whether there is a feed-forward layer behind the average, and a gate
     (True, True): "averaging",
     (False, True): "averaging-gated",
@@ -95,9 +97,8 @@ def candidates(shortlist: Path, pieces: list[str]) -> dict[str, set[str]]:
                 if "NULL" not in (source, target):
                     translations[source].append((float(probability), numbers[target]))
             except (ValueError, KeyError):
-                raise UserError(
-                    f"{shortlist}: line {number} is not `target source probability` with pieces of this model"
-                ) from None
+                wrong = f"line {number} is not `target source probability` with pieces of this model"
+                raise UserError(f"{shortlist}: {wrong}") from None
     return {
         source: {source, *(pieces[target] for _, target in sorted(ranked)[-marian.BEST :])}
         for source, ranked in translations.items()
@@ -126,14 +127,6 @@ def check_rounding(config: dict[str, Any]) -> None:
     tied = config["tied-embeddings"] or config["tied-embeddings-all"]
     if config["type"] == "transformer" and (any(width % 64 for width in widths) or not tied):
         raise UserError("in 8 or 16 bits Marian needs widths that are multiples of 64, and tied output embeddings")
-
-
-def rounded_by_marian(config: dict[str, Any]) -> bool:
-    """Whether Marian decodes such a model in 8 or 16 bits.
-
-    Its recurrent cells join matrices, which it has rounded one by one: it crashes, or what it says is noise.
-    """
-    return config["type"] == "transformer"
 
 
 def marian_files(model: Path, vocabulary: Path, kind: str, output: Path) -> None:
@@ -171,10 +164,9 @@ def export(
         if shortlist:
             write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces))
         for kind in types:
-            writers: dict[type[Engine], tuple[Callable[[Path], None], Path | None]] = {
-                Native: (partial(read.write, kind), vmap)
-            }
-            if kind == "float32" or rounded_by_marian(config):
+            writers: Writers = {Native: (partial(read.write, kind), vmap)}
+            # Marian rounds the matrices of recurrent cells one by one, then joins them: it crashes or outputs noise.
+            if kind == "float32" or config["type"] == "transformer":
                 writers[Marian] = partial(marian_files, model, vocabulary, kind), shortlist
             if CTranslate2.runs(asdict(made)):
                 writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap

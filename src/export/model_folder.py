@@ -31,15 +31,15 @@ ROLES = {
     "teacher": "The teacher: trained on the original data.",
     "student": "A student: trained on the teacher's translations (sequence-level distillation).",
     "control": "A control: the same shape as a student, trained on the original data.",
-    "untrained": "Untrained: its weights are random and what it says means nothing. It is there to be timed.",
+    "untrained": "Untrained: its weights are random and its translations mean nothing. It is there to be timed.",
 }
 
 
 def make(description: Description, weights: Path, sentencepiece: Path, candidates: Path | None, output: Path) -> None:
     """Copy everything into a new folder ``output``; a folder there is replaced only by a complete one.
 
-    candidates: the vocabulary map, in the format that the engine of the description asks for, if the folder is to have
-    one. Raises UserError for a folder without weights, and for a map that does not belong to the model.
+    candidates: the vocabulary map in the format that the engine reads, or None. Raises UserError for a folder without
+    weights, and for a map that does not belong to the model.
     """
     engine = engines.ENGINES[description["engine"]]
     with atomic_path(output) as part:

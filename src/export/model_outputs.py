@@ -6,12 +6,13 @@ Writes records ``source pieces<TAB>output pieces<TAB>reference pieces``.
 import argparse
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from common.errors import UserError, command
 from common.progress import progress
 from decode.batching import batches, by_sentence, in_order
-from decode.engines import ENGINES, Batch, Engine, Search
+from decode.engines import ENGINES, Engine, Search
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.loading import pieces
@@ -20,7 +21,7 @@ BATCH = 64  # sentences
 
 
 def loaded(weights: Path, quantization: str, threads: int, longest: int) -> Engine:
-    """The engine that these weights are for, which are no model folder yet. Raises UserError where there is none."""
+    """The engine of weights that are no model folder yet. Raises UserError for weights of no engine."""
     description = {"quantization": quantization, "max_decoding_length": longest}
     for engine in ENGINES.values():
         if (weights / engine.weights).exists():
@@ -42,14 +43,10 @@ def outputs(
     )
     engine = loaded(weights, quantization, threads, longest)
     with ThreadPoolExecutor(threads) as workers:
-        ((_, found),) = in_order([sources], list, of_like_length, engine.translate, workers)
+        cut = partial(batches, most=BATCH, weigh=by_sentence)
+        ((_, found),) = in_order([sources], list, cut, engine.translate, workers)
     for source, output, reference in zip(sources, found, references, strict=True):
         yield " ".join(source), " ".join(output or []), " ".join(reference)
-
-
-def of_like_length(sentences: Batch) -> Iterator[list[int]]:
-    """Batches of sentences, as places."""
-    return batches(sentences, BATCH, weigh=by_sentence)
 
 
 def main() -> None:

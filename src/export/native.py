@@ -1,7 +1,7 @@
 """Convert a model with float32 weights to the native engine, in several types of weights at once.
 
-CTranslate2's converters read models of OpenNMT-tf, Marian and others, so that all of these reach the native engine. A
-checkpoint of OpenNMT-tf is read where CTranslate2 has no layers for its model.
+It reads what CTranslate2's converters wrote, from OpenNMT-tf, Marian or another toolkit, and checkpoints of OpenNMT-tf
+whose layers CTranslate2 lacks.
 """
 
 import argparse
@@ -16,9 +16,8 @@ from formats import ctranslate2_model, native_model
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--model", type=Path, required=True, help="folder of export.convert with float32 weights, or of train.train"
-    )
+    source = "folder of export.convert with float32 weights, or of train.train"
+    parser.add_argument("--model", type=Path, required=True, help=source)
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, whose names end in -TYPE")
     args = parser.parse_args()
 

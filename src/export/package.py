@@ -79,12 +79,9 @@ The command is nmt-frontier's, after its `make install` (version {version} of th
 
 
 def measured(measurements: list[Measurement], description: dict[str, Any]) -> list[Measurement]:
-    """The records of this model. Raises UserError if there is none."""
-    values = {
-        "system": description["system"],
-        "compute_type": description["quantization"],
-        "engine": description["engine"],
-    }
+    """The records of this model. Raises UserError for a model without any."""
+    system, kind, engine = (description[key] for key in ("system", "quantization", "engine"))
+    values = {"system": system, "compute_type": kind, "engine": engine}
     if not (records := matching(measurements, **values)):
         raise UserError(f"no measurement of {values}; a model is packaged with its scores, measure it first")
     return records

@@ -76,7 +76,7 @@ def frequencies(epoch: Path, pieces: list[str]) -> np.ndarray:
 def merge(shards: list[Path], vocabulary: Path, epoch: Path | None, output: Path) -> None:
     """Sum the counts of the shards into a new folder. Raises UserError for a vocabulary of another size.
 
-    The shards hold each pair once, so that rare phrases count. A student, however, says most often what was frequent in
+    The shards hold each pair once, so that rare phrases count. But a student generates most often what was frequent in
     its training epochs, in which corpora have weights: with ``epoch``, piece frequencies come from there.
     """
     pieces = opennmt_tf.read_vocabulary(vocabulary)

@@ -162,7 +162,7 @@ def _read_links(text, place, end, pieces, forward, backward, links, n_links):  #
 
 @numba.njit(cache=True, nogil=True)
 def _read_integer(text, place, end):  # pragma: no cover (compiled)
-    """Returns the number at ``text[place]``, -1 if there is none, and the place behind it.
+    """Returns the number at ``text[place]``, or -1 without one, and the place behind it.
 
     Reading stops at numbers of MAX_LENGTH and above, which are outside any pair, so that none overflows.
     """

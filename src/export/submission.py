@@ -56,7 +56,7 @@ def _with_program(part: Path, hardware: str) -> None:
 
 
 def _static_busybox() -> str:
-    """Raises UserError where there is none."""
+    """Raises UserError where busybox is missing or dynamic."""
     path = shutil.which("busybox")
     if not path or b"/ld-" in Path(path).read_bytes():  # the loader of dynamic programs
         raise UserError("no busybox that is linked statically; with Debian: apt-get install busybox-static")

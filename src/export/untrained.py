@@ -1,8 +1,8 @@
 """Write a model of a given shape with random weights, to measure what does not depend on weights: size and speed.
 
-The output is a checkpoint folder like that of train.train, with the same bytes for the same seed. What the model says
-is meaningless: measurements of it must be marked ``speed only``. With a test set, its translations of that set have as
-many pieces as the references (export.lengths); otherwise their lengths are arbitrary.
+The output is a checkpoint folder like that of train.train, with the same bytes for the same seed. The translations are
+meaningless: mark measurements ``speed only``. With a test set, those of that set have as many pieces as the references
+(export.lengths); otherwise their lengths are arbitrary.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from export import lengths, recurrent_lengths
 from formats import opennmt_tf, records, shape
 from formats.loading import pieces
 
-SMALL = 0.02  # share of embeddings that is left: beside large ones 8 bits would not tell lengths apart
+SMALL = 0.02  # factor of embeddings: beside large ones 8 bits would not distinguish lengths
 
-Sentence = tuple[list[str], int]  # the pieces of a source, and how many pieces its translation shall have
+Sentence = tuple[list[str], int]  # the pieces of a source, and the number of pieces of its translation
 
 
 def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sentences: Sequence[Sentence] = ()) -> int:

@@ -1,7 +1,7 @@
 """Write a model of Marian's with random weights, to time Marian and the native engine on the same model.
 
-Marian makes it itself, by one update of a training. What the model says is meaningless, and it never ends a
-translation: each has as many pieces as ``max_decoding_length`` in the description that export.marian is given.
+Marian makes it, by one update of a training. Its translations are meaningless and have no end: each has as many pieces
+as ``max_decoding_length`` in the description that export.marian is given.
 """
 
 import argparse
@@ -19,10 +19,7 @@ from formats import marian, shape
 from train.marian import Schedule, train
 
 NEVER = -1e9  # the bias of the end
-OUTPUTS = (
-    "decoder_ff_logit_out_b",
-    "decoder_ff_logit_l2_b",
-)  # the bias of a Transformer's output layer, a recurrent one's
+OUTPUTS = ("decoder_ff_logit_out_b", "decoder_ff_logit_l2_b")  # biases of output layers: Transformer, recurrent
 ONE = Schedule(updates=1, batch_tokens=50, learning_rate=1e-6, warmup=1, seed=1)
 
 

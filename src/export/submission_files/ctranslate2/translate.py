@@ -37,7 +37,7 @@ def main():
         sys.exit("error: no GPU is visible here; give the container one, as with docker run --gpus all")
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
     if isa := cpu.widest():
-        os.environ.setdefault(cpu.ISA, isa)  # CTranslate2 takes AVX2 unless it is told
+        os.environ.setdefault(cpu.ISA, isa)  # CTranslate2's default is AVX2
     translator = ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
     options = {
         "beam_size": 1,
