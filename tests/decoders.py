@@ -43,7 +43,7 @@ SHAPES |= {
 
 
 def weights(values: dict) -> dict[str, float]:
-    """Of ``built`` for a shape. Smaller for cells: with large ones states are chaotic, and any rounding decides."""
+    """Options of ``built``: small weights for cells, as large ones make states chaotic and rounding decides."""
     if "cell" not in values:
         return {}
     return {"sure": 5.0, "spread": 0.45 if "share_embeddings" in values else 0.3}
@@ -54,7 +54,7 @@ def built(
 ) -> tuple[opennmt.models.Model, Vocabulary]:
     """A model of this shape and its vocabulary.
 
-    sure: what the scores of words are multiplied with; spread: the standard deviation of weights; of embeddings 0.5.
+    sure: factor of the scores of words; spread: standard deviation of weights; that of embeddings is 0.5.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -80,29 +80,28 @@ def built(
 START, STOP = 1, 2  # pieces
 
 
-def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]) -> np.ndarray:
-    """Of the piece behind what was said of each source: [sentences, pieces]. All that was said has one length."""
-    logits, _ = forced(model, sources, said)
+def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], prefixes: list[list[int]]) -> np.ndarray:
+    """Of the piece behind each target prefix: [sentences, pieces]. All prefixes have one length."""
+    logits, _ = forced(model, sources, prefixes)
     return tf.nn.log_softmax(logits[:, -1]).numpy()
 
 
 def forced(
-    model: opennmt.models.Model, sources: list[list[int]], said: list[list[int]]
+    model: opennmt.models.Model, sources: list[list[int]], prefixes: list[list[int]]
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
-    """Logits and attention behind each piece that was said, and behind the start: [sentences, 1 + said, ...].
+    """Logits and attention behind the start and each piece of the prefixes: [sentences, 1 + length, ...].
 
     OpenNMT-tf computes all positions at once, as in training, without a cache.
     """
     ids = tf.ragged.constant(sources, dtype=tf.int64).to_tensor()
     lengths = tf.constant([len(source) for source in sources])
-    pieces = tf.constant([[START, *pieces] for pieces in said], tf.int64)
+    pieces = tf.constant([[START, *prefix] for prefix in prefixes], tf.int64)
     return graph(model)(ids, lengths, pieces)
 
 
 @functools.lru_cache(maxsize=1)
 def graph(model: opennmt.models.Model) -> Callable:
     """``forced`` of any batch, traced once: else Python would call each operation of each position."""
-
     numbers, lengths = tf.TensorSpec([None, None], tf.int64), tf.TensorSpec([None], tf.int32)
 
     @tf.function(autograph=False, input_signature=[numbers, lengths, numbers])
@@ -130,27 +129,27 @@ def translations(
     beams = [[(0.0, [])] for _ in sources]
     finished: list[list[tuple[float, list[int]]]] = [[] for _ in sources]
     for step in range(longest):
-        alive = [(s, score, said) for s, beam in enumerate(beams) for score, said in beam]
+        alive = [(s, score, pieces) for s, beam in enumerate(beams) for score, pieces in beam]
         if not alive:
             break
-        rows = log_probabilities(model, [sources[s] for s, *_ in alive], [said for *_, said in alive])
+        rows = log_probabilities(model, [sources[s] for s, *_ in alive], [pieces for *_, pieces in alive])
         continuations: dict[int, list[tuple[float, list[int]]]] = {}
-        for (s, score, said), row in zip(alive, rows, strict=True):
+        for (s, score, pieces), row in zip(alive, rows, strict=True):
             best = np.argsort(-row, kind="stable")[: 2 * beam_size]
-            continuations.setdefault(s, []).extend((score + row[piece], [*said, int(piece)]) for piece in best)
+            continuations.setdefault(s, []).extend((score + row[piece], [*pieces, int(piece)]) for piece in best)
         for s, found in continuations.items():
             found.sort(key=lambda pair: -pair[0])
             kept = found[: 2 * beam_size]
             reserve = [pair for pair in kept[beam_size:] if pair[1][-1] != STOP]
             beams[s] = []
-            for score, said in kept[:beam_size]:
-                if said[-1] == STOP or step + 1 == longest:
-                    finished[s].append((score / (step + 1), said[:-1] if said[-1] == STOP else said))
+            for score, pieces in kept[:beam_size]:
+                if pieces[-1] == STOP or step + 1 == longest:
+                    finished[s].append((score / (step + 1), pieces[:-1] if pieces[-1] == STOP else pieces))
                     if step + 1 < longest and reserve:
                         beams[s].append(reserve.pop(0))
                 else:
-                    beams[s].append((score, said))
+                    beams[s].append((score, pieces))
             if len(finished[s]) >= beam_size:
                 beams[s] = []
     best = (max(hypotheses, key=lambda pair: pair[0]) for hypotheses in finished)
-    return [(said, score) for score, said in best]
+    return [(pieces, score) for score, pieces in best]

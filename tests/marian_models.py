@@ -1,4 +1,4 @@
-"""Tiny models of any shape that Marian trains here for seconds, until they mostly say what they read."""
+"""Tiny models of any shape that Marian trains here for seconds, until they mostly copy their source."""
 
 import json
 import random
@@ -48,24 +48,13 @@ def trained(values: dict, folder: Path, updates: int = 400) -> Path:
 
 
 def nematus(folder: Path) -> Path:
-    """The same for a model with Nematus' names, which has learned nothing yet."""
+    """Train a model with Nematus' names for too short a time to learn anything. Returns its model.npz."""
     texts, model = prepared(folder), folder / "model.npz"
     options = ["--model", model, "--train-sets", *texts, "--vocabs", *[folder / marian.VOCABULARY] * 2]
     options += ["--type", "nematus", "--enc-cell", "gru-nematus", "--dec-cell", "gru-nematus"]
     options += ["--enc-cell-depth", 3, "--dec-cell-base-depth", 4, "--dim-rnn", 64, "--dim-emb", 48]
-    options += [
-        "--after",
-        "150u",
-        "--learn-rate",
-        0.003,
-        "--mini-batch",
-        64,
-        "--cpu-threads",
-        1,
-        "--workspace",
-        300,
-        "--quiet",
-    ]
+    options += ["--after", "150u", "--learn-rate", 0.003, "--mini-batch", 64, "--cpu-threads", 1]
+    options += ["--workspace", 300, "--quiet"]
     marian.run("train", *options, log=folder / "log")
     return convert(model)
 
@@ -95,8 +84,8 @@ def translations(model: Path, batch: list[list[str]], beam_size: int, factor: in
     options += ["--mini-batch", 64, "--maxi-batch", 100, "--beam-size", beam_size, "--normalize", 1, "--n-best"]
     options += ["--max-length-factor", factor, "--allow-unk", "--log-level", "error"]
     call = [sys.executable, "-P", "-c", DECODE, *map(str, options)]
-    told = json.dumps([" ".join(sentence) for sentence in batch])
-    answer = json.loads(subprocess.run(call, input=told, capture_output=True, text=True, check=True).stdout)
+    text = json.dumps([" ".join(sentence) for sentence in batch])
+    answer = json.loads(subprocess.run(call, input=text, capture_output=True, text=True, check=True).stdout)
     best: dict[int, tuple[list[str], float]] = {}
     for line in "\n".join(answer).splitlines():
         number, pieces, _, score = line.split(" ||| ")

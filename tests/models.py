@@ -35,6 +35,12 @@ def sentences(count: int, seed: int = 1) -> list[str]:
     return [" ".join(generator.choices(words, k=generator.randint(1, 12))) for _ in range(count)]
 
 
+def cut(path: Path, kept: float) -> None:
+    """Keep so many bytes of a file, or this share of them if it is no whole number."""
+    data = path.read_bytes()
+    path.write_bytes(data[: kept if isinstance(kept, int) else int(len(data) * kept)])
+
+
 def sentencepiece_model() -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -100,5 +106,4 @@ def _convert(model, root: Path) -> None:
     from formats.conversion import Converter
 
     for name in ("float32", "int8"):
-        converter = Converter(model)
-        converter.convert(str(root / name), vmap=str(root / "map.txt"), quantization=name)
+        Converter(model).convert(str(root / name), vmap=str(root / "map.txt"), quantization=name)

@@ -1,7 +1,6 @@
 """Model folders of the native engine for tests, made once a session, and workers that decode with them.
 
-Whoever imports this module is skipped where the engine is not installed. A process of its own is told ``root``, where
-the folders are.
+Whatever imports this module is skipped without the engine. A process of its own gets ``root``, where the folders are.
 """
 
 import atexit
@@ -20,7 +19,7 @@ from common.files import read_json
 from formats import native_model
 from formats.native_model import Vocabulary
 
-REASON = "the native engine is not installed here; CTranslate2 decodes in its place"
+REASON = "the native engine is not installed here; CTranslate2 decodes instead"
 engine = pytest.importorskip("nmt_frontier_engine", reason=REASON)
 kernels = pytest.importorskip("nmt_frontier_engine.kernels", reason=REASON)
 
@@ -92,8 +91,8 @@ def run(code: str, *arguments: object, **environment: str) -> str:
     """What Python code prints, in a process of its own that finds the modules of tests; a crash fails the test."""
     path = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]
     call = [sys.executable, "-c", code, *map(str, arguments)]
-    told = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
-    done = subprocess.run(call, env=told, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
     ending = f"{done.stdout[-1000:]}\n{done.stderr[-3000:]}"
     assert done.returncode == 0, f"ended with {done.returncode} (a negative number is a signal): {ending}"
     return done.stdout

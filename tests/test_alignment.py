@@ -16,10 +16,12 @@ from export.alignment import ALIGNERS, FastAlign, _words, aligned, encoded, grow
 from export.phrases import MAX_LENGTH
 from formats import records
 
+EFLOMAL = importlib.util.find_spec("eflomal")
+
 
 @pytest.mark.parametrize("name", ALIGNERS)
 def test_an_aligner_finds_a_word_by_word_translation(tmp_path, name):
-    if name == "eflomal" and not importlib.util.find_spec("eflomal"):
+    if name == "eflomal" and not EFLOMAL:
         pytest.skip("eflomal is not installed: it is no dependency, as it needs a C compiler")
     generator = np.random.default_rng(1)
     sentences = [[str(word) for word in generator.integers(0, 30, generator.integers(4, 9))] for _ in range(400)]
@@ -46,7 +48,7 @@ for number in range(5):
     assert len(files) == 1
 
 
-def test_fast_align_says_how_long_it_is_silent(tmp_path, monkeypatch, capsys):
+def test_fast_align_announces_how_long_it_is_silent(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(aligners, "LINKS_A_MINUTE", 100)
     FastAlign.train(iter([(["a", "b"], ["x", "y", "z"])] * 50), tmp_path)
     assert "fast_align: learning, silently, some 3 minutes" in capsys.readouterr().err
@@ -54,9 +56,8 @@ def test_fast_align_says_how_long_it_is_silent(tmp_path, monkeypatch, capsys):
 
 def test_a_corpus_of_empty_sides_is_an_error(corpus, tmp_path):
     records.write(tmp_path / "empty.tsv.zst", [("", "X"), ("a", "")])
-    options = ["--corpus", tmp_path / "empty.tsv.zst", "--sentencepiece", corpus / "sp.model"]
     with pytest.raises(UserError, match="the corpus has no pair that can be aligned"):
-        train(ALIGNERS["fast_align"], encoded(*options[1::2]), tmp_path / "probabilities")
+        train(FastAlign, encoded(tmp_path / "empty.tsv.zst", corpus / "sp.model"), tmp_path / "probabilities")
     assert not (tmp_path / "probabilities").exists()
 
 
@@ -64,19 +65,15 @@ def test_spaces_inside_a_piece_do_not_shift_what_eflomal_reads():
     assert _words(["国", "\u3000", "!\xa0"]).split() == ["国", "␣", "!␣"]
 
 
+@pytest.mark.skipif(EFLOMAL is not None, reason="eflomal is installed")
 def test_a_missing_eflomal_is_named(tmp_path):
-    if importlib.util.find_spec("eflomal"):
-        pytest.skip("eflomal is installed")
     with pytest.raises(UserError, match="pip install eflomal"):
         ALIGNERS["eflomal"].train(iter([(["a"], ["b"])]), tmp_path)
 
 
 def test_symmetrised_links_grow_from_the_intersection():
-    # Both ways have 0-0; 1-1 is its neighbour and one way has it; 3-3 stands alone and is added last; 0-3 adds nothing.
+    # Both ways have 0-0; 1-1 is its neighbour and one way has it; 3-3 is isolated and is added last; 0-3 adds nothing.
     assert grow_diag_final_and({(0, 0), (1, 1), (3, 3)}, {(0, 0), (0, 3)}) == [(0, 0), (1, 1), (3, 3)]
-
-
-def test_a_link_grows_where_one_side_is_linked_already():
     # 1-0 is beside 0-0, and 1 has no link yet; 2-1 is beside 1-0 by a corner; 5-0 is no neighbour, and 0 is linked.
     assert grow_diag_final_and({(0, 0), (1, 0), (2, 1)}, {(0, 0), (5, 0)}) == [(0, 0), (1, 0), (2, 1)]
     assert grow_diag_final_and({(0, 0), (1, 0)}, {(0, 0), (1, 1), (1, 0)}) == [(0, 0), (1, 0), (1, 1)]
@@ -120,18 +117,16 @@ def test_shards_are_aligned_with_what_a_sample_taught(corpus, tmp_path):
 
 
 def test_a_pair_with_an_endless_side_is_left_out_and_counted(corpus, tmp_path, capsys):
-    records.write(
-        tmp_path / "c.tsv.zst", [("abc", "ABC"), ("abc", "x " * (MAX_LENGTH + 1)), ("abc " * 3, "ABC"), ("", "A")]
-    )
+    pairs = [("abc", "ABC"), ("abc", "x " * (MAX_LENGTH + 1)), ("abc " * 3, "ABC"), ("", "A")]
+    records.write(tmp_path / "c.tsv.zst", pairs)
     assert len(list(encoded(tmp_path / "c.tsv.zst", corpus / "sp.model"))) == 2
     assert "2 pairs left out: a side is empty or has more than 1,024 pieces" in capsys.readouterr().err
     assert [len(list(encoded(tmp_path / "c.tsv.zst", corpus / "sp.model", most=most))) for most in (1, 2)] == [1, 2]
     assert [line[0] for line in capsys.readouterr().err.splitlines()] == ["0", "1"]
 
 
-def test_training_says_what_it_left_out(corpus, tmp_path):
+def test_training_counts_what_it_leaves_out(corpus, tmp_path, capfd):
     records.write(tmp_path / "c.tsv.zst", [("abc", "ABC"), ("", "A"), *[("abc", "ABC")] * 20])
-    command = ["train", "--corpus", tmp_path / "c.tsv.zst", "--sentencepiece", corpus / "sp.model", "--pairs", 10]
-    command = [sys.executable, "-m", "export.alignment", *map(str, command), "--output", str(tmp_path / "learned")]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "1 pairs left out: " in process.stderr
+    options = ["--corpus", tmp_path / "c.tsv.zst", "--sentencepiece", corpus / "sp.model", "--pairs", 10]
+    run("export.alignment", "train", *options, "--output", tmp_path / "learned")
+    assert "1 pairs left out: " in capfd.readouterr().err

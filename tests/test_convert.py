@@ -1,4 +1,4 @@
-"""Conversion to CTranslate2: what goes wrong is said, and a good folder outlives it."""
+"""Conversion to CTranslate2; a conversion that fails leaves an earlier folder as it was."""
 
 import importlib
 import json
@@ -19,6 +19,15 @@ from export import convert, untrained
 from formats import conversion, ctranslate2_model, opennmt_tf
 
 ROOT = Path(__file__).parents[1]
+SHARED = {
+    "encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True,
+}  # fmt: skip
+
+
+@pytest.fixture
+def vocabulary(tmp_path):
+    (path := tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\na\nb\n")
+    return path
 
 
 @pytest.fixture
@@ -48,29 +57,24 @@ def test_every_type_opens_and_takes_its_bytes(run, tmp_path):
 
 def test_layers_are_normalised_as_in_opennmt_tf(run, checkpoint, tmp_path):
     run("float32")
-    told = read_json(tmp_path / "converted" / "float32" / "config.json")["layer_norm_epsilon"]
+    epsilon = read_json(tmp_path / "converted/float32/config.json")["layer_norm_epsilon"]
     layers = opennmt_tf.load_checkpoint(checkpoint).submodules
-    assert {layer.epsilon for layer in layers if hasattr(layer, "epsilon")} == {told}
+    assert {layer.epsilon for layer in layers if hasattr(layer, "epsilon")} == {epsilon}
 
 
-def test_converting_again_gives_the_same_bytes(run, tmp_path):
+def test_converting_again_gives_the_same_bytes(run, good):
+    first = (good / "model.bin").read_bytes()
     run("int8")
-    path = tmp_path / "converted" / "int8" / "model.bin"
-    first = path.read_bytes()
-    run("int8")
-    assert path.read_bytes() == first
+    assert (good / "model.bin").read_bytes() == first
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_types_made_of_float32_have_the_bytes_of_those_made_of_the_checkpoint(run, checkpoint, tmp_path, shared):
+def test_types_made_of_float32_have_the_bytes_of_those_made_of_the_checkpoint(
+    run, checkpoint, vocabulary, tmp_path, shared
+):
     types = ("int8", "int16", "float16", "int8_float16")
     if shared:  # CTranslate2 stores such weights once
-        shape = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
-        shape |= {"share_embeddings": True}
-        vocabulary = tmp_path / "vocabulary.txt"
-        vocabulary.write_text("<blank>\n<s>\n</s>\na\nb\n")
-        checkpoint = tmp_path / "shared"
-        untrained.make(shape, vocabulary, 1, checkpoint)
+        untrained.make(SHARED, vocabulary, 1, checkpoint := tmp_path / "shared")
     run("float32", *types, model=checkpoint)
     run(*types, model=tmp_path / "converted/float32", folder="again")
     aliases = ctranslate2_model.read(tmp_path / "converted/float32").aliases
@@ -84,89 +88,89 @@ def test_types_made_of_float32_have_the_bytes_of_those_made_of_the_checkpoint(ru
         run("int16", model=tmp_path / "converted/int8", folder="third")
 
 
-def kept_in_spite_of(run, tmp_path, message):
+@pytest.fixture
+def good(run, tmp_path):
+    """Files of an earlier conversion."""
+    run("int8")
+    return tmp_path / "converted" / "int8"
+
+
+def kept_in_spite_of(run, good, message):
     """A conversion that fails with this message leaves the folder of an earlier one as it was."""
-    good = tmp_path / "converted" / "int8" / "model.bin"
-    before = good.read_bytes()
+    before = (good / "model.bin").read_bytes()
     with pytest.raises((UserError, OSError), match=message):
         run("int8")
-    assert good.read_bytes() == before
-    assert [path.name for path in good.parent.parent.iterdir()] == ["int8"]
+    assert (good / "model.bin").read_bytes() == before
+    assert [path.name for path in good.parent.iterdir()] == ["int8"]
 
 
-@pytest.mark.parametrize("pattern", ["ckpt-1.data*", "ckpt-1.index"])
-def test_a_damaged_checkpoint(run, checkpoint, tmp_path, pattern):
-    run("int8")
-    path = next(checkpoint.glob(pattern))
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    kept_in_spite_of(run, tmp_path, "averaged: OpenNMT-tf cannot load this model: a file is damaged, or")
+DAMAGED = "OpenNMT-tf cannot load this model: a file is damaged, or"
 
 
-@pytest.mark.parametrize("change", [lambda lines: lines[:-5], lambda lines: [*lines, "more\n"]])
-def test_a_vocabulary_that_does_not_fit(run, checkpoint, tmp_path, change):
-    run("int8")
-    path = checkpoint / "vocabulary.txt"
-    path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
-    kept_in_spite_of(run, tmp_path, "averaged: OpenNMT-tf cannot load this model: a file is damaged, or")
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("ckpt-1.data-00000-of-00001", lambda data: data[: len(data) // 2], DAMAGED),
+        ("ckpt-1.index", lambda data: data[: len(data) // 2], DAMAGED),
+        ("vocabulary.txt", lambda data: b"".join(data.splitlines(keepends=True)[:-5]), DAMAGED),
+        ("vocabulary.txt", lambda data: data + b"more\n", DAMAGED),
+        ("checkpoint", None, "no checkpoint in this folder; train the system"),
+    ],
+    ids=["weights", "index", "short vocabulary", "long vocabulary", "no checkpoint"],
+)
+def test_a_damaged_checkpoint(run, good, checkpoint, file, change, message):
+    path = checkpoint / file
+    path.write_bytes(change(path.read_bytes())) if change else path.unlink()
+    kept_in_spite_of(run, good, f"averaged: {message}")
 
 
-def test_no_checkpoint(run, checkpoint, tmp_path):
-    run("int8")
-    (checkpoint / "checkpoint").unlink()
-    kept_in_spite_of(run, tmp_path, "averaged: no checkpoint in this folder; train the system")
-
-
-def test_a_disk_that_is_full(run, tmp_path):
-    """The limit on the size of a file stands for the end of the disk."""
-    run("int8")
+def test_a_disk_that_is_full(run, good):
+    """The limit on the size of a file acts as the end of the disk."""
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        kept_in_spite_of(run, tmp_path, "File too large")
+        kept_in_spite_of(run, good, "File too large")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_an_unknown_type(run, tmp_path):
-    run("int8")
+def test_an_unknown_type(run, good):
     with pytest.raises(UserError, match="averaged: as int4: "):
         run("int4")
-    assert [path.name for path in (tmp_path / "converted").iterdir()] == ["int8"]
+    assert [path.name for path in good.parent.iterdir()] == ["int8"]
 
 
-def test_bfloat16_says_what_it_needs(run, tmp_path):
+def test_bfloat16_needs_pytorch(run):
     if sys.modules.get("torch"):
         pytest.skip("PyTorch is installed")
     with pytest.raises(UserError, match="bfloat16 requires torch"):
         run("bfloat16")
 
 
-def test_weights_come_back_from_ctranslate2(tmp_path, monkeypatch):
+def test_weights_come_back_from_ctranslate2(vocabulary, tmp_path, monkeypatch):
     """What benchmarks/to_opennmt_tf.py makes of a converted model is the model."""
     from opennmt.utils.checkpoint import Checkpoint, get_checkpoint_variables
 
-    values = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
-    values["share_embeddings"] = True
-    (tmp_path / "vocabulary.txt").write_text("<blank>\n<s>\n</s>\na\nb\n")
-    given = ["--shape", json.dumps(values), "--vocabulary", str(tmp_path / "vocabulary.txt")]
+    values = SHARED | {"encoder_layers": 2}
 
-    def back(model, *options):
-        monkeypatch.setattr(sys, "argv", ["to_opennmt_tf", "--model", str(model), "--output", str(tmp_path / "back")])
-        sys.argv += options
+    def back(**changes):
+        call = ["to_opennmt_tf", "--model", tmp_path / "float32", "--output", tmp_path / "back"]
+        call += ["--shape", json.dumps(values | changes), "--vocabulary", vocabulary]
+        monkeypatch.setattr(sys, "argv", [*map(str, call)])
         importlib.import_module("to_opennmt_tf").main()
 
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "first")
+    untrained.make(values, vocabulary, 1, tmp_path / "first")
     model = opennmt_tf.load_checkpoint(tmp_path / "first")
     for number, variable in enumerate(model.trainable_variables):  # no two layers are alike
         variable.assign_add(np.random.default_rng(number).normal(size=variable.shape))
     Checkpoint(model, model_dir=str(tmp_path / "first")).save(0)
     conversion.Converter(model).convert(str(tmp_path / "float32"))
-    back(tmp_path / "float32", *given)
+    back()
     first, second = (get_checkpoint_variables(str(tmp_path / name / "ckpt-0")) for name in ("first", "back"))
     names = [name for name in first if name.startswith("model/")]
     assert len(names) > 40 and all((first[name] == second[name]).all() for name in names)
     with pytest.raises(UserError, match="not the weights of this shape and vocabulary"):
-        back(tmp_path / "float32", "--shape", json.dumps(values | {"units": 32}), *given[2:])
+        back(units=32)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from descriptions import redescribe
-from models import folders, sentences
+from models import cut, folders, sentences
 
 from common.errors import UserError
 from common.files import sha256
@@ -14,25 +14,10 @@ from decode.engines import Search
 from decode.translator import Tokenizer
 
 
-@pytest.fixture(scope="module")
-def models():
-    return folders()
-
-
 @pytest.fixture
-def broken(models, tmp_path):
-    """A copy of a model folder, to be damaged."""
-
-    def copy(name):
-        return shutil.copytree(models[name], tmp_path / name)
-
-    return copy
-
-
-@pytest.fixture(scope="module")
-def batch(models):
-    tokenizer = Tokenizer(models["float32"])
-    return [tokenizer.encode(line) for line in sentences(20, seed=2)]
+def broken(tmp_path):
+    """A function that copies a model folder, to be damaged."""
+    return lambda name: shutil.copytree(folders()[name], tmp_path / name)
 
 
 def test_a_folder_without_description(tmp_path):
@@ -57,13 +42,6 @@ def test_a_bad_description(tmp_path, content, message):
     (tmp_path / "model.json").write_text(content)
     with pytest.raises(UserError, match=message):
         engines.load(tmp_path, Search())
-
-
-def test_a_missing_map(broken):
-    folder = broken("int8")
-    (folder / "vmap.txt").unlink()
-    with pytest.raises(UserError, match=r"vmap\.txt is missing; decode with --no-vocabulary-map"):
-        engines.load(folder, Search(vocabulary_map=True))
 
 
 def listed(folder, *names):
@@ -98,60 +76,38 @@ def test_a_baseline_is_checked_too(broken):
         engines.load(folder, Search())
 
 
-def test_who_wants_it_loads_a_damaged_model(broken, batch):
+def test_a_damaged_model_is_loaded_without_checksums_on_request_and_from_older_folders(broken):
     folder = listed(broken("int8"))
     flip(folder / "model.bin", 0.5)
+    batch = [*map(Tokenizer(folder).encode, sentences(20, seed=2))]
     assert len(engines.load(folder, Search(), checksums=False).translate(batch)) == len(batch)
-
-
-def test_an_older_folder_has_few_checksums_or_none(broken):
-    folder = listed(broken("int8"), "vmap.txt")
-    flip(folder / "model.bin", 0.5)
+    listed(folder, "vmap.txt")
     engines.load(folder, Search())
     redescribe(folder, sha256={})
     engines.load(folder, Search())
 
 
-@pytest.mark.parametrize("kept", [0, 3, 100, 0.5, 0.99])
-def test_damaged_weights(broken, kept):
-    path = broken("int8") / "model.bin"
-    data = path.read_bytes()
-    path.write_bytes(data[: kept if isinstance(kept, int) else int(len(data) * kept)])
-    with pytest.raises(UserError, match="CTranslate2 cannot load this model, a file is damaged"):
-        engines.load(path.parent, Search())
+KEPT = (0, 3, 100, 0.5, 0.99)
 
 
-def test_missing_weights(broken):
-    path = broken("int8") / "model.bin"
-    path.unlink()
-    with pytest.raises(UserError, match="cannot load this model"):
-        engines.load(path.parent, Search())
-
-
-@pytest.mark.parametrize(("file", "content"), [("model_description.py", "def model("), ("vocabulary.txt", None)])
-def test_a_damaged_baseline(broken, file, content):
-    folder = broken("opennmt-tf")
-    if content is None:
-        (folder / file).unlink()
-    else:
-        (folder / file).write_text(content)
-    with pytest.raises(UserError, match="OpenNMT-tf cannot load this model: a file is damaged"):
-        engines.load(folder, Search())
-
-
-def test_a_baseline_with_a_cut_checkpoint(broken):
-    folder = broken("opennmt-tf")
-    weights = next(folder.glob("ckpt-*.data-*"))
-    weights.write_bytes(weights.read_bytes()[:100])
-    with pytest.raises(UserError, match="a file is damaged"):
-        engines.load(folder, Search())
-
-
-def test_a_baseline_without_checkpoint(broken):
-    folder = broken("opennmt-tf")
-    (folder / "checkpoint").unlink()
-    with pytest.raises(UserError, match="no checkpoint in this folder"):
-        engines.load(folder, Search())
+@pytest.mark.parametrize(
+    ("file", "kept", "message"),
+    [
+        *(("int8/model.bin", kept, "CTranslate2 cannot load this model, a file is damaged") for kept in KEPT),
+        ("int8/model.bin", None, "cannot load this model"),
+        ("int8/vmap.txt", None, r"vmap\.txt is missing; decode with --no-vocabulary-map"),
+        ("opennmt-tf/model_description.py", 26, "OpenNMT-tf cannot load this model: a file is damaged"),
+        ("opennmt-tf/vocabulary.txt", None, "OpenNMT-tf cannot load this model: a file is damaged"),
+        ("opennmt-tf/ckpt-1.data-00000-of-00001", 100, "a file is damaged"),
+        ("opennmt-tf/checkpoint", None, "no checkpoint in this folder"),
+    ],
+)
+def test_a_file_that_is_cut_off_or_missing(broken, file, kept, message):
+    engine, name = file.split("/")
+    path = broken(engine) / name
+    path.unlink() if kept is None else cut(path, kept)
+    with pytest.raises(UserError, match=message):
+        engines.load(path.parent, Search(vocabulary_map=name == "vmap.txt"))
 
 
 def test_a_bad_sentencepiece_model(tmp_path):

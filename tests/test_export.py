@@ -46,7 +46,7 @@ def weights(tmp_path):
     return folder
 
 
-def test_folder_holds_everything_and_says_what_it_is(weights, tmp_path):
+def test_folder_holds_everything_and_a_description(weights, tmp_path):
     make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "map.txt", tmp_path / "model")
     folder = tmp_path / "model"
     assert {path.name for path in folder.iterdir()} == {
@@ -90,7 +90,7 @@ CORPORA = [
         "name": "parts",
         "role": "monolingual",
         "licence": "unknown",
-        "url": [["https://example.org/1", "https://example.org/2"]],
+        "url": [["https://example.org/1", "https://e.org/2"]],
     },
     {"name": "file", "role": "train", "licence": "unknown", "url": None},
 ]
@@ -98,18 +98,23 @@ CORPORA = [
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A tiny model folder that says it is one of the measured systems."""
+    """A tiny model folder with the name of a measured system."""
     folder = tmp_path_factory.mktemp("made") / "int8"
     shutil.copytree(models.folders()["int8"], folder)
     write_json(folder / "model.json", {**read_json(folder / "model.json"), "system": "deep"})
     return folder
 
 
+def unpacked(tmp_path, model, name="deep-int8", records=RECORDS, teachers=()):
+    """The folder in the package of a model."""
+    package(model, records, CORPORA, [*teachers], archive := tmp_path / "new" / f"{name}.tar.gz")
+    with tarfile.open(archive) as files:
+        files.extractall(tmp_path / "unpacked", filter="data")
+    return tmp_path / "unpacked" / name
+
+
 def test_the_archive_opens_in_ctranslate2_and_its_checksums_hold(model, tmp_path):
-    package(model, RECORDS, CORPORA, ["teacher"], tmp_path / "new" / "deep-int8.tar.gz")
-    with tarfile.open(tmp_path / "new" / "deep-int8.tar.gz") as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
-    folder = tmp_path / "unpacked" / "deep-int8"
+    folder = unpacked(tmp_path, model, teachers=["teacher"])
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, check=True, capture_output=True)
     listed = {line.split("  ")[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
@@ -120,16 +125,14 @@ def test_the_archive_opens_in_ctranslate2_and_its_checksums_hold(model, tmp_path
 
 
 def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp_path):
-    package(model, RECORDS, CORPORA, ["teacher"], tmp_path / "deep-int8.tar.gz")
-    with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
-        files = (archive.extractfile(f"deep-int8/{name}") for name in ("README.md", "LICENSE.md"))
-        card, licence = (file.read().decode() for file in files)
+    folder = unpacked(tmp_path, model, teachers=["teacher"])
+    card, licence = ((folder / name).read_text() for name in ("README.md", "LICENSE.md"))
     front = yaml.safe_load(card.split("---")[1])
     assert front["language"] == ["en", "de"] and front["library_name"] == "ctranslate2"
     own = [r for r in RECORDS if (r.system, r.engine, r.compute_type) == ("deep", "ctranslate2", "int8")]
     assert own and all(f"{record.bleu:.2f}" in card for record in own)
     assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
-    assert "https://example.org/1 https://example.org/2" in card
+    assert "https://example.org/1 https://e.org/2" in card
     assert "| teacher" in card and own[0].bleu_signature in card
     best = "With int8 greedy map it is the best model of its study: "
     assert best + best_model.RULE in " ".join(card.split())
@@ -137,18 +140,10 @@ def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp
     assert "| some" in licence and "CC BY 4.0" in licence and "translations by teacher" in licence
 
 
-def test_the_model_card_of_another_model_names_no_best_one(model, tmp_path):
+def test_the_model_card_of_a_control_that_is_not_the_best_model(model, tmp_path):
     other = [replace(record, dev_bleu=1.0) if record.system == "deep" else record for record in RECORDS]
-    package(model, other, CORPORA, [], tmp_path / "x.tar.gz")
-    with tarfile.open(tmp_path / "x.tar.gz") as archive:
-        assert "best model" not in archive.extractfile("x/README.md").read().decode()
-
-
-def test_the_model_card_of_a_control_has_no_teacher(model, tmp_path):
-    package(model, RECORDS, CORPORA, [], tmp_path / "deep-int8.tar.gz")
-    with tarfile.open(tmp_path / "deep-int8.tar.gz") as archive:
-        card = archive.extractfile("deep-int8/README.md").read().decode()
-    assert "| teacher" not in card and "translations by" not in card
+    card = (unpacked(tmp_path, model, records=other) / "README.md").read_text()
+    assert "best model" not in card and "| teacher" not in card and "translations by" not in card
 
 
 def native_folder(system):
@@ -166,24 +161,21 @@ def native_folder(system):
 def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(system, tmp_path):
     pytest.importorskip("native")
     folder, name = native_folder(system), f"{system}-int8"
-    own = [
-        replace(r, system=system, engine="native") for r in RECORDS if (r.system, r.compute_type) == ("deep", "int8")
-    ]
-    package(folder, own, CORPORA, [], tmp_path / f"{name}.tar.gz")
-    with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    card = (tmp_path / name / "README.md").read_text()
+    own = [record for record in RECORDS if (record.system, record.compute_type) == ("deep", "int8")]
+    own = [replace(record, system=system, engine="native") for record in own]
+    copy = unpacked(tmp_path, folder, name, own)
+    card = (copy / "README.md").read_text()
     assert f"python -m decode.translate --model {name}" in card and "ctranslate2" not in card
     lines = models.sentences(5)
-    said = [[*Translator(path).translate(lines)] for path in (tmp_path / name, folder)]
-    assert said[0] == said[1] and any(said[0])
+    outputs = [[*Translator(path).translate(lines)] for path in (copy, folder)]
+    assert outputs[0] == outputs[1] and any(outputs[0])
 
 
 def test_equal_models_give_equal_archives(model, tmp_path):
-    for number in "12":
-        (tmp_path / number).mkdir()
-        package(model, RECORDS, CORPORA, [], tmp_path / number / "deep.tar.gz")
-    assert (tmp_path / "1" / "deep.tar.gz").read_bytes() == (tmp_path / "2" / "deep.tar.gz").read_bytes()
+    archives = [tmp_path / number / "deep.tar.gz" for number in "12"]
+    for archive in archives:
+        package(model, RECORDS, CORPORA, [], archive)
+    assert archives[0].read_bytes() == archives[1].read_bytes()
 
 
 def test_a_model_without_measurements_is_not_packaged(model, tmp_path):
@@ -203,24 +195,19 @@ def submitting(model, folder):
     submission.make(model, folder / "x")
 
 
-def cut(folder):
-    (folder / "model.bin").write_bytes((folder / "model.bin").read_bytes()[:-100])
-
-
 @pytest.mark.parametrize("hand_on", [packed, submitting])
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("file", "content", "message"),
     [
-        (cut, "int8: CTranslate2 cannot load this model, a file is damaged"),
-        (lambda folder: (folder / "shared_vocabulary.json").write_text("["), "CTranslate2 cannot load this model"),
-        (lambda folder: (folder / "sentencepiece.model").write_text("x"), "not a SentencePiece model"),
-        (lambda folder: (folder / "vmap.txt").write_text("\tnone"), r"vmap\.txt: line 1: 'none' is no piece of the"),
+        ("model.bin", None, "int8: CTranslate2 cannot load this model, a file is damaged"),
+        ("shared_vocabulary.json", b"[", "CTranslate2 cannot load this model"),
+        ("sentencepiece.model", b"x", "not a SentencePiece model"),
+        ("vmap.txt", b"\tnone", r"vmap\.txt: line 1: 'none' is no piece of the"),
     ],
-    ids=["weights", "vocabulary", "tokenizer", "map"],
 )
-def test_a_damaged_model_is_not_handed_on(model, tmp_path, hand_on, damage, message):
+def test_a_damaged_model_is_not_handed_on(model, tmp_path, hand_on, file, content, message):
     broken = shutil.copytree(model, tmp_path / "int8")
-    damage(broken)
+    (broken / file).write_bytes(content or (model / file).read_bytes()[:-100])
     with pytest.raises(UserError, match=message):
         hand_on(broken, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["int8"]
@@ -240,8 +227,8 @@ def submitted(model, tmp_path_factory):
     return folder
 
 
-def told(errors: bytes) -> bytes:
-    """What a submission wrote of its input: on a CPU without VNNI, the warning of inexact sums is before that."""
+def counts(errors: bytes) -> bytes:
+    """The errors of a submission without the warning of inexact sums, which it writes on a CPU without VNNI."""
     return b"".join(line for line in errors.splitlines(True) if not line.startswith(b"warning: model: "))
 
 
@@ -279,9 +266,9 @@ def test_a_submission_warns_where_8_bits_are_not_exact(submitted, monkeypatch):
     assert done.returncode == 0 and b"does not add 8-bit products exactly" in done.stderr
 
 
-def test_a_submission_reads_broken_bytes_and_says_how_it_is_called(submitted):
+def test_a_submission_reads_broken_bytes_and_prints_its_usage(submitted):
     done = run(submitted, "CPU-ST", "throughput", text=b"a \xff b\n")
-    assert done.stdout.count(b"\n") == 1 and told(done.stderr) == b"1 broken bytes replaced by U+FFFD\n"
+    assert done.stdout.count(b"\n") == 1 and counts(done.stderr) == b"1 broken bytes replaced by U+FFFD\n"
     wrong = run(submitted, "TPU", "latency")
     assert wrong.returncode and b"usage: run.sh CPU-ST|CPU-MT|GPU" in wrong.stderr
 
@@ -309,7 +296,7 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
     runpy.run_path(str(submitted / "translate.py"), run_name="__main__")
     output, errors = capsysbinary.readouterr()
     assert lengths[0] == MAXIMUM_INPUT > 10 > lengths[1] and output.count(b"\n") == 2
-    assert told(errors) == b"1 lines longer than 1000 pieces cut there\n"
+    assert counts(errors) == b"1 lines longer than 1000 pieces cut there\n"
 
 
 def test_a_submission_needs_no_other_libraries(submitted):
@@ -320,7 +307,7 @@ def test_a_submission_needs_no_other_libraries(submitted):
     assert done.stdout.count(b"\n") == 2, done.stderr
 
 
-def test_a_submission_for_gpus_says_what_it_lacks(submitted, model, tmp_path):
+def test_a_submission_for_gpus_names_what_it_lacks(submitted, model, tmp_path):
     if not ctranslate2.get_cuda_device_count():
         done = run(submitted, "GPU", "throughput", text=b"a\n")
         assert (done.returncode, done.stdout) == (1, b"") and b"no GPU is visible here" in done.stderr

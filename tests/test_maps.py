@@ -1,18 +1,17 @@
 """Maps in the engine: counted, timed, explained; what is written about them."""
 
 import importlib
-import json
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sentencepiece
-import warm
+from descriptions import redescribe
 from models import folders, sentences
+from phrase_tables import run
 
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -71,7 +70,7 @@ def counted(model, path, batches):
 
 
 def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processor, maps, tmp_path):
-    lines = [processor.encode(line, out_type=str) for line in sentences(20)]
+    lines = processor.encode(sentences(20), out_type=str)
     batches = [lines[:size] for size in (1, 3, 20)]
     for path in maps:
         found = counted(model, path, batches)
@@ -83,21 +82,10 @@ def test_the_engine_has_as_many_candidates_as_we_read_in_the_map(model, processo
             assert counted(model, shorter, batches) == [count - (3 - longest) for count in found]
 
 
-def timed(model, maps, test_set, output, *options):
-    command = [
-        warm.python(),
-        "-m",
-        "experiments.map_timing",
-        "--model",
-        model,
-        "--maps",
-        *maps,
-        "--test-set",
-        test_set,
-    ]
-    command += ["--target-language", "de", "--runs", "2", "--batch-tokens", "1", "30", "--output", output, *options]
-    command += ["--core", CORE, "--noise", "1"]  # whatever else runs on this machine, no run is repeated
-    subprocess.run(list(map(str, command)), check=True)
+def timed(model, maps, test_set, output):
+    call = ["experiments.map_timing", "--model", model, "--maps", *maps, "--test-set", test_set]
+    call += ["--target-language", "de", "--runs", "2", "--batch-tokens", "1", "30", "--output", output]
+    run(*call, "--core", CORE, "--noise", "1")  # whatever else runs on this machine, no run is repeated
     return read_json(output)
 
 
@@ -120,20 +108,20 @@ def test_every_map_is_timed_in_every_batch_size(timing, maps):
     assert all("others" in row for row in rows.values())
 
 
-def steps(model, maps, test_set, monkeypatch, seconds):
+def steps(model, maps, monkeypatch, seconds):
     """The rows of a timing with a fixed number of steps, in which the runs took these seconds, by map."""
 
-    def run(timing, way, number, decode=map_timing.Timing.run):
+    def timed_run(timing, way, number, decode=map_timing.Timing.run):
         return replace(decode(timing, way, number), seconds=seconds[way.name][number - 1], others=None)
 
-    monkeypatch.setattr(map_timing.Timing, "run", run)
-    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)][:10], CORE, steps=5)
+    monkeypatch.setattr(map_timing.Timing, "run", timed_run)
+    timing = map_timing.Timing(model, sentences(10), CORE, steps=5)
     rows = map_timing.measured(timing, maps[:1], [30], 5, Repeats(runs=2, noise=0.1), None)
     return {row["map"]: row for row in rows}
 
 
-def test_a_fixed_number_of_steps_tells_the_output_layer_from_the_rest(model, maps, test_set, monkeypatch):
-    rows = steps(model, maps, test_set, monkeypatch, {"whole": [9, 11], "nothing": [1, 1], maps[0].stem: [2, 3]})
+def test_a_fixed_number_of_steps_separates_the_output_layer_from_the_rest(model, maps, monkeypatch):
+    rows = steps(model, maps, monkeypatch, {"whole": [9, 11], "nothing": [1, 1], maps[0].stem: [2, 3]})
     assert rows["nothing"]["candidates"] == 3 and "bleu" not in rows["whole"]
     found = rows[maps[0].stem]
     assert [found[f"output_layer_times_faster{end}"] for end in ("", "_min", "_max")] == [6.5, 5, 8]
@@ -141,22 +129,17 @@ def test_a_fixed_number_of_steps_tells_the_output_layer_from_the_rest(model, map
 
 
 @pytest.mark.parametrize("taken", [([9, 11], [2, 1]), ([9, 11], [0.9, 2]), ([1, 11], [2, 3])])
-def test_an_output_layer_that_takes_no_time_is_an_error(model, maps, test_set, monkeypatch, taken):
+def test_an_output_layer_that_takes_no_time_is_an_error(model, maps, monkeypatch, taken):
     seconds = {"whole": taken[0], "nothing": [1, 1], maps[0].stem: taken[1]}
     with pytest.raises(UserError, match=r"batches of 30: .* a run took no longer than without the output layer"):
-        steps(model, maps, test_set, monkeypatch, seconds)
+        steps(model, maps, monkeypatch, seconds)
 
 
-def test_a_map_the_engine_does_not_use_as_we_read_it_is_an_error(model, maps, test_set, monkeypatch):
-    lines = [record[0] for record in records.read(test_set)]
-    timing = map_timing.Timing(model, lines, CORE, steps=None)
-    monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
-    with pytest.raises(UserError, match=r"CTranslate2 has \d+ candidates in batch 1, the map 1;"):
+def test_the_first_batch_that_differs_from_the_map_is_named(model, maps, monkeypatch):
+    timing = map_timing.Timing(model, sentences(30), CORE, steps=None)
+    with monkeypatch.context() as patch, pytest.raises(UserError, match=r"has \d+ candidates in batch 1, the map 1;"):
+        patch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
         timing.run(map_timing.Way("m", maps[0], 30), 1)
-
-
-def test_the_first_batch_that_differs_is_named(model, maps, test_set, monkeypatch):
-    timing = map_timing.Timing(model, [record[0] for record in records.read(test_set)], CORE, steps=None)
 
     def other(found, sources, candidates=VocabularyMap.candidates):
         return {*candidates(found, sources), *(["more"] if sources == [timing.sources[4]] else [])}
@@ -181,17 +164,15 @@ def test_maps_are_timed_in_the_native_engine_where_ctranslate2_does_not_run_the_
     for path in maps:
         assert rows[path.stem, 1]["candidates"] == rows[path.stem, 30]["candidates"] < 121  # those of each sentence
     decoded = [*model_outputs.outputs(test_set, folder, "int8", folder / "sentencepiece.model", 1, 5)]
-    assert [source.replace(" ", "") for source, *_ in decoded] == [
-        "▁" + line.replace(" ", "▁") for line in sentences(30)
-    ]
+    lines = [f"▁{line}".replace(" ", "▁") for line in sentences(30)]
+    assert [source.replace(" ", "") for source, *_ in decoded] == lines
     assert max(len(output.split()) for _, output, _ in decoded) == 5
 
 
-def test_a_map_that_the_native_engine_does_not_use_is_an_error(maps, test_set, monkeypatch):
+def test_a_map_that_the_native_engine_does_not_use_is_an_error(maps, monkeypatch):
     pytest.importorskip("native")
     folder = importlib.import_module("recurrent").folders()["int8"]
-    lines = [record[0] for record in records.read(test_set)]
-    timing = map_timing.Timing(folder, lines, CORE, steps=3)
+    timing = map_timing.Timing(folder, sentences(30), CORE, steps=3)
     assert timing.run(map_timing.Way("nothing", maps[0], 30), 1).seconds > 0
     monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: set())
     with pytest.raises(UserError, match=r"the native engine says '.*' in sentence 1, which the map does not allow"):
@@ -204,9 +185,7 @@ def covered(maps, model, test_set, processor, tmp_path_factory):
     path = tmp_path_factory.mktemp("outputs") / "t.tsv.zst"
     records.write(path, model_outputs.outputs(test_set, model, "int8", model / "sentencepiece.model", 1))
     read = coverage.read(path)
-    assert [" ".join(sentence.source) for sentence in read] == [
-        " ".join(processor.encode(line, out_type=str)) for line in sentences(30)
-    ]
+    assert [sentence.source for sentence in read] == processor.encode(sentences(30), out_type=str)
     rows = [
         {"map": path.stem, **Knobs(number, 1, 20)._asdict(), "ngrams": 1000 * number, "bytes": 10_000}
         | coverage.map_coverage(VocabularyMap.load(path), read)
@@ -225,11 +204,9 @@ def test_table_and_plot_show_every_map(covered, timing, tmp_path):
             assert re.search(rf"\| {row['candidates']:.0f} +\| {row['times_faster']:.2f} \(", text)
     for path in (tmp_path / "dev.json", tmp_path / "timing.json"):
         write_json(path, covered if path.stem == "dev" else timing)
-    for suffix in ("svg", "png"):
-        output = tmp_path / f"maps.{suffix}"
-        command = [warm.python(), "-m", "report", "maps", "--input", tmp_path / "dev.json", tmp_path / "dev.json"]
-        command += [tmp_path / "timing.json", "--output", output]
-        subprocess.run(list(map(str, command)), check=True)
+    inputs = [tmp_path / name for name in ("dev.json", "dev.json", "timing.json")]
+    for output in (tmp_path / "maps.svg", tmp_path / "maps.png"):
+        run("report", "maps", "--input", *inputs, "--output", output)
         assert output.stat().st_size > 5000
 
 
@@ -241,35 +218,32 @@ def test_a_map_that_was_not_timed_is_named(covered, timing):
     assert len(picture.axes) == 2
 
 
-def test_explain_says_who_brought_what_and_what_was_blocked(model, processor, maps):
+def test_explain_shows_what_each_piece_brings_and_what_is_blocked(model, processor, maps):
     line = sentences(1)[0]
     source = processor.encode(line, out_type=str)
     with map_timing.with_map(model, maps[0]) as folder:
-        told = list(explain(folder, line))
+        printed = list(explain(folder, line))
         found = VocabularyMap.load(maps[0])
-    rows = dict(row.split(maxsplit=1) for row in told)
+    rows = dict(row.split(maxsplit=1) for row in printed)
     allowed = found.candidates([source])
     assert rows["source"] == " ".join(source)
     assert rows["candidates"] == f"{len(allowed)}, and {len(allowed)} counted in the engine; 121 without the map"
-    assert all(any(row.strip().startswith(piece) for row in told) for piece in source if (piece,) in found.entries)
+    assert all(any(row.strip().startswith(piece) for row in printed) for piece in source if (piece,) in found.entries)
     blocked = rows["blocked"].split()
     assert blocked and not {*blocked} & allowed
 
 
-def test_no_translation_is_longer_than_the_model_says(model, maps, test_set, tmp_path):
+def test_no_translation_is_longer_than_the_model_allows(model, maps, test_set, tmp_path):
     folder = shutil.copytree(model, tmp_path / "int8")
     shutil.copy(maps[0], folder / "vmap.txt")
-    description = json.loads((folder / "model.json").read_text())
-    write_json(folder / "model.json", description | {"max_decoding_length": 1})
+    redescribe(folder, max_decoding_length=1)
     timing = map_timing.Timing(folder, sentences(5), CORE, steps=None)
     timing.run(way := map_timing.Way("m", maps[0], 1), 1)
     assert {len(timing.tokenizer.encode(output)) for output in timing.outputs[way]} <= {0, 1}
     (whole,) = [row for row in explain(folder, sentences(1)[0]) if row.startswith("whole")]
     assert len(timing.tokenizer.encode(whole.split(maxsplit=1)[1])) == 1
-    outputs = [
-        record[1] for record in model_outputs.outputs(test_set, model, "int8", model / "sentencepiece.model", 1, 3)
-    ]
-    assert max(len(output.split()) for output in outputs) == 3
+    outputs = model_outputs.outputs(test_set, model, "int8", model / "sentencepiece.model", 1, 3)
+    assert max(len(output.split()) for _, output, _ in outputs) == 3
 
 
 def test_explain_needs_a_map(tmp_path):
@@ -281,7 +255,7 @@ def test_explain_needs_a_map(tmp_path):
     ("file", "message"),
     [("model.bin", "CTranslate2 cannot load this model, a file is damaged"), ("sentencepiece.model", "SentencePiece")],
 )
-def test_a_damaged_model_is_said_in_one_line(model, test_set, tmp_path, file, message):
+def test_a_damaged_model_is_one_line(model, test_set, tmp_path, file, message):
     folder = shutil.copytree(model, tmp_path / "int8")
     (folder / file).write_bytes((folder / file).read_bytes()[:100])
     for work in (
@@ -293,8 +267,8 @@ def test_a_damaged_model_is_said_in_one_line(model, test_set, tmp_path, file, me
             work()
 
 
-def test_explain_is_a_command(model):
-    command = [warm.python(), "-m", "export.vocabulary_map", "explain", str(model), "abc"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "candidates" in done.stdout and "blocked" in done.stdout
-    assert json.loads((model / "model.json").read_text())["engine"] == "ctranslate2"
+def test_explain_is_a_command(model, capfd):
+    run("export.vocabulary_map", "explain", model, "abc")
+    printed = capfd.readouterr().out
+    assert "candidates" in printed and "blocked" in printed
+    assert read_json(model / "model.json")["engine"] == "ctranslate2"

@@ -1,4 +1,4 @@
-"""Marian decodes as the other engines do, with the same weights, and says what is wrong."""
+"""Marian decodes as the other engines do, with the same weights, and every fault is a message of one line."""
 
 import importlib.util
 import json
@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 import sentencepiece
 from ctranslate2.converters.marian import load_vocab
+from descriptions import redescribe
 from models import sentencepiece_model, sentences
+from phrase_tables import run
 
 from common.errors import UserError
 from common.files import write_text
@@ -34,30 +36,28 @@ SHAPE = dict(encoder_layers=1, decoder_layers=1, units=64, ffn_units=64, heads=2
 DESCRIPTION = {"study": "test", "system": "tiny", "role": "student", "source": "en", "target": "de"}
 
 
-def module(*arguments):
-    subprocess.run([sys.executable, "-m", *map(str, arguments)], check=True)
+def training(root, output, shape):
+    call = ["train.marian", "--source", root / "text", "--target", root / "text"]
+    return [*call, "--vocabulary", root / "vocabulary.txt", "--shape", json.dumps(shape), "--output", output]
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """Model folders by name, of a model that has learned for seconds to say what it reads."""
+    """Model folders by name, of a model that has learned for seconds to copy its source."""
     root = tmp_path_factory.mktemp("marian")
     (root / "sentencepiece.model").write_bytes(model := sentencepiece_model())
     write_text(root / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries(model)))
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     lines = [" ".join(processor.encode(line, out_type=str)) for line in sentences(100)]
     write_text(root / "text", "".join(f"{line}\n" for line in lines))
-    training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
-    training += ["--shape", json.dumps(SHAPE), "--output", root / "trained"]
-    training += ["--updates", 150, "--batch-tokens", 300, "--warmup", 30]
-    module("train.marian", *training)
+    run(*training(root, root / "trained", SHAPE), "--updates", 150, "--batch-tokens", 300, "--warmup", 30)
 
     pieces = load_vocab(root / "trained" / "vocab.yml")[2:]
     write_text(root / "lex.txt", "".join(f"{pieces[-1 - n]} {piece} 0.5\n" for n, piece in enumerate(pieces[::3])))
     call = ["--model", root / "trained" / "model.npz", "--vocabulary", root / "trained" / "vocab.yml"]
     call += ["--sentencepiece", root / "sentencepiece.model", "--shortlist", root / "lex.txt"]
     call += ["--types", *marian.TYPES, "--description", json.dumps(DESCRIPTION), "--output", root]
-    module("export.marian", *call)
+    run("export.marian", *call)
     return root
 
 
@@ -75,11 +75,11 @@ def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
     if not engines.of(root / name).supported():
         pytest.skip(f"{engines.of(root / name).label} is not installed here")
     search = Search(beam_size=beam_size, vocabulary_map=mapped)
-    theirs = engines.load(root / "marian-float32", search)
-    ours = engines.load(root / name, replace(search, map_per_sentence=False))  # as in Marian
-    outputs = theirs.translate(batch)
-    assert theirs.version[0].isdigit() and theirs.effective_compute_type == "float32"
-    equal = sum(map(list.__eq__, outputs, ours.translate(batch)))
+    peer = engines.load(root / "marian-float32", search)
+    other = engines.load(root / name, replace(search, map_per_sentence=False))  # as in Marian
+    outputs = peer.translate(batch)
+    assert peer.version[0].isdigit() and peer.effective_compute_type == "float32"
+    equal = sum(map(list.__eq__, outputs, other.translate(batch)))
     # Two best words may be one rounding apart; and beams end differently.
     assert equal >= (len(batch) - 1 if beam_size == 1 else len(batch) / 2)
     assert len(set(map(tuple, outputs))) > 10 and 3 < np.mean([*map(len, outputs)]) < 100
@@ -99,10 +99,9 @@ def test_rounded_weights(root, batch, kind):
 @needs_marian
 def test_a_training_of_other_settings_is_refused(root):
     """Its checkpoints would be continued with another vocabulary or rate, without a word."""
-    texts = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
-    call = [*texts, "--shape", json.dumps(SHAPE), "--output", root / "trained", "--seed", 2]
+    call = [sys.executable, "-m", *map(str, training(root, root / "trained", SHAPE)), "--seed", "2"]
     before = (root / "trained/vocab.yml").stat().st_mtime_ns
-    done = subprocess.run([sys.executable, "-m", "train.marian", *map(str, call)], capture_output=True, text=True)
+    done = subprocess.run(call, capture_output=True, text=True)
     assert done.returncode == 1 and "a training of other settings or data was begun there" in done.stderr
     assert (root / "trained/vocab.yml").stat().st_mtime_ns == before
 
@@ -110,9 +109,7 @@ def test_a_training_of_other_settings_is_refused(root):
 @needs_marian
 def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
-    training = ["--source", root / "text", "--target", root / "text", "--vocabulary", root / "vocabulary.txt"]
-    training += ["--shape", json.dumps(values), "--output", tmp_path, "--updates", 30, "--batch-tokens", 300]
-    module("train.marian", *training)
+    run(*training(root, tmp_path, values), "--updates", 30, "--batch-tokens", 300)
     files = tmp_path / "model.npz", tmp_path / "vocab.yml", root / "sentencepiece.model", root / "lex.txt"
     export.export(*files, ["float32", "int8"], DESCRIPTION, out := tmp_path / "out")
     assert {folder.name for folder in out.iterdir()} == {"marian-float32", "native-float32", "native-int8"}
@@ -120,8 +117,8 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     tokenizer = Tokenizer(out / "native-float32")
     batch = [tokenizer.encode(line) for line in sentences(30)]
     search = Search(vocabulary_map=True, map_per_sentence=False)
-    theirs, ours = (engines.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
-    assert sum(map(list.__eq__, theirs, ours)) >= 29
+    peer, native = (engines.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
+    assert sum(map(list.__eq__, peer, native)) >= 29
 
 
 @needs_marian
@@ -137,8 +134,7 @@ def test_workers_are_processes_that_end_with_the_engine(root, batch):
 @needs_marian
 def test_a_batch_is_as_long_as_the_limit_allows(root, tmp_path, batch):
     folder = shutil.copytree(root / "marian-float32", tmp_path / "copy")
-    description = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(description | {"max_decoding_length": 3}))
+    redescribe(folder, max_decoding_length=3)
     outputs = engines.load(folder, Search()).translate([*batch, ["▁a"] * 1000])
     assert max(map(len, outputs)) == 3 and len(outputs) == len(batch) + 1
 
@@ -155,19 +151,19 @@ def test_a_worker_killed(root, batch):
 
 @needs_marian
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("file", "content", "message"),
     [
-        (lambda folder: (folder / "model.bin").write_bytes(b"weights" * 9), "model.bin: damaged, or not the one"),
-        (lambda folder: (folder / "model.bin").unlink(), "a file is damaged: Model file does not exist"),
-        (lambda folder: (folder / "vocab.yml").write_text('"</s>": 0\n'), "vocab.yml: damaged, or not the one"),
-        (lambda folder: (folder / "vocab.yml").unlink(), "a file is damaged: Vocabulary"),
-        (lambda folder: (folder / "shortlist.bin").write_bytes(b"list"), "shortlist.bin: damaged, or not the one"),
-        (lambda folder: (folder / "shortlist.bin").unlink(), r"shortlist.bin is missing; decode with --no-voc"),
+        ("model.bin", b"weights" * 9, "model.bin: damaged, or not the one"),
+        ("model.bin", None, "a file is damaged: Model file does not exist"),
+        ("vocab.yml", b'"</s>": 0\n', "vocab.yml: damaged, or not the one"),
+        ("vocab.yml", None, "a file is damaged: Vocabulary"),
+        ("shortlist.bin", b"list", "shortlist.bin: damaged, or not the one"),
+        ("shortlist.bin", None, r"shortlist.bin is missing; decode with --no-voc"),
     ],
 )
-def test_a_damaged_folder(root, tmp_path, damage, message):
+def test_a_damaged_folder(root, tmp_path, file, content, message):
     folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
-    damage(folder)
+    (folder / file).write_bytes(content) if content else (folder / file).unlink()
     with pytest.raises(UserError, match=message):
         engines.load(folder, Search(vocabulary_map=True))
 
@@ -175,14 +171,13 @@ def test_a_damaged_folder(root, tmp_path, damage, message):
 @needs_marian
 def test_what_marian_cannot_do(root, tmp_path):
     folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
-    path = folder / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"quantization": "float16"}))
+    redescribe(folder, quantization="float16")
     with pytest.raises(UserError, match="Marian does not compute in float16; it supports float32, int16, int8"):
         engines.load(folder, Search())
 
 
 @needs_marian
-def test_a_training_that_fails_says_why(tmp_path):
+def test_a_training_that_fails_names_the_cause(tmp_path):
     with pytest.raises(UserError, match=r"Marian's train failed: .*absent"):
         marian.run("train", "--train-sets", tmp_path / "absent", tmp_path / "absent", log=tmp_path / "log")
 
@@ -241,7 +236,7 @@ def test_the_waves_of_the_positions_are_marians():
 
 
 @pytest.mark.parametrize("content", [None, b"PK\3\4", b"weights"])
-def test_a_model_that_is_none(tmp_path, content):
+def test_a_file_that_holds_no_model(tmp_path, content):
     if content:
         (tmp_path / "model.npz").write_bytes(content)
     with pytest.raises(UserError, match=r"model\.npz: not a model\.npz of Marian's, or damaged"):

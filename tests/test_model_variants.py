@@ -1,13 +1,16 @@
 """Models that were cut open: read, written, without attention, the encoder alone."""
 
+import shutil
+
 import ctranslate2
 import pytest
-from models import folders
+from models import cut, folders
 from search_set import SOURCES
 
 from common.errors import UserError
 from decode.translator import Tokenizer
 from experiments import altered_models
+from export import read_ctranslate2
 from formats import ctranslate2_model
 
 
@@ -36,17 +39,17 @@ def test_an_encoder_alone_reads_the_source():
         assert encoder.forward_batch([["▁a", "b"], ["c"]]).last_hidden_state.shape == [2, 2, 16]
 
 
-@pytest.mark.parametrize(("cut", "message"), [(100, "cut off or damaged"), (3, "cut off or damaged")])
-def test_a_damaged_model(cut, message, tmp_path):
-    path = tmp_path / "model.bin"
-    path.write_bytes((folders()["int8"] / "model.bin").read_bytes()[:cut])
-    with pytest.raises(UserError, match=message):
-        ctranslate2_model.read(tmp_path)
+@pytest.mark.parametrize("read", [ctranslate2_model.read, ctranslate2_model.arrays, read_ctranslate2.read])
+@pytest.mark.parametrize("kept", [0, 2, 3, 40, 100, 0.5, 0.99])
+def test_a_model_that_is_cut_off(kept, read, tmp_path):
+    path = shutil.copy(folders()["float32"] / "model.bin", tmp_path / "model.bin")
+    cut(path, kept)
+    with pytest.raises(UserError, match=r"model\.bin: not a model of CTranslate2, cut off or damaged"):
+        read(tmp_path)
 
 
-def test_a_model_without_attention_has_none_to_take_out():
+@pytest.mark.parametrize("look", [altered_models.without_attention, altered_models.decoder_layers])
+def test_a_model_without_attention_has_none_to_take_out(look):
     model = altered_models.without_attention(ctranslate2_model.read(folders()["int8"]))
     with pytest.raises(UserError, match="without attention between"):
-        altered_models.without_attention(model)
-    with pytest.raises(UserError, match="without attention between"):
-        altered_models.decoder_layers(model)
+        look(model)

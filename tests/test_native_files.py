@@ -1,10 +1,14 @@
 """A file of the native engine that is damaged, or made to do harm, is one message; no file ends the process."""
 
+import copy
+import functools
 import json
 import random
 import re
 import shutil
 import struct
+import tempfile
+from pathlib import Path
 
 import fully_connected
 import numpy as np
@@ -28,7 +32,7 @@ def split(path):
 
 
 def join(path, header, data, length=None):
-    """Write a file. header: what becomes JSON, or bytes; length: what the file says of it."""
+    """Write a file. header: bytes, or an object for JSON; length: of the header, as the file states it."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     text += b" " * (-(len(text) + 8) % 64)
     path.write_bytes(struct.pack("<Q", len(text) if length is None else length) + text + data)
@@ -37,9 +41,9 @@ def join(path, header, data, length=None):
 def used(weights, candidates=None):
     """Decode with files in every way; a translation has pieces of the model only."""
     one = engine.Worker(engine.Model(weights, candidates))
-    ways = [{}, {"beam_size": 3}] + [{"candidates": "sentence"}, {"candidates": "batch", "beam_size": 3}] * bool(
-        candidates
-    )
+    ways = [{}, {"beam_size": 3}]
+    if candidates:
+        ways += [{"candidates": "sentence"}, {"candidates": "batch", "beam_size": 3}]
     for options in ways:
         for hypotheses in outputs(one, FEW, longest=6, **options):
             assert hypotheses and all(0 <= piece < 121 for pieces, _ in hypotheses for piece in pieces)
@@ -47,7 +51,7 @@ def used(weights, candidates=None):
 
 
 def refused(path, message, weights=None):
-    """The file cannot be opened, for one line that names it. weights: where the file is a map."""
+    """Opening the file raises one line that names it. weights: those of the model, if the file is a map."""
     with pytest.raises(engine.EngineError, match=message) as error:
         engine.Model(weights, path) if weights else engine.Model(path)
     assert str(error.value).startswith(f"{path}: ") and "\n" not in str(error.value)
@@ -103,28 +107,28 @@ def damaged(stored, generator):
     elif kind == 4:  # two words change places
         one, other = generator.sample([*{*re.findall(rb'"[^"]+"', header)}], 2)
         header = header.replace(one, b"\0").replace(other, one).replace(b"\0", other)
-    elif kind == 5:  # a part of the header is lost, or stands there twice
+    elif kind == 5:  # a part of the header is lost or repeated
         start, end = sorted(generator.sample(range(len(header)), 2))
         header = header[:start] + generator.choice([b"", 2 * header[start:end]]) + header[end:]
     else:
         place = generator.randrange(len(header))
-        header = (
-            header[:place] + generator.choice([b"\\", b'"', b"[", b"}", b"-", b"\x80", b"1e9"]) + header[place + 1 :]
-        )
+        text = generator.choice([b"\\", b'"', b"[", b"}", b"-", b"\x80", b"1e9"])
+        header = header[:place] + text + header[place + 1 :]
     header += b" " * (-(len(header) + 8) % 64)
     return struct.pack("<Q", len(header)) + header + data
 
 
-FUZZ = """
+CALL = """
 import sys
 from pathlib import Path
-from test_native_files import fuzz
-fuzz(Path(sys.argv[1]), Path(sys.argv[2]), range(*map(int, sys.argv[3:])))
+import test_native_files
+function, root, folder, *seeds = sys.argv[1:]
+getattr(test_native_files, function)(Path(root), Path(folder), range(*map(int, seeds or [0])))
 """
 
 
 def fuzz(root, folder, seeds):
-    """Use damaged files. Prints how many could be opened; where this ends early, the last seed is the culprit."""
+    """Use damaged files. Prints how many could be opened; if this ends early, the last seed is the culprit."""
     opened = 0
     for seed in seeds:
         generator = random.Random(seed)
@@ -145,7 +149,7 @@ def fuzz(root, folder, seeds):
 
 
 def fuzzed(tmp_path, seeds, **environment):
-    opened = int(run(FUZZ, folders(), tmp_path, seeds.start, seeds.stop, **environment))
+    opened = int(run(CALL, "fuzz", folders(), tmp_path, seeds.start, seeds.stop, **environment))
     assert len(seeds) / 20 < opened < len(seeds) * 0.9  # both ways are tried
 
 
@@ -158,15 +162,7 @@ def test_many_more_damaged_files(tmp_path):
     fuzzed(tmp_path, range(10_000, 15_000))
 
 
-NO_NUMBERS = """
-import sys
-from pathlib import Path
-from test_native_files import no_numbers
-no_numbers(*map(Path, sys.argv[1:]))
-"""
-
-
-def no_numbers(root, folder):
+def no_numbers(root, folder, _):
     """Use weights with which no score is a number, or each is very large: padding of the output layer must not win.
 
     Vectors with values that are not finite are refused; those of matrices are too many to look at.
@@ -188,7 +184,7 @@ def no_numbers(root, folder):
 
 
 def test_weights_that_are_no_numbers_translate_to_pieces_of_the_model(tmp_path):
-    run(NO_NUMBERS, folders(), tmp_path)
+    run(CALL, "no_numbers", folders(), tmp_path)
 
 
 # Damage by hand
@@ -266,14 +262,6 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "message"), HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_header_of_weights(tmp_path, change, message):
-    header, data = split(folders() / "float32" / native_model.NAME)
-    change(header)
-    join(tmp_path / "weights", header, data)
-    refused(tmp_path / "weights", message)
-
-
 RECURRENT = {
     "another cell": ({"cell": "rnn"}, "its cell 'rnn' is unknown"),
     "no direction": ({"directions": "0"}, "'directions' is '0'"),
@@ -286,15 +274,6 @@ RECURRENT = {
 }
 
 
-@pytest.mark.parametrize(("metadata", "message"), RECURRENT.values(), ids=RECURRENT)
-def test_a_hostile_header_of_a_recurrent_model(tmp_path, metadata, message):
-    recurrent.model().write("float32", tmp_path / "model")
-    header, data = split(tmp_path / "model" / native_model.NAME)
-    changed(metadata)(header)
-    join(tmp_path / "weights", header, data)
-    refused(tmp_path / "weights", message)
-
-
 CONNECTED = {
     "no layer": ({"fully_connected_layers": "0"}, "'fully_connected_layers' is '0'"),
     "more layers": ({"fully_connected_layers": "3"}, r"'layers\.2\.inner\.weight' is missing"),
@@ -305,11 +284,25 @@ CONNECTED = {
 }
 
 
-@pytest.mark.parametrize(("metadata", "message"), CONNECTED.values(), ids=CONNECTED)
-def test_a_hostile_header_of_a_model_with_layers_on_top(tmp_path, metadata, message):
-    fully_connected.model().write("float32", tmp_path / "model")
-    header, data = split(tmp_path / "model" / native_model.NAME)
-    changed(metadata)(header)
+@functools.cache
+def headers(kind):
+    """Header, as JSON, and data of a file in float32."""
+    if kind == "Transformer":
+        return split(folders() / "float32" / native_model.NAME)
+    with tempfile.TemporaryDirectory() as folder:
+        {"recurrent": recurrent, "connected": fully_connected}[kind].model().write("float32", Path(folder, "model"))
+        return split(Path(folder, "model", native_model.NAME))
+
+
+HEADERS = {f"Transformer, {name}": ("Transformer", *case) for name, case in HOSTILE.items()}
+for kind, cases in (("recurrent", RECURRENT), ("connected", CONNECTED)):
+    HEADERS |= {f"{kind}, {name}": (kind, changed(metadata), message) for name, (metadata, message) in cases.items()}
+
+
+@pytest.mark.parametrize(("kind", "change", "message"), HEADERS.values(), ids=HEADERS)
+def test_a_hostile_header(tmp_path, kind, change, message):
+    header, data = copy.deepcopy(headers(kind))
+    change(header)
     join(tmp_path / "weights", header, data)
     refused(tmp_path / "weights", message)
 
@@ -334,15 +327,10 @@ BARE = {
 
 
 @pytest.mark.parametrize(("stored", "message"), BARE.values(), ids=BARE)
-def test_a_file_that_is_none(tmp_path, stored, message):
+def test_a_file_of_another_format(tmp_path, stored, message):
     (tmp_path / "weights").write_bytes(stored)
     refused(tmp_path / "weights", message)
     refused(tmp_path / "weights", message, folders() / "float32" / native_model.NAME)
-
-
-@pytest.mark.parametrize("stored", [stored for stored, _ in BARE.values()], ids=BARE)
-def test_python_refuses_a_file_that_is_none(tmp_path, stored):
-    (tmp_path / "weights").write_bytes(stored)
     with pytest.raises(UserError, match=r"weights: not a safetensors file"):
         safetensors.read(tmp_path / "weights")
 
@@ -360,13 +348,15 @@ def test_a_map_is_no_model_and_a_model_no_map():
 
 
 def table(**changes):
-    """Tensors of a map with two n-grams, changed."""
+    """Tensors of a map with two n-grams, changed; None removes one."""
     ngrams = np.array([[5, -1], [5, 6]], np.int32)
     places = {"ngrams": ngrams, "starts": np.array([0, 1, 3], np.int32), "pieces": np.array([7, 8, 9], np.int32)}
     slots = np.full(16, -1, np.int32)
     slots[native_model.hashes(ngrams) % 16] = [0, 1]
     found = {**places, "slots": slots, "always": np.array([1, 2], np.int32)}
-    return found | {name: np.array(value, np.int32) for name, value in changes.items()}
+    for name, value in changes.items():
+        found[name] = np.array(value, np.int32) if isinstance(value, list) else value
+    return {name: value for name, value in found.items() if value is not None}
 
 
 HOSTILE_MAPS = {
@@ -383,13 +373,15 @@ HOSTILE_MAPS = {
     "an end outside": ({"starts": [0, 1, 4]}, "its entries have no end"),
     "a negative end": ({"starts": [0, 1, -1]}, "its entries have no end"),
     "too few starts": ({"starts": [0, 3]}, "'starts' is I32 2 where the model needs I32 3"),
-    "n-grams without pieces": ({"ngrams": np.zeros((2, 0))}, "a table has the wrong shape"),
-    "very long n-grams": ({"ngrams": np.full((2, 65), 5)}, "a table has the wrong shape"),
+    "n-grams without pieces": ({"ngrams": [[], []]}, "a table has the wrong shape"),
+    "very long n-grams": ({"ngrams": [[5] * 65] * 2}, "a table has the wrong shape"),
     "a foreign n-gram": ({"ngrams": [[5, -1], [5, 121]]}, "n-gram is not in the model's vocabulary; it is another mod"),
     "a negative n-gram": ({"ngrams": [[5, -2], [5, 6]]}, "n-gram is not in the model's vocabulary"),
     "a foreign piece": ({"pieces": [7, 8, 121]}, "a piece is not in the model's vocabulary; it is another model's map"),
     "a negative piece": ({"pieces": [-1, 8, 9]}, "a piece is not in the model's vocabulary"),
     "a foreign piece that is always on": ({"always": [121]}, "a piece is not in the model's vocabulary"),
+    **{f"no {name}": ({name: None}, f"'{name}' is missing") for name in table()},
+    **{f"{name} of floats": ({name: value.astype(np.float32)}, f"'{name}' is F32") for name, value in table().items()},
 }  # fmt: skip
 
 
@@ -399,38 +391,24 @@ def test_a_hostile_map(tmp_path, changes, message):
     refused(tmp_path / "map", message, folders() / "float32" / native_model.NAME)
 
 
-@pytest.mark.parametrize("name", table())
-def test_a_map_that_lacks_a_table(tmp_path, name):
-    tensors = {key: value for key, value in table().items() if key != name}
-    safetensors.write(tmp_path / "map", tensors, {"format": native_model.MAP_FORMAT})
-    refused(tmp_path / "map", f"'{name}' is missing", folders() / "float32" / native_model.NAME)
-
-
-@pytest.mark.parametrize("name", table())
-def test_a_map_with_a_table_of_floats(tmp_path, name):
-    tensors = table() | {name: table()[name].astype(np.float32)}
-    safetensors.write(tmp_path / "map", tensors, {"format": native_model.MAP_FORMAT})
-    refused(tmp_path / "map", f"'{name}' is F32", folders() / "float32" / native_model.NAME)
-
-
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda stored: stored["source"].pop(), r"has \d+ source pieces, the weights have \d+; export the model again"),
         (lambda stored: stored.update(unknown="<none>"), "<none> is none of its pieces; export the model again"),
     ],
 )
-def test_a_vocabulary_of_another_model(change, told, tmp_path):
+def test_a_vocabulary_of_another_model(change, message, tmp_path):
     folder = shutil.copytree(folders() / "int8", tmp_path / "model")
     stored = json.loads((folder / native_model.VOCABULARY).read_text())
     change(stored)
     (folder / native_model.VOCABULARY).write_text(json.dumps(stored))
-    with pytest.raises(UserError, match=f"{native_model.VOCABULARY}: {told}"):
+    with pytest.raises(UserError, match=f"{native_model.VOCABULARY}: {message}"):
         engines.load(folder, Search(), checksums=False)
 
 
-def test_the_map_of_these_tests_is_a_good_one(tmp_path):
-    """What the tests above are worth."""
+def test_the_unchanged_map_is_accepted(tmp_path):
+    """Else the tests above would prove nothing."""
     safetensors.write(tmp_path / "map", table(), {"format": native_model.MAP_FORMAT})
     used(folders() / "float32" / native_model.NAME, tmp_path / "map")
 

@@ -1,6 +1,7 @@
-"""The native engine says what Marian says, with the same weights, for every architecture that both have."""
+"""The native engine translates as Marian does, with the same weights, for every architecture that both have."""
 
 import importlib.util
+import itertools
 
 import numpy as np
 import pytest
@@ -46,21 +47,20 @@ def numbers(model, sentences, side="numbers"):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_native_and_marian_say_the_same(model, beam):
+def test_native_and_marian_translate_alike(model, beam):
     """One in a hundred sentences may differ.
 
-    Marian's beam shrinks with each finished hypothesis and ours is filled up from behind; Marian stops at a multiple of
-    the length of the source, ours at a number of pieces; and rounding decides between pieces that are as good.
+    Marian's beam shrinks with each finished hypothesis, the native engine's is filled up from behind; Marian stops at a
+    multiple of the length of the source, the native engine at a number of pieces; and rounding decides near ties.
     """
     expected = translations(model, BATCH, beam, factor=3)
     found = outputs(worker(model), numbers(model, BATCH), beam_size=beam, longest=LONGEST, n_best=1)
-    ours = numbers(model, [best[0][0] for best in found], "pieces")
-    scores = [
-        (best[0][1], score) for best, said, (pieces, score) in zip(found, ours, expected, strict=True) if said == pieces
-    ]
+    native = numbers(model, [best[0][0] for best in found], "pieces")
+    equal = (own == pieces for own, (pieces, _) in zip(native, expected, strict=True))
+    scores = [(best[0][1], score) for best, (_, score) in itertools.compress(zip(found, expected, strict=True), equal)]
     assert len(scores) >= 0.99 * len(BATCH)
     np.testing.assert_allclose(*zip(*scores, strict=True), rtol=0, atol=1e-4)
-    assert len(set(map(tuple, ours))) > len(BATCH) / 4 and np.mean([*map(len, ours)]) > 3
+    assert len(set(map(tuple, native))) > len(BATCH) / 4 and np.mean([*map(len, native)]) > 3
 
 
 def test_native_and_marian_give_a_translation_the_same_probability(model):
@@ -88,15 +88,15 @@ def test_a_sentence_is_translated_alike_in_any_batch(model, kind):
 def test_integers_translate_about_alike(model, kind):
     sources = numbers(model, BATCH[:200])
     exact, rounded = (outputs(worker(model, each), sources, longest=LONGEST) for each in ("float32", kind))
-    equal = sum(ours[0][0] == theirs[0][0] for ours, theirs in zip(exact, rounded, strict=True))
+    equal = sum(one[0][0] == other[0][0] for one, other in zip(exact, rounded, strict=True))
     assert equal > (0.95 if kind == "int16" else 0.6) * len(sources)
 
 
 def test_the_number_of_parameters_is_that_of_the_shape(model_of):
     """But for what Marian does otherwise.
 
-    No layers normalise behind the last ones of a Transformer, and the layer behind a mean, which is as wide as the
-    embeddings in our shapes, is as wide as the other feed-forward layers.
+    A Transformer of Marian's has no normalisation behind its last layers, and the layer behind a mean, as wide as the
+    embeddings in OpenNMT-tf's models, is as wide as the other feed-forward layers.
     """
     name, model = model_of
     values, asked, found = SHAPES[name], shape(SHAPES[name]), Parameters(model).count()
@@ -115,12 +115,17 @@ def test_a_teacher_of_each_kind_is_imported(model, tmp_path):
     assert len({path.read_bytes() for path in weights}) == 1
 
 
-def test_a_file_of_an_older_version_is_read(transformer, tmp_path):
+def read_with(transformer, folder, **changes):
+    """Read a copy of a model with other options; None removes one."""
     whole = dict(np.load(transformer))
-    options = yaml.safe_load(whole[CONFIG].tobytes().rstrip(b"\0"))
-    del options["transformer-decoder-dim-ffn"], options["transformer-decoder-ffn-depth"]
-    np.savez(tmp_path / "model.npz", **whole | {CONFIG: np.frombuffer(yaml.safe_dump(options).encode(), np.int8)})
-    read(Parameters(tmp_path / "model.npz"), VOCABULARY, VOCABULARY)
+    options = yaml.safe_load(whole[CONFIG].tobytes().rstrip(b"\0")) | changes
+    options = {option: value for option, value in options.items() if value is not None or option not in changes}
+    np.savez(folder / "model.npz", **whole | {CONFIG: np.frombuffer(yaml.safe_dump(options).encode(), np.int8)})
+    read(Parameters(folder / "model.npz"), VOCABULARY, VOCABULARY)
+
+
+def test_a_file_of_an_older_version_is_read(transformer, tmp_path):
+    read_with(transformer, tmp_path, **{f"transformer-decoder-{name}": None for name in ("dim-ffn", "ffn-depth")})
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +145,8 @@ def transformer(tmp_path_factory):
     ],
 )
 def test_what_the_engine_does_not_compute_is_refused(transformer, tmp_path, option, value, message):
-    whole = dict(np.load(transformer))
-    options = yaml.safe_load(whole[CONFIG].tobytes().rstrip(b"\0")) | {option: value}
-    np.savez(tmp_path / "model.npz", **whole | {CONFIG: np.frombuffer(yaml.safe_dump(options).encode(), np.int8)})
     with pytest.raises(UserError, match=rf"model\.npz: .*{message}"):
-        read(Parameters(tmp_path / "model.npz"), VOCABULARY, VOCABULARY)
+        read_with(transformer, tmp_path, **{option: value})
 
 
 def test_a_model_with_the_names_of_nematus(tmp_path):
@@ -152,18 +154,15 @@ def test_a_model_with_the_names_of_nematus(tmp_path):
     model = nematus(tmp_path / "model")
     expected = translations(model, BATCH[:200], 1, factor=3)
     found = outputs(worker(model), numbers(model, BATCH[:200]), longest=LONGEST)
-    scores = [
-        (best[0][1], score)
-        for best, (pieces, score) in zip(found, expected, strict=True)
-        if [VOCABULARY[number] for number in best[0][0]] == pieces
-    ]
+    equal = ([VOCABULARY[number] for number in best[0][0]] == one[0] for best, one in zip(found, expected, strict=True))
+    scores = [(best[0][1], score) for best, (_, score) in itertools.compress(zip(found, expected, strict=True), equal)]
     assert len(scores) >= 0.9 * len(expected) and len({*map(str, expected)}) > 100
     np.testing.assert_allclose(*zip(*scores, strict=True), rtol=0, atol=1e-4)
     assert all(np.abs(weights).max() > 0.01 for name, weights in Parameters(model).weights.items() if "_b" in name)
 
 
 @pytest.mark.parametrize("values", [SMALL | {"decoder": "ssru"}, SHAPES["conditional"]], ids=str)
-def test_an_untrained_model_speaks_as_long_as_it_may(values, tmp_path):
+def test_an_untrained_model_translates_to_the_longest_output(values, tmp_path):
     """With Marian and natively, whatever its source is."""
     pieces = "".join(f"{piece}\n" for piece in (*opennmt_tf.CONTROL, *PIECES))
     (tmp_path / "vocabulary.txt").write_text(pieces)
@@ -173,5 +172,5 @@ def test_an_untrained_model_speaks_as_long_as_it_may(values, tmp_path):
     found = outputs(worker(model), numbers(model, BATCH[:50]), longest=12)
     assert {len(best[0][0]) for best in found} == {12}
     (source,) = sentences(1, seed=3)
-    ((said, _),) = translations(model, [source], 1, factor=3)
-    assert len(said) >= 3 * len(source)
+    ((pieces, _),) = translations(model, [source], 1, factor=3)
+    assert len(pieces) >= 3 * len(source)

@@ -70,10 +70,9 @@ def test_merged_segments_count_every_key(tmp_path_factory, key_lists):
 
 def test_a_pair_that_does_not_fit_into_the_segment_starts_the_next_one(tmp_path, monkeypatch):
     monkeypatch.setattr(sorted_counts, "SEGMENT_KEYS", 40)
-    pairs = [("a b c", "x y z", "0-0 1-1 2-2"), ("b", "y", "0-0")] * 20
-    assert len([*(counted(tmp_path, pairs).phrases.keys)]) == len(named(PhraseTable.load(tmp_path / "table").phrases))
+    phrases = counted(tmp_path, [("a b c", "x y z", "0-0 1-1 2-2"), ("b", "y", "0-0")] * 20).phrases
+    assert len(phrases.keys) == len(named(phrases)) and named(phrases)["b", "y"] == 40
     assert len(list((tmp_path / "1" / "phrases").iterdir())) > 1
-    assert named(PhraseTable.load(tmp_path / "table").phrases)["b", "y"] == 40
 
 
 def test_too_large_a_vocabulary_is_refused():
@@ -93,12 +92,9 @@ def test_links_without_end_are_an_error_and_not_a_loop(tmp_path, monkeypatch):
         counted(tmp_path, [("a", "x", "0-0 " * 100 + "0-0")])
 
 
-def test_a_file_without_links_is_named(tmp_path):
+def test_what_is_no_alignment_or_of_another_vocabulary_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"aligned\.tsv\.zst: not source<TAB>target<TAB>links"):
         counted(tmp_path, [("a", "x")])
-
-
-def test_shards_of_another_vocabulary_are_refused(tmp_path):
     counted(tmp_path, [("a", "x", "0-0")])
     (tmp_path / "other.txt").write_text("a\nx\n")
     with pytest.raises(UserError, match=r"a vocabulary of 8 pieces.*has 2"):
@@ -127,9 +123,8 @@ def test_the_highest_numbers_of_pieces_are_counted_and_mapped(tmp_path):
     """65,535 pieces: numbers use all sixteen bits, and the highest key of each length is the last of the table."""
     pieces = [f"p{number}" for number in range(1, MAX_VOCABULARY + 1)]
     a, b, last = "p32768", "p40000", f"p{MAX_VOCABULARY}"
-    records.write(
-        tmp_path / "a.tsv.zst", [(f"{last} {last} {last}", f"{last} {a} {b}", "0-0 1-1 2-2"), (a, last, "0-0")]
-    )
+    pairs = [(f"{last} {last} {last}", f"{last} {a} {b}", "0-0 1-1 2-2"), (a, last, "0-0")]
+    records.write(tmp_path / "a.tsv.zst", pairs)
     (tmp_path / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces))
     phrases.count(tmp_path / "a.tsv.zst", pieces, tmp_path / "1")
     phrase_table.merge([tmp_path / "1"], tmp_path / "vocabulary.txt", None, tmp_path / "table")

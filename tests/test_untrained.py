@@ -2,12 +2,11 @@
 
 import json
 import random
-import subprocess
 
 import ctranslate2
 import numpy as np
 import pytest
-import warm
+from phrase_tables import run
 
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -33,8 +32,7 @@ def vocabulary(tmp_path):
 @pytest.mark.slow
 def test_the_number_of_parameters_is_that_of_the_shape(vocabulary, tmp_path):
     assert untrained.make(SHAPE, vocabulary, 1, tmp_path / "checkpoint") == shape(SHAPE).parameters(10)
-    convert = ["export.convert", "--checkpoint", tmp_path / "checkpoint", "--outputs", tmp_path / "int8"]
-    subprocess.run([warm.python(), "-m", *map(str, convert)], check=True)
+    run("export.convert", "--checkpoint", tmp_path / "checkpoint", "--outputs", tmp_path / "int8")
     translator = ctranslate2.Translator(str(tmp_path / "int8"))
     (result,) = translator.translate_batch([["a", "b"]], min_decoding_length=7, max_decoding_length=7, beam_size=1)
     assert len(result.hypotheses[0]) == 7
@@ -50,30 +48,40 @@ def corpus(pieces):
     ]
 
 
+def made(values, folder):
+    """Make an untrained model and return the sentences whose lengths it has, and its pieces."""
+    pieces = [f"p{number}" for number in range(400)]
+    (folder / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
+    sentences = corpus([*pieces, "unknown"])
+    untrained.make(values, folder / "vocabulary.txt", 1, folder / "opennmt-tf", sentences)
+    return sentences, pieces
+
+
+def errors(engine, sentences):
+    """By how many pieces each translation is longer than its reference."""
+    output = engine.translate([source for source, _ in sentences])
+    return np.array([len(pieces) - length for pieces, (_, length) in zip(output, sentences, strict=True)])
+
+
+def loaded(folder, engine, kind, beam_size, mapped=False):
+    write_json(folder / "model.json", {"engine": engine, "quantization": kind, "vocabulary_map": mapped})
+    return load(folder, Search(beam_size=beam_size, vocabulary_map=mapped))
+
+
 @pytest.mark.parametrize("share_embeddings", [True, False])
 @pytest.mark.slow
 def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, tmp_path):
     """Each sentence has its own length: OpenNMT-tf's batches wait for the longest, CTranslate2's drop finished ones."""
-    pieces = [f"p{number}" for number in range(400)]
-    (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
-    sentences = corpus([*pieces, "unknown"])
-    values = HISTORY | {"share_embeddings": share_embeddings}
-    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
-    convert = ["export.convert", "--checkpoint", tmp_path / "opennmt-tf", "--outputs"]
-    convert += [tmp_path / "float32", tmp_path / "int8"]
-    subprocess.run([warm.python(), "-m", *map(str, convert)], check=True)
+    sentences, pieces = made(HISTORY | {"share_embeddings": share_embeddings}, tmp_path)
+    outputs = [tmp_path / "float32", tmp_path / "int8"]
+    run("export.convert", "--checkpoint", tmp_path / "opennmt-tf", "--outputs", *outputs)
     (tmp_path / "int8" / "vmap.txt").write_text("\t" + " ".join(pieces[::3]) + "\n")
-    expected = np.array([length for _, length in sentences])
     for name, beam_size in (("opennmt-tf", 1), ("opennmt-tf", 4), ("float32", 1), ("int8", 1)):
-        kind = "opennmt-tf" if name == "opennmt-tf" else "ctranslate2"
-        mapped = name == "int8"
-        description = {"engine": kind, "quantization": "float32" if kind == name else name, "vocabulary_map": mapped}
-        write_json(tmp_path / name / "model.json", description)
-        engine = load(tmp_path / name, Search(beam_size=beam_size, vocabulary_map=mapped))
-        output = engine.translate([source for source, _ in sentences])
-        errors = np.array([len(pieces) for pieces in output]) - expected
+        kind = (name, "float32") if name == "opennmt-tf" else ("ctranslate2", name)
+        engine = loaded(tmp_path / name, *kind, beam_size, mapped=name == "int8")
+        found = errors(engine, sentences)
         mean, most = (3, 8) if engine.int8_saturates else (0.5, 2)  # products that are cut off move the scores
-        assert np.abs(errors).mean() < mean and np.abs(errors).max() <= most, (name, beam_size, errors)
+        assert np.abs(found).mean() < mean and np.abs(found).max() <= most, (name, beam_size, found)
 
 
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
@@ -93,22 +101,15 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
 )
 @pytest.mark.slow
 def test_models_that_ctranslate2_lacks_have_the_given_lengths(values, tmp_path):
-    pieces = [f"p{number}" for number in range(400)]
-    (tmp_path / "vocabulary.txt").write_text("\n".join(["<blank>", "<s>", "</s>", *pieces]) + "\n")
-    sentences = corpus([*pieces, "unknown"])
-    untrained.make(values, tmp_path / "vocabulary.txt", 1, tmp_path / "opennmt-tf", sentences)
+    sentences, _ = made(values, tmp_path)
     read = read_opennmt_tf.read(tmp_path / "opennmt-tf")
-    expected = np.array([length for _, length in sentences])
+    for kind in ("float32", "int8"):
+        read.write(kind, tmp_path / kind)
     for name, beam_size in (("opennmt-tf", 1), ("float32", 1), ("int8", 1), ("int8", 4)):
-        engine, kind = ("opennmt-tf", "float32") if name == "opennmt-tf" else ("native", name)
-        if engine == "native" and not (tmp_path / name).exists():
-            read.write(kind, tmp_path / name)
-        description = {"engine": engine, "quantization": kind, "vocabulary_map": False}
-        write_json(tmp_path / name / "model.json", description)
-        output = load(tmp_path / name, Search(beam_size=beam_size)).translate([source for source, _ in sentences])
-        errors = np.array([len(pieces) for pieces in output]) - expected
-        assert np.abs(errors).mean() < 0.5 and np.abs(errors).max() <= 2, (name, beam_size, errors)
-        assert abs(errors.sum()) < 0.02 * expected.sum(), (name, beam_size, errors.sum())
+        kind = (name, "float32") if name == "opennmt-tf" else ("native", name)
+        found = errors(loaded(tmp_path / name, *kind, beam_size), sentences)
+        assert np.abs(found).mean() < 0.5 and np.abs(found).max() <= 2, (name, beam_size, found)
+        assert abs(found.sum()) < 0.02 * sum(length for _, length in sentences), (name, beam_size, found.sum())
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -153,12 +154,13 @@ def test_it_writes_what_a_training_writes(vocabulary, tmp_path, monkeypatch):
     assert learning == {"shape": "2:1 d16 ff32 h2 shared", "parameters": shape(SHAPE).parameters(10), "steps": 0}
 
 
-def test_invalid_shapes_are_refused(vocabulary, tmp_path):
+def test_invalid_shapes_are_refused(vocabulary, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="units 15 is odd"):
         untrained.make(SHAPE | {"units": 15}, vocabulary, 1, tmp_path / "checkpoint")
-    command = ["export.untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
-    process = subprocess.run([warm.python(), "-m", *map(str, command)], capture_output=True, text=True, check=False)
-    assert process.returncode and "no such name; there are wngt2020-base" in process.stderr
+    command = ["untrained", "--shape", "wngt", "--vocabulary", vocabulary, "--output", tmp_path / "checkpoint"]
+    monkeypatch.setattr("sys.argv", [*map(str, command)])
+    with pytest.raises(UserError, match="--shape wngt: no such name; there are wngt2020-base"):
+        untrained.main()
     assert not (tmp_path / "checkpoint").exists()
 
 

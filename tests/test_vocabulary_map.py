@@ -2,9 +2,6 @@
 
 import itertools
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -19,10 +16,7 @@ from export.coverage import Sentence
 from export.vocabulary_map import Knobs, write
 from formats.vocabulary_map import VocabularyMap, check
 
-SENTENCES = [
-    Sentence(["a", "b"], ["x", "y"], ["x", "z"]),
-    Sentence(["b", "c", "q"], ["y", "y", "outside"], ["z"]),
-]
+SENTENCES = [Sentence([*"ab"], [*"xy"], [*"xz"]), Sentence([*"bcq"], ["y", "y", "outside"], ["z"])]
 
 
 def test_map_leaves_out_what_shorter_ngrams_bring_and_rare_pieces(tmp_path):
@@ -64,17 +58,14 @@ def test_blocks_of_the_table_do_not_change_the_map(tmp_path, monkeypatch):
     assert map_entries(table, meanings=2) == expected and len(expected) > 50
 
 
-def test_the_map_has_the_same_bytes_in_every_process(tmp_path):
+def test_the_map_has_the_same_bytes_in_every_process(tmp_path, monkeypatch):
     counted(tmp_path, [("a b c", "x y z", "0-0 1-1 2-2"), ("c a", "z x", "0-0 1-1")] * 3)
-    maps = []
+    options = ["--phrase-table", tmp_path / "table", "--output", output := tmp_path / "map"]
+    options += ["--knobs", json.dumps({"min_frequency": 1, "unaligned": 0, "most_frequent": 0})]
     for seed in ("1", "2"):
-        output = tmp_path / f"{seed}.txt"
-        command = [sys.executable, "-m", "export.vocabulary_map", "build", "--phrase-table", tmp_path / "table"]
-        none_always_on = ["--knobs", json.dumps({"min_frequency": 1, "unaligned": 0, "most_frequent": 0})]
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        subprocess.run([*command, *none_always_on, "--output", output], check=True, env=environment)
-        maps.append(output.read_bytes())
-    assert maps[0] == maps[1] == b"\t\na\tx\nb\ty\nc\tz\n"
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        run("export.vocabulary_map", "build", *options)
+        assert output.read_bytes() == b"\t\na\tx\nb\ty\nc\tz\n"
 
 
 @pytest.mark.parametrize(
@@ -90,10 +81,9 @@ def test_the_map_has_the_same_bytes_in_every_process(tmp_path):
     ],
 )
 def test_invalid_knobs_are_refused(tmp_path, knobs, message):
-    picked = {"max_ngram": 2, "meanings": 7, "own": 99.9, "map": "2-1-7-100-50-phrases"}
-    write_json(tmp_path / "dev.json", {"picked": picked})
-    expected = Knobs(2, meanings=7)
-    assert Knobs.parse(str(tmp_path / "dev.json")) == Knobs.parse('{"max_ngram": 2, "meanings": 7}') == expected
+    write_json(tmp_path / "dev.json", {"picked": {"max_ngram": 2, "meanings": 7, "own": 99.9, "map": "a name"}})
+    read = [Knobs.parse(text) for text in (str(tmp_path / "dev.json"), '{"max_ngram": 2, "meanings": 7}')]
+    assert read == [Knobs(2, meanings=7)] * 2
     with pytest.raises(UserError, match=message):
         Knobs.parse(json.dumps(knobs))
     with pytest.raises(UserError, match=message):
@@ -177,9 +167,7 @@ def test_coverage_needs_only_what_the_sentences_look_up(tmp_path_factory, pairs,
 
 
 def test_the_picked_map_has_the_fewest_candidates_of_those_that_cover_enough():
-    rows = [
-        {"own": own, "candidates": c, "bytes": b}
-        for own, c, b in [(99, 5, 1), (99.5, 9, 3), (99.9, 9, 2), (100, 20, 1)]
-    ]
+    figures = [(99, 5, 1), (99.5, 9, 3), (99.9, 9, 2), (100, 20, 1)]
+    rows = [{"own": own, "candidates": candidates, "bytes": size} for own, candidates, size in figures]
     assert coverage.pick(rows, 99.5) is rows[2]
     assert coverage.pick([*rows[:1], {"own": 99, "candidates": 4, "bytes": 1}], 99.5)["candidates"] == 4
