@@ -29,9 +29,7 @@ from train.vocabulary import entries
 
 pytestmark = pytest.mark.slow
 
-needs_marian = pytest.mark.skipif(
-    importlib.util.find_spec("_pymarian") is None, reason="pymarian: pip install -r requirements-marian.lock"
-)
+MISSING = "pymarian: pip install -r requirements-marian.lock"
 SHAPE = dict(encoder_layers=1, decoder_layers=1, units=64, ffn_units=64, heads=2, share_embeddings=True)
 DESCRIPTION = {"study": "test", "system": "tiny", "role": "student", "source": "en", "target": "de"}
 
@@ -44,6 +42,8 @@ def training(root, output, shape):
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """Model folders by name, of a model that has learned for seconds to copy its source."""
+    if importlib.util.find_spec("_pymarian") is None:
+        pytest.skip(MISSING)
     root = tmp_path_factory.mktemp("marian")
     (root / "sentencepiece.model").write_bytes(model := sentencepiece_model())
     write_text(root / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries(model)))
@@ -67,7 +67,6 @@ def batch(root):
     return [tokenizer.encode(line) for line in sentences(40)]
 
 
-@needs_marian
 @pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("name", ["float32", "native-float32"])
@@ -85,7 +84,6 @@ def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
     assert len(set(map(tuple, outputs))) > 10 and 3 < np.mean([*map(len, outputs)]) < 100
 
 
-@needs_marian
 @pytest.mark.parametrize("kind", ["int8", "int16"])
 def test_rounded_weights(root, batch, kind):
     exact, rounded = (engines.load(root / f"marian-{name}", Search()) for name in ("float32", kind))
@@ -96,7 +94,6 @@ def test_rounded_weights(root, batch, kind):
     assert equal > len(batch) * (0.5 if kind == "int16" else 0.1)
 
 
-@needs_marian
 def test_a_training_of_other_settings_is_refused(root):
     """Its checkpoints would be continued with another vocabulary or rate, without a word."""
     call = [sys.executable, "-m", *map(str, training(root, root / "trained", SHAPE)), "--seed", "2"]
@@ -106,7 +103,6 @@ def test_a_training_of_other_settings_is_refused(root):
     assert (root / "trained/vocab.yml").stat().st_mtime_ns == before
 
 
-@needs_marian
 def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
     run(*training(root, tmp_path, values), "--updates", 30, "--batch-tokens", 300)
@@ -121,7 +117,6 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     assert sum(map(list.__eq__, peer, native)) >= 29
 
 
-@needs_marian
 def test_workers_are_processes_that_end_with_the_engine(root, batch):
     engine = engines.load(root / "marian-float32", Search(workers=2))
     workers = [engine._idle.get() for _ in range(2)]
@@ -131,7 +126,6 @@ def test_workers_are_processes_that_end_with_the_engine(root, batch):
     assert [process.wait(10) for process in processes] == [-signal.SIGKILL] * 2
 
 
-@needs_marian
 def test_a_batch_is_as_long_as_the_limit_allows(root, tmp_path, batch):
     folder = shutil.copytree(root / "marian-float32", tmp_path / "copy")
     redescribe(folder, max_decoding_length=3)
@@ -139,7 +133,6 @@ def test_a_batch_is_as_long_as_the_limit_allows(root, tmp_path, batch):
     assert max(map(len, outputs)) == 3 and len(outputs) == len(batch) + 1
 
 
-@needs_marian
 def test_a_worker_killed(root, batch):
     engine = engines.load(root / "marian-float32", Search())
     engine._idle.put(worker := engine._idle.get())
@@ -149,7 +142,6 @@ def test_a_worker_killed(root, batch):
             engine.translate(batch)
 
 
-@needs_marian
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
@@ -168,7 +160,6 @@ def test_a_damaged_folder(root, tmp_path, file, content, message):
         engines.load(folder, Search(vocabulary_map=True))
 
 
-@needs_marian
 def test_what_marian_cannot_do(root, tmp_path):
     folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
     redescribe(folder, quantization="float16")
@@ -176,7 +167,7 @@ def test_what_marian_cannot_do(root, tmp_path):
         engines.load(folder, Search())
 
 
-@needs_marian
+@pytest.mark.skipif(importlib.util.find_spec("_pymarian") is None, reason=MISSING)
 def test_a_training_that_fails_names_the_cause(tmp_path):
     with pytest.raises(UserError, match=r"Marian's train failed: .*absent"):
         marian.run("train", "--train-sets", tmp_path / "absent", tmp_path / "absent", log=tmp_path / "log")
@@ -243,7 +234,6 @@ def test_a_file_that_holds_no_model(tmp_path, content):
         marian_parameters.Parameters(tmp_path / "model.npz")
 
 
-@needs_marian
 def test_a_vocabulary_of_another_model(root, tmp_path):
     marian.write_vocabulary(["</s>", "<unk>", "a"], tmp_path / "vocab.yml")
     model, vocabulary = root / "trained" / "model.npz", tmp_path / "vocab.yml"

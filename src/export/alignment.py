@@ -135,8 +135,8 @@ NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 def grow_diag_final_and(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> Links:
     """Symmetrise the links of both directions (Koehn et al. 2005); returns them in ascending order.
 
-    Start from the links that both have. Grow them by neighbours that either has, where one of the two positions has no
-    link yet. At last add the remaining links between two positions without any.
+    Start from the links that both have. Add neighbours that either has, if one of the two positions has no link yet.
+    Finally add the remaining links between two positions without any.
     """
     links, union = forward & backward, forward | backward
     sources, targets = {i for i, _ in links}, {j for _, j in links}

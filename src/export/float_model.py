@@ -1,4 +1,4 @@
-"""A model with float32 weights on its way to the native engine: what a reader gives, and what is written."""
+"""A model with float32 weights: readers return it, and the native engine's file is written from it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -103,9 +103,9 @@ class LayerWeights:
 
 
 def check_widths(origin: Path, shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> None:
-    """Raises UserError for widths that the native engine does not compute, with the engines that decode such a model.
+    """Raises UserError for widths that the native engine does not compute; it names the engines that do.
 
-    origin: the file or folder. shape: as for ``Engine.lacks``. names: of the engines that could decode it as it is.
+    origin: the file or folder. shape: as for ``Engine.lacks``. names: the engines that read such a file.
     """
     if refused := refusal(Native, shape, names):
         raise UserError(f"{origin}: {refused}")
@@ -123,6 +123,6 @@ def product(kernel: Any, bias: Any | None) -> Product:
 
 
 def joined(*layers: Any) -> Product:
-    """Dense layers of the same inputs as one."""
+    """Dense layers that share their inputs, as one product."""
     weights, biases = zip(*map(dense, layers), strict=True)
     return np.concatenate(weights), np.concatenate(biases)

@@ -25,7 +25,7 @@ from export.translate_command import ROOT
 
 MADE = "build/images/python.tar"  # Debian with Python, where no registry can be reached: `make` makes it
 BASE = ROOT / MADE
-MODEL = ("model",)  # what the layer of the model holds
+MODEL = ("model",)  # Layer.holds of the model's layer
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def buildah(near: Path) -> Iterator[Buildah]:
 def build(folder: Path, output: Path, base: str | None = None) -> list[Layer]:
     """Build the Dockerfile of a submission's folder; write the archive and ``<name>.SIZES.md`` beside it.
 
-    base: an image to begin with, where the Dockerfile asks for one; by default BASE, or without it the Dockerfile's.
+    base: the base image, if the Dockerfile takes one; by default BASE if it exists, else the Dockerfile's own.
     Returns the layers. Raises UserError where buildah is missing or fails.
     """
     base = base or (f"oci-archive:{BASE}" if BASE.exists() else None)

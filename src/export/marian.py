@@ -1,9 +1,8 @@
 """Export a model trained with Marian to model folders for Marian, the native engine and CTranslate2.
 
-For each type it makes ``<output>/marian-<type>`` and ``<output>/native-<type>`` of the same weights, and
-``<output>/<type>`` of those that CTranslate2 decodes: Transformers with self-attention. Marian decodes recurrent models
-in float32 alone. A lexical shortlist becomes Marian's binary shortlist, and a vocabulary map with the same candidates
-for the others.
+Each type has the folders ``<output>/marian-<type>`` and ``<output>/native-<type>``, and ``<output>/<type>`` for
+CTranslate2 if the model is a Transformer with self-attention. Marian decodes recurrent models only in float32. It gets
+a lexical shortlist as its binary one, the others as a vocabulary map with the same candidates.
 """
 
 import argparse
@@ -32,7 +31,7 @@ from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 Writers = dict[type[Engine], tuple[Callable[[Path], None], Path | None]]  # of weights, and the engine's map
 
-AVERAGING = {  # by whether there is a feed-forward layer behind the average, and a gate
+AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
     (True, True): "averaging",
     (False, True): "averaging-gated",
     (True, False): "averaging-ungated",
@@ -67,12 +66,12 @@ def shape(config: dict[str, Any]) -> Transformer | Conditional:
 def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -> None:
     """Convert to CTranslate2 with weights of type ``kind``. Raises UserError for what it does not support.
 
-    CTranslate2's converter reads the files of Marian 1.9. So this writes one first: with unpadded options, and with
-    the position encodings among the weights.
+    CTranslate2's converter reads files of Marian 1.9. So this first writes one, with unpadded options, and with the
+    position encodings among the weights.
     """
     config = parameters.config
     options = np.frombuffer(yaml.safe_dump(dict(config)).encode() + b"\0", dtype=np.int8)
-    model = {"Wpos": positions(config["dim-emb"]), **parameters.weights, CONFIG: options}  # or those it has learned
+    model = {"Wpos": positions(config["dim-emb"]), **parameters.weights, CONFIG: options}  # learned ones replace them
     with tempfile.TemporaryDirectory() as scratch:
         np.savez(path := Path(scratch) / "model.npz", **model)
         converter = ctranslate2.converters.MarianConverter(str(path), [str(vocabulary)] * 2)

@@ -1,7 +1,4 @@
-"""The weights and options of a model of Marian's, from its own file, and what every reader of them shares.
-
-Each weight is taken once, so that none is forgotten.
-"""
+"""The weights and options of Marian's model.npz. Each weight is taken once, so that none is forgotten."""
 
 import zipfile
 from collections.abc import Callable
@@ -79,12 +76,12 @@ class Parameters:
         return matrix, np.zeros(len(matrix), np.float32) if bias is None else self.take(bias)
 
     def joined(self, prefix: str, names: str) -> Product:
-        """Products of the same input, one below the other: those named by each letter."""
+        """The products that the letters name, which share their input, stacked."""
         products = [self.dense(f"{prefix}_W{name}", f"{prefix}_b{name}") for name in names]
         return np.concatenate([weights for weights, _ in products]), np.concatenate([bias for _, bias in products])
 
     def embeddings(self, output: str) -> tuple[dict[str, tuple[str, np.ndarray]], np.ndarray]:
-        """FloatModel.embeddings, and the bias of the output layer, whose weights are named so."""
+        """FloatModel.embeddings, and the output layer's bias. output: prefix of that layer's names."""
         own = {"source": "encoder_Wemb", "target": "decoder_Wemb"}
         names = {side: name if name in self else "Wemb" for side, name in own.items()}
         matrices = {side: (name, self.take(name)) for side, name in names.items()}

@@ -51,7 +51,7 @@ def luong(model: Any, origin: Path) -> Layers:
 
 
 def _unlike(encoder: Any, decoder: Any) -> Iterator[str]:
-    """What a model has that the engine has not."""
+    """Features of the model that the engine lacks."""
     import tensorflow as tf
     import tensorflow_addons as tfa
     from opennmt.layers import ConcatReducer, CopyBridge, DenseBridge
@@ -70,7 +70,7 @@ def _unlike(encoder: Any, decoder: Any) -> Iterator[str]:
 
 
 def _cells(stacked: Any, origin: Path) -> list[Any]:
-    """The cells of a stack, without what drops units in training."""
+    """The cells of a stack, without their dropout wrappers."""
     if any(getattr(cell, "residual_connection", False) for cell in stacked.cells):
         raise UserError(f"{origin}: its layers have residual connections; the native engine has no such models")
     return [getattr(cell, "cell", cell) for cell in stacked.cells]

@@ -49,7 +49,7 @@ class PieceIndex(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Of each position of one side, the first and the last position on the other side that is linked to it.
+    """For each position of one side, the first and the last position on the other side that is linked to it.
 
     int64 (MAX_LENGTH,); first > last for a position without a link.
     """

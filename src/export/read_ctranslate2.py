@@ -37,7 +37,7 @@ class Weights:
         self.left = {*self.variables}
 
     def __contains__(self, name: str) -> bool:
-        return self.aliases.get(name, name) in self.variables
+        return self.name(name) in self.variables
 
     def name(self, name: str) -> str:
         """The name under which a variable is stored: layers may share weights."""
@@ -69,7 +69,9 @@ def read(folder: Path) -> FloatModel:
     """The model in a folder of a CTranslate2 converter, float32. Raises UserError for one that it cannot run."""
     weights = Weights(folder)
     config, source, target = _files(folder)
-    _check(weights)
+    for name in ABSENT:
+        if weights.attribute(name, 0):
+            raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
     embeddings, output_bias = _embeddings(weights)
     units = embeddings["target"][1].shape[1]
     check_widths(folder, {"units": units}, [CTranslate2.name])
@@ -92,17 +94,11 @@ def read(folder: Path) -> FloatModel:
         "epsilon": config.get("layer_norm_epsilon") or 1e-5,
         **({"swish": True} if _activation(weights) == SWISH else {}),
     }
-    vocabulary = _vocabulary(config, source, target)
+    framing = ([config[f"{name}_token"]] if config.get(f"add_source_{name}") else [] for name in ("bos", "eos"))
+    vocabulary = native_model.Vocabulary(source, target, config["unk_token"], *framing)
     model = FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary)
     weights.check_all_taken()
     return model
-
-
-def _check(weights: Weights) -> None:
-    """Raises UserError for what the engine does not compute."""
-    for name in ABSENT:
-        if weights.attribute(name, 0):
-            raise UserError(f"{weights.folder}: the native engine has no {name.partition('/')[2]}")
 
 
 def _activation(weights: Weights) -> int:
@@ -181,7 +177,7 @@ def _count(weights: Weights, side: str) -> int:
 
 
 def _factor(weights: Weights, side: str, units: int) -> float:
-    """What embeddings are multiplied with: the square root of the units, a number, or 1."""
+    """The factor of the embeddings: the square root of the units, a number, or 1."""
     name = f"{side}/scale_embeddings"
     scale = weights.take(name) if name in weights else np.int8(True)
     if scale.dtype == np.float32:
@@ -190,19 +186,12 @@ def _factor(weights: Weights, side: str, units: int) -> float:
 
 
 def _positions(weights: Weights) -> np.ndarray | None:
-    """Encodings that the model brings, of both sides, as Marian's models do; OpenNMT-tf's bring none."""
+    """The position encodings in a model's file, as Marian's models have them; OpenNMT-tf's have none."""
     names = [f"{side}/position_encodings/encodings" for side in ("encoder", "decoder")]
     source, target = (weights.take(name) if name in weights else None for name in names)
     if (source is None) != (target is None) or (source is not None and not np.array_equal(source, target)):
         raise UserError(f"{weights.folder}: the positions of its two sides differ")
     return source
-
-
-def _vocabulary(config: dict[str, Any], source: list[str], target: list[str]) -> native_model.Vocabulary:
-    """With the pieces that frame a source."""
-    prefix = [config["bos_token"]] if config.get("add_source_bos") else []
-    suffix = [config["eos_token"]] if config.get("add_source_eos") else []
-    return native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
 
 
 def _files(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:

@@ -15,7 +15,7 @@ from export.marian_parameters import ONLY, Parameters, framing, vocabulary
 from formats.native_model import padded
 
 ONLY_RECURRENT = {**ONLY, "enc-type": "bidirectional", "enc-depth": 1, "dec-depth": 1}
-CELLS = ("gru", "gru-nematus")  # the same without layer normalisation
+CELLS = ("gru", "gru-nematus")  # they differ only in layer normalisation
 PARTS = "Ux?|Wx?|bx?"  # of a cell
 
 # Nematus' names and Marian's, the first that fits; a transition's number is one more in Marian's decoder.
@@ -174,7 +174,7 @@ def _transformer(parameters: Parameters, source: list[str], target: list[str]) -
 
 
 def lengthened(table: np.ndarray) -> np.ndarray:
-    """Learned positions, float32 [at least POSITIONS, units]: in Marian the last one stands for all later ones."""
+    """Learned positions, float32 [at least POSITIONS, units]: in Marian the last one serves all later positions."""
     return np.pad(table, ((0, max(0, POSITIONS - len(table))), (0, 0)), mode="edge")
 
 

@@ -100,7 +100,7 @@ def _transformer(model: Any, origin: Path) -> Layers:
 
 
 def _unlike(*sides: Any) -> Iterator[str]:
-    """What a model has that the engine has not."""
+    """Features of the model that the engine lacks."""
     import tensorflow as tf
     from opennmt.layers.position import SinusoidalPositionEncoder
 

@@ -31,8 +31,8 @@ APPLETS = ("sh", "grep", "sha256sum", "dirname")  # of busybox, for run.sh
 def make(model: Path, output: Path, hardware: str = "cpu") -> None:
     """Write the folder.
 
-    Raises UserError for a model folder that is damaged, or of an engine that does not decode on this hardware, and
-    where something is missing that the folder is to hold.
+    Raises UserError for a model folder that is damaged, or of an engine that does not decode on this hardware, and if a
+    part of the submission is missing.
     """
     engine = describe(model)["engine"]
     if engine == Native.name and hardware == "gpu":
@@ -85,7 +85,7 @@ def _copy_installed(name: str, to: Path) -> None:
             shutil.copy(Path(file.locate()), to / file)
 
 
-FILLED = {Native.name: _with_program, CTranslate2.name: _with_libraries}  # what a folder gets beside model and scripts
+FILLED = {Native.name: _with_program, CTranslate2.name: _with_libraries}  # add what decodes the model
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
 def build() -> Path:
-    """The program, made in BUILD; what is there is used again where its sources did not change.
+    """Build the program in BUILD, again only if its sources changed.
 
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
-    with lock(BUILD / ".lock"):  # two jobs of one study may want the program at a time
+    with lock(BUILD / ".lock"):  # two jobs of a study may build it at the same time
         found = sources()
         folder = BUILD / "engine"
         options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]

@@ -57,7 +57,7 @@ class Knobs(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Knobs":
-        """Read knobs from JSON, or from a file of export.coverage those of the map it picked. Raises UserError."""
+        """Read knobs from JSON, or those of the picked map from a file of export.coverage. Raises UserError."""
         try:
             if text.startswith("{"):
                 return cls.validated(json.loads(text))
@@ -160,7 +160,7 @@ def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:
 
 
 def always_on(table: PhraseTable, knobs: Knobs) -> list[int]:
-    """The 0-grams, ascending piece numbers: pieces no source piece brings, and pieces almost every sentence has."""
+    """The 0-grams, as ascending piece numbers: frequent pieces without a link, and the most frequent of all."""
     unaligned = _most_frequent(table.targets.unaligned, knobs.unaligned)
     return sorted({*unaligned, *_most_frequent(table.targets.frequency, knobs.most_frequent)})
 
