@@ -186,8 +186,8 @@ def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
 
 
 def test_longer_lines_are_cut_where_the_positions_of_a_model_end(tmp_path):
-    both = {"edit": lambda spec: (learned_positions(spec), framed(spec))}
-    read_ctranslate2.read(specification(tmp_path / "ctranslate2", **both)).write("int8", tmp_path / "native")
+    options = {"edit": lambda spec: (learned_positions(spec), framed(spec))}
+    read_ctranslate2.read(specification(tmp_path / "ctranslate2", **options)).write("int8", tmp_path / "native")
     description = {"quantization": "int8", "max_decoding_length": 50}
     loaded = Native(tmp_path / "native", description, Search())
     assert loaded.longest_input == 58 and loaded.translate([["piece5"] * 58])
