@@ -81,7 +81,7 @@ START, STOP = 1, 2  # pieces
 
 
 def log_probabilities(model: opennmt.models.Model, sources: list[list[int]], prefixes: list[list[int]]) -> np.ndarray:
-    """Of the piece behind each target prefix: [sentences, pieces]. All prefixes have one length."""
+    """Log probabilities of the piece behind each target prefix, [sentences, pieces]. All prefixes have one length."""
     logits, _ = forced(model, sources, prefixes)
     return tf.nn.log_softmax(logits[:, -1]).numpy()
 
@@ -122,9 +122,9 @@ def translations(
 ) -> list[tuple[list[int], float]]:
     """The best translation of each source and its log probability by its length, with the end.
 
-    By the rules of the native engine and of CTranslate2: a step takes the 2 x beam best continuations, of the best
-    `beam` those that end are finished, and others take their places, until `beam` are finished. OpenNMT-tf's own search
-    keeps finished hypotheses in the beam and finds others.
+    By the rules of the native engine and of CTranslate2: a step takes the 2 x beam best continuations; those among the
+    first `beam` that end are finished, and the rest take their places, until `beam` are finished. OpenNMT-tf's own
+    search keeps finished hypotheses in the beam and finds others.
     """
     beams = [[(0.0, [])] for _ in sources]
     finished: list[list[tuple[float, list[int]]]] = [[] for _ in sources]

@@ -24,7 +24,7 @@ def model():
     return opennmt.models.Transformer(**{SHAPE!r})
 """
 PIECES = 120
-SURE = 3.0  # on the scores of words, so that the model is sure of them and rounding decides nothing
+SURE = 3.0  # factor of the scores of words
 NEVER, END = -50.0, 8.0  # added to the scores of control tokens, so that sentences end and hold words only
 
 

@@ -88,7 +88,7 @@ def outputs(
 
 
 def run(code: str, *arguments: object, **environment: str) -> str:
-    """What Python code prints, in a process of its own that finds the modules of tests; a crash fails the test."""
+    """The output of Python code in a process of its own, which finds the modules of tests; a crash fails the test."""
     path = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]
     call = [sys.executable, "-c", code, *map(str, arguments)]
     environment = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}

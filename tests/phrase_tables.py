@@ -13,7 +13,7 @@ from export.vocabulary_map import Knobs, build, lines
 from formats import records
 from formats.sentence import split_pieces
 
-PIECES = ["!\xa0", "a", "b", "c", "x", "y", "z", "\u3000"]  # in order; with spaces as pieces of Chinese have them
+PIECES = ["!\xa0", "a", "b", "c", "x", "y", "z", "\u3000"]  # in order; two with spaces, as in Chinese
 
 
 def counted(folder: Path, pairs, shards: int = 1) -> PhraseTable:

@@ -150,7 +150,7 @@ def test_bfloat16_needs_pytorch(run):
 
 
 def test_weights_come_back_from_ctranslate2(vocabulary, tmp_path, monkeypatch):
-    """What benchmarks/to_opennmt_tf.py makes of a converted model is the model."""
+    """benchmarks/to_opennmt_tf.py restores the model from a converted one."""
     from opennmt.utils.checkpoint import Checkpoint, get_checkpoint_variables
 
     values = SHARED | {"encoder_layers": 2}

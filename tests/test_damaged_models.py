@@ -45,7 +45,7 @@ def test_a_bad_description(tmp_path, content, message):
 
 
 def listed(folder, *names):
-    """As exported: with the checksums of these files, of all of them if none is named. Folders before 0.6 had few."""
+    """Add the checksums of these files, by default of all, as an export does; folders before 0.6 had few."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("model.json", "README.md")]
     checksums = {path.relative_to(folder).as_posix(): sha256(path) for path in files if not names or path.name in names}
     redescribe(folder, sha256=checksums)
@@ -56,7 +56,7 @@ FILES = ("model.bin", "sentencepiece.model", "vmap.txt", "shared_vocabulary.json
 
 
 def flip(path, place):
-    """One bit of a file, ``place`` of the way through it."""
+    """Flip one bit of a file. place: where, as a share of its length."""
     data = bytearray(path.read_bytes())
     data[int(place * len(data))] ^= 1
     path.write_bytes(data)

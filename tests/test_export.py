@@ -1,4 +1,4 @@
-"""Model folders: complete, movable, and never half there."""
+"""Model folders are complete and movable; a failed export leaves none."""
 
 import importlib
 import importlib.metadata
@@ -147,7 +147,7 @@ def test_the_model_card_of_a_control_that_is_not_the_best_model(model, tmp_path)
 
 
 def native_folder(system):
-    """Of a model that CTranslate2 does not run: a recurrent one, or a Transformer with such a decoder."""
+    """A folder of a model that CTranslate2 does not run: a GRU, or a Transformer with the decoder ``system``."""
     recurrent = importlib.import_module("recurrent")
     if system == "gru":
         return recurrent.folders()["int8"]
@@ -289,7 +289,7 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
             return [*self.translate_iterable(sources)]
 
     monkeypatch.setattr(ctranslate2, "Translator", Recorder)
-    monkeypatch.setattr(os, "environ", {**os.environ})  # which the script changes for its process
+    monkeypatch.setattr(os, "environ", {**os.environ})  # the script changes it
     monkeypatch.setattr(sys, "argv", ["translate.py", "CPU-ST", task])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a " * 2000 + b"\na\n")))
     monkeypatch.syspath_prepend(submitted)  # as for a script: cpu.py and sentence.py are beside it
@@ -300,7 +300,7 @@ def test_a_submission_cuts_a_line_that_never_ends(submitted, monkeypatch, capsys
 
 
 def test_a_submission_needs_no_other_libraries(submitted):
-    """-S: no other site-packages than those that run.sh names."""
+    """Option -S hides all site-packages but those that run.sh names."""
     command = [sys.executable, "-S", submitted / "translate.py", "CPU-ST", "throughput"]
     environment = {**os.environ, "PYTHONPATH": str(submitted / "libraries")}
     done = subprocess.run(command, input=b"a\nb\n", capture_output=True, env=environment)

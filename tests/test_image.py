@@ -184,12 +184,12 @@ def test_a_reader_that_goes_away_ends_the_program(submitted):
 @pytest.mark.slow
 @BUILDAH
 def test_an_image_is_built_and_translates_without_a_network(submitted, tmp_path):
-    """In a container with the host's network taken away; the shell, the program and the model are the image's."""
+    """In a container without the host's network; shell, program and model come from the image."""
     layers = image.build(submitted, tmp_path / "x.tar")
     assert [found.holds for found in layers] == [("bin",), ("run.sh", "translate"), ("model",)]
     assert layers[1].files == sum((submitted / name).stat().st_size for name in ("run.sh", "translate"))
     assert layers[2].files == sum(path.stat().st_size for path in (submitted / "model").iterdir())
-    assert sum(found.files for found in layers[:2]) < 104e6  # of the paper, without the model
+    assert sum(found.files for found in layers[:2]) < 104e6  # the paper's image without the model
     assert "**without the model**" in (tmp_path / "x.SIZES.md").read_text()
     assert {path.name for path in tmp_path.iterdir()} == {"x.tar", "x.SIZES.md"}  # no storage stays behind
     digest = sha256(tmp_path / "x.tar")

@@ -79,7 +79,7 @@ def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
     outputs = peer.translate(batch)
     assert peer.version[0].isdigit() and peer.effective_compute_type == "float32"
     equal = sum(map(list.__eq__, outputs, other.translate(batch)))
-    # Two best words may be one rounding apart; and beams end differently.
+    # Rounding may decide between the two best words, and beams end differently.
     assert equal >= (len(batch) - 1 if beam_size == 1 else len(batch) / 2)
     assert len(set(map(tuple, outputs))) > 10 and 3 < np.mean([*map(len, outputs)]) < 100
 
@@ -95,7 +95,7 @@ def test_rounded_weights(root, batch, kind):
 
 
 def test_a_training_of_other_settings_is_refused(root):
-    """Its checkpoints would be continued with another vocabulary or rate, without a word."""
+    """Else its checkpoints would silently be continued with another vocabulary or rate."""
     call = [sys.executable, "-m", *map(str, training(root, root / "trained", SHAPE)), "--seed", "2"]
     before = (root / "trained/vocab.yml").stat().st_mtime_ns
     done = subprocess.run(call, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Models that were cut open: read, written, without attention, the encoder alone."""
+"""Models of CTranslate2, read, written and altered: without attention, the encoder alone."""
 
 import shutil
 

@@ -167,7 +167,7 @@ def test_a_converted_model_translates_as_before(tmp_path, options):
         best = [(names.pieces(hypotheses[0][0]), hypotheses[0][1]) for hypotheses in found]
         same = [(score, result.scores[0]) for (pieces, score), result in zip(best, expected, strict=True)
                 if pieces == result.hypotheses[0]]  # fmt: skip
-        assert len(same) >= len(batch) - 1  # rounding may decide between pieces that are as good
+        assert len(same) >= len(batch) - 1  # rounding may decide near ties
         np.testing.assert_allclose(*zip(*same, strict=True), rtol=0, atol=1e-4)
         assert len({str(pieces) for pieces, _ in best}) > 8 and max(len(pieces) for pieces, _ in best) > 3
 
@@ -207,7 +207,7 @@ def test_tied_embeddings_are_stored_once(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_the_same_up_to_rounding(kind):
-    """Those of embeddings, which are stored as they are looked up; a row is rounded by its largest weight."""
+    """Checked on embeddings, whose rows are stored in order; the largest weight of a row sets its scale."""
     exact = ctranslate2_model.arrays(folders() / "ctranslate2")["encoder/embeddings_0/weight"]
     tensors = safetensors.read(folders() / kind / native_model.NAME)
     stored, padding = np.split(tensors["source.rows"], [len(exact)])
@@ -218,7 +218,7 @@ def test_weights_are_the_same_up_to_rounding(kind):
     assert off.max() == 0 if not limit else (off <= 0.51 * np.abs(exact).max(axis=1, keepdims=True) / limit).all()
 
 
-# What is refused
+# Refused models
 
 
 REFUSED = {
@@ -316,7 +316,7 @@ entries = st.dictionaries(st.one_of(st.just(()), numbers.map(tuple)), st.lists(s
 
 
 def candidates(path, source):
-    """The pieces that the engine lets a sentence use: all of them, where the beam is large and translations short."""
+    """The pieces that the engine allows for a sentence: a large beam of translations of one piece has them all."""
     mapped = engine.Worker(engine.Model(folders() / "float32" / native_model.NAME, path))
     (found,) = outputs(mapped, [source], beam_size=256, longest=1, candidates="sentence")
     return {vocabulary().target[pieces[0]] if pieces else "</s>" for pieces, _ in found}
@@ -363,7 +363,7 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
 
 
 def test_a_map_is_converted_in_little_memory(tmp_path):
-    """Of text and numbers, not of Python's objects: those took 700 bytes an n-gram."""
+    """As text and numbers; Python's objects took 700 bytes an n-gram."""
     count = 20_000
     words = {f"w{number}": number for number in range(200)}
     lines = (f"w{number % 200} w{number // 200 % 200} w{number // 40_000}\tw1 w2 w3\n" for number in range(count))
@@ -411,7 +411,7 @@ def test_a_foreign_map_and_missing_weights_are_refused(tmp_path, weights, vmap, 
 
 @pytest.mark.parametrize("mapped", [False, True], ids=["all", "map"])
 def test_the_engine_translates_a_folder_as_ctranslate2_does(mapped):
-    """One sentence a batch, as CTranslate2 has the candidates of a batch."""
+    """CTranslate2 gets one sentence a batch, since its candidates are those of a batch."""
     tokenizer = Tokenizer(folders() / "float32")
     batch = [tokenizer.encode(line) for line in models.sentences(40, seed=3)]
     native = engines.load(folders() / "float32", Search(4, vocabulary_map=mapped, workers=2, threads=2))

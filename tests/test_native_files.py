@@ -57,7 +57,7 @@ def refused(path, message, weights=None):
     assert str(error.value).startswith(f"{path}: ") and "\n" not in str(error.value)
 
 
-# What is stored
+# The format
 
 
 @pytest.mark.parametrize("name", [native_model.NAME, native_model.MAP_NAME])
@@ -79,7 +79,7 @@ def test_a_file_is_what_the_format_says(kind, name):
     assert place == len(data) and read.keys() == header.keys()
 
 
-# Damage that is drawn at random
+# Random damage
 
 
 def damaged(stored, generator):
@@ -150,7 +150,7 @@ def fuzz(root, folder, seeds):
 
 def fuzzed(tmp_path, seeds, **environment):
     opened = int(run(CALL, "fuzz", folders(), tmp_path, seeds.start, seeds.stop, **environment))
-    assert len(seeds) / 20 < opened < len(seeds) * 0.9  # both ways are tried
+    assert len(seeds) / 20 < opened < len(seeds) * 0.9  # some open, some do not
 
 
 def test_damaged_files_are_refused_or_used_but_never_end_the_process(tmp_path):
@@ -163,7 +163,7 @@ def test_many_more_damaged_files(tmp_path):
 
 
 def no_numbers(root, folder, _):
-    """Use weights with which no score is a number, or each is very large: padding of the output layer must not win.
+    """Use weights that make scores NaN, infinite or very large: padding of the output layer must not win.
 
     Vectors with values that are not finite are refused; those of matrices are too many to look at.
     """

@@ -64,7 +64,7 @@ def test_native_and_marian_translate_alike(model, beam):
 
 
 def test_native_and_marian_give_a_translation_the_same_probability(model):
-    """Whatever search found it."""
+    """Scores of Marian's translations, so that the search does not matter."""
     expected = translations(model, BATCH, 1, factor=3)
     vocabulary = native_model.Vocabulary.read(model.parent / "float32").target_numbers
     targets = [[vocabulary[piece] for piece in pieces] for pieces, _ in expected]
@@ -93,7 +93,7 @@ def test_integers_translate_about_alike(model, kind):
 
 
 def test_the_number_of_parameters_is_that_of_the_shape(model_of):
-    """But for what Marian does otherwise.
+    """Except where Marian's models differ.
 
     A Transformer of Marian's has no normalisation behind its last layers, and the layer behind a mean, as wide as the
     embeddings in OpenNMT-tf's models, is as wide as the other feed-forward layers.

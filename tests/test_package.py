@@ -1,4 +1,4 @@
-"""What an installed package needs beside its code."""
+"""Files that an installed package needs beside its code."""
 
 import tomllib
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_every_file_beside_the_code_is_installed():
-    """A wheel holds what `package-data` names; an editable install would not miss what is forgotten there."""
+    """A wheel holds what `package-data` names; an editable install works without files that it forgets."""
     sources = ROOT / "src"
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     installed = {

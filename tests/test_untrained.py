@@ -80,7 +80,7 @@ def test_translations_have_the_given_lengths_in_every_engine(share_embeddings, t
         kind = (name, "float32") if name == "opennmt-tf" else ("ctranslate2", name)
         engine = loaded(tmp_path / name, *kind, beam_size, mapped=name == "int8")
         found = errors(engine, sentences)
-        mean, most = (3, 8) if engine.int8_saturates else (0.5, 2)  # products that are cut off move the scores
+        mean, most = (3, 8) if engine.int8_saturates else (0.5, 2)  # saturated products move the scores
         assert np.abs(found).mean() < mean and np.abs(found).max() <= most, (name, beam_size, found)
 
 
@@ -122,7 +122,7 @@ def test_the_clock_alone_scores_the_end_and_nothing_else(tied):
     output.build([None, 4])
     before = output(tf.eye(4)).numpy()
     score_end(output, {1: 7.0})
-    scores = output(tf.eye(4)).numpy()  # of each unit by itself
+    scores = output(tf.eye(4)).numpy()  # one row for each unit alone
     assert np.flatnonzero(scores[:, END]) == [1] and np.flatnonzero(scores[1]) == [END] and scores[1, END] == 7
     others = np.ix_([0, 2, 3], [piece for piece in range(10) if piece != END])
     np.testing.assert_array_equal(scores[others], before[others])
