@@ -18,13 +18,7 @@ from formats import marian, native_model
 CONFIG = "special:model.yml"  # the entry of model.npz that holds Marian's options
 
 # Options with a meaning for every computation, and the one value of each that the engine computes.
-ONLY = {
-    "input-types": [],
-    "layer-normalization": False,
-    "lemma-dim-emb": 0,
-    "right-left": False,
-    "ulr": False,
-}
+ONLY = {"input-types": [], "layer-normalization": False, "lemma-dim-emb": 0, "right-left": False, "ulr": False}
 
 
 class Options(dict[str, Any]):

@@ -53,6 +53,10 @@ class Weights:
             raise UserError(f"{self.folder}: {name} is {array.dtype}; convert a model with float32 weights")
         return array
 
+    def dense(self, name: str) -> Product:
+        matrix, bias = self.take(f"{name}/weight"), f"{name}/bias"
+        return matrix, self.take(bias) if bias in self else np.zeros(len(matrix), np.float32)
+
     def attribute(self, name: str, default: Any = NO_ATTRIBUTE) -> Any:
         """A number that is stored as a variable."""
         if name not in self and default is not NO_ATTRIBUTE:
@@ -119,9 +123,7 @@ def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, np.ndarray]], np
     embeddings = {
         side: (weights.name(f"{name}/weight"), weights.take(f"{name}/weight")) for side, name in names.items()
     }
-    bias = "decoder/projection/bias"
-    none = np.zeros(len(embeddings["output"][1]), np.float32)
-    return embeddings, weights.take(bias) if bias in weights else none
+    return embeddings, weights.dense("decoder/projection")[1]
 
 
 class Layers(LayerWeights):
@@ -160,10 +162,7 @@ class Layers(LayerWeights):
 
     def _dense(self, layer: str, count: int) -> Iterator[Product]:
         """The first dense layers of a layer."""
-        for number in range(count):
-            bias = f"{layer}/linear_{number}/bias"
-            matrix = self._weights.take(f"{layer}/linear_{number}/weight")
-            yield matrix, self._weights.take(bias) if bias in self._weights else np.zeros(len(matrix), np.float32)
+        return (self._weights.dense(f"{layer}/linear_{number}") for number in range(count))
 
     def _norm(self, layer: str) -> Norm:
         return self._weights.take(f"{layer}/layer_norm/gamma"), self._weights.take(f"{layer}/layer_norm/beta")

@@ -37,11 +37,7 @@ def of_model(model: Any, pieces: native_model.Vocabulary, origin: Path) -> Float
         "target": ("target", target),
         "output": ("target", target) if output.weight is not None else ("output", np.asarray(output.kernel).T),
     }
-    metadata |= {
-        "start": pieces.target.index(START),
-        "end": pieces.target.index(END),
-        "start_from_zero": False,
-    }
+    metadata |= {"start": pieces.target.index(START), "end": pieces.target.index(END), "start_from_zero": False}
     return FloatModel(origin, metadata, products, vectors, embeddings, np.asarray(output.bias), pieces)
 
 
