@@ -46,9 +46,14 @@ def weights(tmp_path):
     return folder
 
 
+def made(tmp_path, vmap=None):
+    files = tmp_path / "weights", tmp_path / "sp.model", vmap and tmp_path / vmap
+    make(DESCRIPTION, *files, tmp_path / "model")
+    return tmp_path / "model"
+
+
 def test_folder_holds_everything_and_a_description(weights, tmp_path):
-    make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "map.txt", tmp_path / "model")
-    folder = tmp_path / "model"
+    folder = made(tmp_path, "map.txt")
     assert {path.name for path in folder.iterdir()} == {
         "model.bin", "shared_vocabulary.json", "sentencepiece.model", "vmap.txt", "model.json", "README.md",
     }  # fmt: skip
@@ -62,24 +67,19 @@ def test_folder_holds_everything_and_a_description(weights, tmp_path):
 def test_the_map_of_another_model_is_refused(weights, tmp_path):
     (tmp_path / "map.txt").write_text("\ta b\na\tb c\n")
     with pytest.raises(UserError, match=r"map\.txt: line 2: 'c' is no piece of the model's vocabulary"):
-        make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "map.txt", tmp_path / "model")
+        made(tmp_path, "map.txt")
     assert not (tmp_path / "model").exists()
 
 
-def test_without_map_there_is_none(weights, tmp_path):
-    make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
-    assert not (tmp_path / "model" / "vmap.txt").exists()
-    assert "vmap.txt" not in (tmp_path / "model" / "README.md").read_text()
-
-
-def test_a_good_folder_is_never_replaced_by_a_bad_one(weights, tmp_path):
-    make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
+def test_a_folder_without_map_is_never_replaced_by_a_bad_one(weights, tmp_path):
+    folder = made(tmp_path)
+    assert not (folder / "vmap.txt").exists() and "vmap.txt" not in (folder / "README.md").read_text()
     with pytest.raises(FileNotFoundError):
-        make(DESCRIPTION, weights, tmp_path / "sp.model", tmp_path / "absent map", tmp_path / "model")
+        made(tmp_path, "absent map")
     (weights / "model.bin").unlink()
     with pytest.raises(UserError, match=r"no weights of CTranslate2 in it, model\.bin is missing"):
-        make(DESCRIPTION, weights, tmp_path / "sp.model", None, tmp_path / "model")
-    assert (tmp_path / "model" / "model.bin").read_bytes() == b"weights"
+        made(tmp_path)
+    assert (folder / "model.bin").read_bytes() == b"weights"
     assert not list(tmp_path.glob(".*part"))
 
 
