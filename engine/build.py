@@ -1,8 +1,8 @@
 """Build the native engine and install it into this Python's environment.
 
-It takes the system's C++ compiler (CXX, or c++, g++ or clang++). Where there is none, or one that is too old, it
-installs the ziglang wheel of requirements-zig.lock, a compiler that needs nothing else. Without either, nothing is
-installed and it says so: everything runs with CTranslate2 then. With --required that is an error.
+The compiler is the system's (CXX, or c++, g++ or clang++). If it is missing or too old, the ziglang wheel of
+requirements-zig.lock is installed, a compiler without dependencies. If neither works, a message reports that the engine
+is missing, and everything runs with CTranslate2. With --required that is an error.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def zig(folder: Path) -> str:
 
 
 def build(scratch: Path, zig_only: bool) -> None:
-    """Install with the system's compiler, or with zig's where there is none or it is too old."""
+    """Install with the system's compiler; if it is missing or too old, with zig's."""
     if compiler := None if zig_only else system_compiler():
         try:
             return install(compiler)
@@ -64,7 +64,7 @@ def main() -> int:
         try:
             build(Path(scratch), args.zig)
         except (subprocess.CalledProcessError, OSError) as error:
-            print(f"The native engine could not be built ({error}); CTranslate2 decodes in its place.", file=sys.stderr)
+            print(f"The native engine could not be built ({error}); CTranslate2 decodes instead.", file=sys.stderr)
             return int(args.required)
     return 0
 

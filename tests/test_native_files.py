@@ -321,7 +321,7 @@ BARE = {
     "more behind it": (struct.pack("<Q", 8) + b"{} {}   ", "something behind its end"),
     "a line break": (struct.pack("<Q", 8) + b'{"a\nb": ', "a control character"),
     "a twin": (struct.pack("<Q", 116) + b'{%b,%b}  ' % ((b'"a":{"dtype":"I8","shape":[0],"data_offsets":[0,0]}',) * 2)
-               + b" " * 20, "stands there twice"),
+               + b" " * 20, "is a duplicate"),
     "very deep": (struct.pack("<Q", 100_000) + b"[" * 100_000, "lacks a '{'"),
 }  # fmt: skip
 

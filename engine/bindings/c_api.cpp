@@ -24,14 +24,14 @@ struct nmt_worker {
   Team team;
   std::vector<std::unique_ptr<Search>> searches;  // one for each thread
   std::atomic<bool> stop{false};
-  // What nmt_results points to
+  // Storage behind nmt_results
   std::vector<int32_t> counts, lengths, pieces, attention_lengths;
   std::vector<float> scores, attention;
 };
 
 namespace {
 
-// Runs a function and turns what it throws into one line.
+// Calls a function; what it throws becomes one line in `error`.
 template <class F>
 int guarded(char* error, size_t error_size, F function) {
   try {
@@ -45,7 +45,7 @@ int guarded(char* error, size_t error_size, F function) {
   return 1;
 }
 
-// A call that ends has heeded a stop; the next one is not stopped by it.
+// Clears the stop flag when a call ends, so that the next call is not stopped by it.
 struct Heeded {
   std::atomic<bool>& stop;
   ~Heeded() { stop.store(false); }
@@ -69,7 +69,7 @@ Batch read(const nmt_batch& batch) {
   return result;
 }
 
-// Sentences first to last of a batch.
+// The sentences [first, last) of a batch.
 Batch part(const Batch& batch, size_t first, size_t last) {
   Batch result;
   result.sources.assign(batch.sources.begin() + first, batch.sources.begin() + last);
@@ -77,7 +77,7 @@ Batch part(const Batch& batch, size_t first, size_t last) {
   return result;
 }
 
-// Where each thread's sentences end, with about equally many pieces for each.
+// The end of each thread's share of the sentences; shares have about equally many pieces.
 std::vector<size_t> shares(const Batch& batch, size_t threads) {
   size_t total = 0, pieces = 0;
   for (const auto& source : batch.sources) total += source.size();
@@ -90,8 +90,9 @@ std::vector<size_t> shares(const Batch& batch, size_t threads) {
   return ends;
 }
 
-// Calls work(search, sentences) for the share of each thread; the results in the order of sentences. Sentences that share
-// the candidates of their batch stay together, and threads share the products of a batch that stays together.
+// Divides the batch between the threads, calls work(search, sentences) for each share, and returns the results in the
+// order of the sentences. A batch is not divided if its sentences share candidates; the threads share its products
+// then.
 template <class F>
 auto shared_out(nmt_worker& worker, const Batch& batch, Candidates candidates, F work) {
   using Result = decltype(work(*worker.searches[0], batch));

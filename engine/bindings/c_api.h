@@ -1,5 +1,5 @@
-// The C interface, as Python's ctypes calls it. No exception leaves it: a function returns 0, or 1 with one line in
-// `error`. Numbers are int32 and float, so that NumPy arrays can be passed as they are.
+// The C interface, called by Python's ctypes. No exception leaves it: a function returns 0, or 1 and one line in
+// `error`. Numbers are int32 and float, so that NumPy arrays can be passed without a copy.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 #define NMT_EXPORT extern "C" __attribute__((visibility("default")))
 
-struct nmt_model;   // weights and map; may be used by any number of workers at once
-struct nmt_worker;  // what one thread needs to decode
+struct nmt_model;   // weights and map; shared by any number of workers
+struct nmt_worker;  // state of one caller: at most one call at a time
 
 struct nmt_options {
   int32_t beam_size, n_best;
   float length_penalty;
   int32_t wu, shortest, longest, blocked_ngram;
-  int32_t candidates;  // 0 all, 1 of the sentence, 2 of the batch
+  int32_t candidates;  // 0: all target pieces, 1: per sentence, 2: per batch
   int32_t scores, attention_layer, attention_head, keep_finished, plain_scan, copied_cache;
   int32_t computed_pieces, repeated_sources, repeated_states, library_functions;
 };
@@ -22,33 +22,33 @@ struct nmt_options {
 struct nmt_batch {
   int32_t sentences;
   const int32_t* source_lengths;
-  const int32_t* sources;         // one after the other
+  const int32_t* sources;         // pieces of all sentences, concatenated
   const int32_t* prefix_lengths;  // or null
   const int32_t* prefixes;
 };
 
-// Belongs to the worker, until its next call.
+// Owned by the worker; valid until its next call.
 struct nmt_results {
-  const int32_t* counts;   // of hypotheses, of each sentence
-  const int32_t* lengths;  // of each hypothesis
-  const int32_t* pieces;   // of all, one after the other
-  const float* scores;     // of each hypothesis; of nmt_score, of each piece and end
-  const int32_t* attention_lengths;  // of each hypothesis
+  const int32_t* counts;   // hypotheses of each sentence
+  const int32_t* lengths;  // pieces of each hypothesis
+  const int32_t* pieces;   // of all hypotheses, concatenated
+  const float* scores;     // of each hypothesis; from nmt_score: of each piece and end
+  const int32_t* attention_lengths;  // weights of each hypothesis
   const float* attention;
   int64_t total_hypotheses, total_pieces, total_attention;
 };
 
-NMT_EXPORT const char* nmt_isa();             // the instruction set in use; null if NMT_ISA names none of this CPU
+NMT_EXPORT const char* nmt_isa();             // the instruction set in use; null if NMT_ISA names none of this CPU's
 NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
 NMT_EXPORT int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
-NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // pieces that a sentence may have, with what frames it
-// How products of this many inputs and outputs are cut: 0 as usual, 1 tall, 2 square tiles. Before there are workers.
+NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // maximum source length with prefix and suffix, in pieces
+// Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square. Call before opening workers.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);
-// Weights are packed for every product from here on (Model::unpack). Before there are workers.
+// Makes every product pack its weights anew (Model::unpack). Call before opening workers.
 NMT_EXPORT int nmt_unpack(nmt_model* model, char* error, size_t error_size);
-// threads: that share the sentences of a batch.
+// threads: how many share a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
                                size_t error_size);
 NMT_EXPORT void nmt_close_worker(nmt_worker* worker);
@@ -56,25 +56,25 @@ NMT_EXPORT int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const n
                              nmt_results* results, char* error, size_t error_size);
 NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nmt_results* results,
                          char* error, size_t error_size);
-NMT_EXPORT void nmt_stop(nmt_worker* worker);  // from any thread: the call that runs, or the next one, ends early
+NMT_EXPORT void nmt_stop(nmt_worker* worker);  // from any thread: ends the running call, or the next one, early
 NMT_EXPORT int nmt_components();
 NMT_EXPORT const char* nmt_component_name(int component);
-NMT_EXPORT void nmt_measure(nmt_worker* worker, int on);  // whether components are timed; they are not at first
-NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of each component while they were timed
+NMT_EXPORT void nmt_measure(nmt_worker* worker, int on);  // turns the timing of components on or off; initially off
+NMT_EXPORT void nmt_ticks(const nmt_worker* worker, uint64_t* ticks);  // of each component, while timing was on
 
 NMT_EXPORT int nmt_products(const nmt_model* model);
 NMT_EXPORT const char* nmt_product_name(const nmt_model* model, int product);
-NMT_EXPORT void nmt_calibrate(nmt_worker* worker, int on);  // whether the scales of inputs are recorded
-// Of the inputs of a product while they were recorded: rows, then sum, sum of squares and largest of their scales.
+NMT_EXPORT void nmt_calibrate(nmt_worker* worker, int on);  // turns the recording of input scales on or off
+// Recorded input scales of a product: number of rows, then sum, sum of squares and maximum of their scales.
 NMT_EXPORT void nmt_input_scales(const nmt_worker* worker, int product, double* scales);
 
-// One product, for tests and for measuring the kernel alone: [rows][inputs] times weights as they are stored.
+// One product, for tests and kernel benchmarks: [rows][inputs] times packed weights.
 NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
                            const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
                            const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat,
                            char* error, size_t error_size);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, float fixed, char* error, size_t error_size);
-// One step of a cell, 0 an LSTM, 1 a GRU (recurrent/cell.h): inputs and states are products for all gates, [gates][units].
+// One step of a cell, 0 LSTM, 1 GRU (recurrent/cell.h). inputs, states: products for all gates, [gates][units].
 NMT_EXPORT int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state, char* error,
                         size_t error_size);

@@ -19,10 +19,10 @@ namespace {
 
 using namespace nmt;
 
-constexpr size_t kWindow = 1 << 15;  // bytes of text, some sixteen batches
-constexpr size_t kAhead = 4;         // windows for each worker
+constexpr size_t kWindow = 1 << 15;  // bytes of text, about sixteen batches
+constexpr size_t kAhead = 4;         // windows read ahead per worker
 
-// How many batches are decoded at a time, and how many threads share each.
+// Batches decoded at a time, and threads per batch.
 struct Plan {
   size_t workers;
   int threads;
@@ -47,7 +47,7 @@ void work(const ModelFolder& model, const Plan& plan, Stream& stream, Counts& co
   for (size_t number; stream.take(lines, number);) stream.put(number, translator.translate(lines));
 }
 
-// Says what went wrong and ends the process, from any thread. What was written is whole lines in order.
+// Prints the error and ends the process, from any thread. Output written so far is whole lines in order.
 template <class F>
 void guarded(F function) {
   try {
@@ -70,8 +70,8 @@ void translate(const std::string& folder, const Plan& plan) {
   const ModelFolder model(folder);
   Stream stream(STDIN_FILENO, STDOUT_FILENO, plan.window, plan.workers * kAhead);
   Counts counts;
-  std::vector<std::thread> others;  // one core has one thread, whatever the machine has
-  guarded([&] {  // here, too: threads that are not joined end the process without a word
+  std::vector<std::thread> others;  // with one core, only the main thread
+  guarded([&] {  // the main thread, too: destroying a joinable thread would end the process without a message
     for (size_t worker = 1; worker < plan.workers; ++worker)
       others.emplace_back([&] { guarded([&] { work(model, plan, stream, counts); }); });
     work(model, plan, stream, counts);
@@ -83,7 +83,7 @@ void translate(const std::string& folder, const Plan& plan) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  // The first process of a container heeds only the signals that it asks for.
+  // The first process of a container ignores every signal that it installs no handler for.
   for (int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, [](int caught) { _exit(128 + caught); });
   Plan plan;
   if (count != 4 || !planned(arguments[2], arguments[3], plan)) {

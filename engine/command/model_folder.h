@@ -1,4 +1,5 @@
-// A model folder of the native engine, open: weights, vocabulary map, pieces and tokenizer, for any number of threads.
+// An open model folder of the native engine: weights, vocabulary map, pieces and tokenizer; shared by any number of
+// threads.
 #pragma once
 
 #include <sentencepiece_processor.h>
@@ -17,20 +18,20 @@ constexpr size_t kMaximumInput = 1000;  // pieces, as in decode.pipeline; attent
 
 class ModelFolder {
  public:
-  // Throws Error for a file that is missing or damaged, and for a folder of another engine.
+  // Throws Error for a missing or damaged file, and for a folder of another engine.
   explicit ModelFolder(const std::string& folder);
 
-  // Pieces as text; a line of any length.
+  // Tokenizes a line of any length.
   std::vector<std::string> pieces(const std::string& line) const;
-  // The numbers of a source sentence, framed as the model wants it.
+  // The ids of a source sentence, with the model's prefix and suffix.
   std::vector<int32_t> numbers(const std::vector<std::string>& pieces) const;
-  // The text of a translation, as the tokenizer writes it.
+  // Detokenizes a translation.
   std::string text(const int32_t* numbers, int count) const;
 
   nmt_model* model() const { return model_.get(); }
   bool mapped() const { return mapped_; }
-  int32_t longest() const { return longest_; }  // pieces at which a translation is cut off
-  size_t longest_input() const;                 // pieces at which a sentence is cut off
+  int32_t longest() const { return longest_; }  // limit of a translation in pieces
+  size_t longest_input() const;                 // limit of a source sentence in pieces
 
  private:
   struct Close {

@@ -8,18 +8,18 @@ namespace {
 
 struct Decomposition {
   char32_t from;
-  char32_t to[4];  // as far as possible, padded with zeros
+  char32_t to[4];  // full decomposition, padded with zeros
 };
 struct Mark {
   char32_t code;
-  int order;  // its canonical combining class; 0 of all others
+  int order;  // canonical combining class; 0 for characters not in the table
 };
 struct Composition {
   char32_t first, second, to;
 };
-#include "nfc_tables.inc"  // each sorted by what comes first
+#include "nfc_tables.inc"  // each table is sorted by its first column
 
-constexpr char32_t kFirstThatChanges = 0x300;  // all characters below are in this form, whatever follows below it
+constexpr char32_t kFirstThatChanges = 0x300;  // text of smaller characters is in NFC already
 constexpr char32_t kHangul = 0xAC00, kLeading = 0x1100, kVowel = 0x1161, kTrailing = 0x11A7;
 constexpr char32_t kLeadings = 19, kVowels = 21, kTrailings = 28;
 
@@ -48,7 +48,7 @@ void decompose(char32_t code, std::u32string& to) {
     if (part) to += part;
 }
 
-// What two characters are together; 0 if they stay two.
+// The composition of two characters, or 0.
 char32_t composed(char32_t first, char32_t second) {
   if (first >= kLeading && first < kLeading + kLeadings && second >= kVowel && second < kVowel + kVowels)
     return kHangul + ((first - kLeading) * kVowels + second - kVowel) * kTrailings;
@@ -64,7 +64,7 @@ char32_t composed(char32_t first, char32_t second) {
   return found_both ? found->to : 0;
 }
 
-// Marks that follow each other, in their canonical order.
+// Sorts consecutive marks into canonical order.
 void sort_marks(std::u32string& text) {
   for (auto start = text.begin(); start != text.end();) {
     const auto mark = [](char32_t code) { return order(code) != 0; };
@@ -82,8 +82,8 @@ std::u32string nfc(const std::u32string& text) {
   std::u32string parts, result;
   for (char32_t code : text) decompose(code, parts);
   sort_marks(parts);
-  size_t starter = std::u32string::npos;  // of the result: what a mark may join
-  int last = 0;                           // order of the last character behind the starter
+  size_t starter = std::u32string::npos;  // index in the result of the character that a mark may compose with
+  int last = 0;                           // combining class of the last character after the starter
   for (char32_t code : parts) {
     const int own = order(code);
     const bool adjacent = starter != std::u32string::npos && starter + 1 == result.size();

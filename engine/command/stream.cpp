@@ -12,8 +12,8 @@ namespace nmt {
 namespace {
 
 constexpr size_t kRead = 1 << 16;
-// Of a line; what is behind them is dropped, so that a line without an end does not take all memory. It is cut far before
-// them unless it is hardly more than white space.
+// Bytes of a line; the rest is dropped to bound memory. Translation cuts a line far earlier, unless it is almost only
+// white space.
 constexpr size_t kLongestLine = 1 << 24;
 
 }  // namespace
@@ -42,7 +42,7 @@ void Stream::put(size_t number, std::string text) {
   written_more_.notify_all();
 }
 
-// A line without its break; the last one may lack it. False at the end.
+// Reads a line without its line break, which the last line may lack. Returns false at the end.
 bool Stream::next_line(std::string& line) {
   line.clear();
   bool any = false;

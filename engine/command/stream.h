@@ -1,4 +1,4 @@
-// Standard input and output for many workers: windows of lines are handed out in order and come back in any order.
+// Standard input and output for several workers: windows of lines are handed out in order and may return in any order.
 #pragma once
 
 #include <condition_variable>
@@ -12,13 +12,13 @@ namespace nmt {
 
 class Stream {
  public:
-  // window: bytes of lines that are translated together. ahead: windows that are read before the first of them is
-  // written, which bounds the memory.
+  // window: bytes of lines that are translated together. ahead: windows that may be read before the first of them is
+  // written, which bounds memory.
   Stream(int in, int out, size_t window, size_t ahead) : in_(in), out_(out), window_(window), ahead_(ahead) {}
 
-  // The next window and its number; false at the end of the input. Waits while too many windows are not written.
+  // Gets the next window and its number; false at the end of the input. Waits while too many windows are unwritten.
   bool take(std::vector<std::string>& lines, size_t& number);
-  // Writes the text of a window as soon as all windows before it are written.
+  // Writes the text of a window once all earlier windows are written.
   void put(size_t number, std::string text);
 
  private:
@@ -30,11 +30,11 @@ class Stream {
   const size_t window_, ahead_;
   std::mutex reading_, writing_;
   std::condition_variable written_more_;
-  // Under reading_
+  // Guarded by reading_
   std::string buffer_;
-  size_t at_ = 0;  // of the buffer
+  size_t at_ = 0;  // position in the buffer
   size_t taken_ = 0;
-  // Under writing_
+  // Guarded by writing_
   std::map<size_t, std::string> waiting_;
   size_t written_ = 0;
 };

@@ -11,9 +11,9 @@ constexpr char32_t kReplacement = 0xFFFD;
 constexpr std::u32string_view kBreaks = U"\t\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029";
 constexpr std::u32string_view kSpaces =
     U"\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    U"\u2028\u2029\u202f\u205f\u3000";  // what Python's str.strip() strips
+    U"\u2028\u2029\u202f\u205f\u3000";  // stripped by Python's str.strip()
 
-// The bytes that a character of this first byte has, and the limits of its second byte (the Unicode Standard, table 3-7).
+// Length of a character with this first byte, and the range of its second byte (the Unicode Standard, table 3-7).
 struct Form {
   int bytes;
   unsigned char least, most;

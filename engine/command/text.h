@@ -1,4 +1,4 @@
-// Text as decode.translate reads and writes it: what is not UTF-8 is replaced, both sides are lines in NFC.
+// Text as decode.translate reads and writes it: invalid UTF-8 is replaced, and both sides are lines in NFC.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,10 @@
 
 namespace nmt {
 
-// The characters of bytes in UTF-8; U+FFFD stands for what is none, as often as Python's decoder would write it, and is
-// counted.
+// Decodes UTF-8. Invalid bytes become U+FFFD, as many as Python's decoder writes, and are counted.
 std::u32string decoded(std::string_view bytes, size_t& replaced);
 std::string encoded(std::u32string_view text);
-// A text on one line: in NFC, spaces in place of breaks, no white space at the ends (formats.sentence).
+// A text on one line: in NFC, line breaks replaced by spaces, ends stripped (formats.sentence).
 std::u32string sentence(const std::u32string& text);
 
 }  // namespace nmt

@@ -9,12 +9,12 @@
 namespace nmt {
 namespace {
 
-// Those of decode.pipeline.
+// As in decode.pipeline
 constexpr size_t kBatchTokens = 512;    // of a batch, with padding (Klein et al., WNGT 2020, section 4.2)
 constexpr char32_t kByteOrderMark = 0xFEFF;
 constexpr size_t kMaximumCharacters = 16 * kMaximumInput;
 
-// Where the chunk at the start of a line ends: at white space where there is any.
+// The end of the first chunk of a line: at white space if possible.
 size_t chunk_end(std::u32string_view line) {
   if (line.size() <= kMaximumCharacters) return line.size();
   const size_t space = line.substr(0, kMaximumCharacters).rfind(U' ');
@@ -30,13 +30,13 @@ Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : 
   worker_.reset(opened);
 }
 
-// The first pieces of a line, as many as are translated. Chunks behind them are not tokenized.
+// The first pieces of a line, up to the limit. Later chunks are not tokenized.
 std::vector<std::string> Translator::pieces(const std::string& line) {
   size_t replaced = 0;
   std::u32string whole = decoded(line, replaced);
   counts_.replaced += replaced;
   if (!whole.empty() && whole.front() == kByteOrderMark) whole.erase(0, 1);
-  whole = sentence(whole);  // as training saw it
+  whole = sentence(whole);  // normalised like the training data
   std::u32string_view rest = whole;
   std::vector<std::string> pieces;
   const size_t longest = model_.longest_input();
@@ -54,7 +54,7 @@ std::vector<std::string> Translator::pieces(const std::string& line) {
 
 std::string Translator::translate(const std::vector<std::string>& lines) {
   std::vector<std::vector<int32_t>> sources;
-  std::vector<size_t> order;  // of the sentences that have pieces; the others stay empty
+  std::vector<size_t> order;  // sentences with pieces; the others stay empty
   for (const std::string& line : lines) {
     const std::vector<std::string> sentence = pieces(line);
     if (!sentence.empty()) order.push_back(sources.size());
@@ -86,7 +86,7 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<std
   options.beam_size = options.n_best = 1;
   options.length_penalty = 1;
   options.longest = model_.longest();
-  options.candidates = model_.mapped() ? 1 : 0;  // of the sentence
+  options.candidates = model_.mapped() ? 1 : 0;  // 1: per sentence
   options.attention_layer = options.attention_head = -1;
   nmt_results results;
   char error[1000];

@@ -1,4 +1,4 @@
-// From lines to translated lines, by one worker: tokenizing, batches, decoding, text.
+// One worker's way from lines to translated lines: tokenizing, batching, decoding, detokenizing.
 #pragma once
 
 #include <atomic>
@@ -10,18 +10,18 @@
 
 namespace nmt {
 
-// How the input was changed, by all workers.
+// Changes made to the input, by all workers.
 struct Counts {
-  std::atomic<size_t> replaced{0};  // bytes that were not UTF-8
-  std::atomic<size_t> cut{0};       // lines that were too long
+  std::atomic<size_t> replaced{0};  // invalid UTF-8
+  std::atomic<size_t> cut{0};       // lines above the length limit
 };
 
 class Translator {
  public:
-  // threads: that share a batch.
+  // threads: how many share a batch.
   Translator(const ModelFolder& model, int threads, Counts& counts);
 
-  // A translation for each line, each with its line break; the text is as decode.translate writes it.
+  // The translation of each line, with its line break; the same text as decode.translate writes.
   std::string translate(const std::vector<std::string>& lines);
 
  private:

@@ -6,11 +6,11 @@
 namespace nmt {
 namespace {
 
-constexpr int kGroup = 64;  // sentences that the encoder reads together
+constexpr int kGroup = 64;  // sentences encoded together
 
 }  // namespace
 
-// What a hypothesis keeps is its state, on one page.
+// A hypothesis keeps its state, on one page.
 Attending::Attending(const AttendingModel& model, const Heads& heads)
     : StatefulNetwork(model, (size_t)model.units * sizeof(float), page_bytes(heads)), heads_(heads), model_(model) {}
 
@@ -42,7 +42,7 @@ void Attending::encode(const std::vector<std::vector<int32_t>>& sentences) {
     encode_group(sentences, order_.data() + first, (int)std::min(count - first, (size_t)kGroup));
 }
 
-// group: sentences, longest first, so that those that have not ended are the first ones.
+// group: sentences, longest first, so that unfinished ones come first.
 void Attending::encode_group(const std::vector<std::vector<int32_t>>& sentences, const int* group, int count) {
   offsets_.assign(1, 0);
   pieces_.clear();
@@ -62,8 +62,7 @@ void Attending::encode_group(const std::vector<std::vector<int32_t>>& sentences,
   begin(group, count, contexts);
 }
 
-// One direction of the encoder over a group. contexts: where the states go, [rows][2 x units], of which this direction has
-// one half.
+// Runs one direction of the encoder over a group and writes its half of contexts, [rows][2 x units].
 void Attending::run(const Transitions& cells, bool reversed, int count, float* contexts) {
   const size_t units = (size_t)model_.units;
   float* const states = states_.get(count * units);
@@ -72,7 +71,7 @@ void Attending::run(const Transitions& cells, bool reversed, int count, float* c
   const auto row = [&](int sentence, int position) {
     return (size_t)(reversed ? offsets_[sentence + 1] - 1 - position : offsets_[sentence] + position);
   };
-  int reading = count;  // sentences that have not ended
+  int reading = count;  // unfinished sentences
   for (int position = 0;; ++position) {
     while (reading && offsets_[reading] - offsets_[reading - 1] <= position) --reading;
     if (!reading) return;
@@ -99,7 +98,7 @@ void Attending::remember_source(const int* sentences, int count, const float* co
       kernels_.remember(heads_, key, value, p % kPagePositions, memory_[sentences[i]].own(memory_pages_, p));
 }
 
-// The state in which the decoder begins each sentence.
+// The decoder's initial state of each sentence.
 void Attending::begin(const int* group, int count, const float* contexts) {
   const size_t units = (size_t)model_.units, wide = 2 * units;
   float* const means = means_.get(count * wide);

@@ -1,4 +1,4 @@
-// The steps that recurrent models with additive attention share: those of the encoder, and the attention.
+// Steps shared by recurrent models with additive attention: the encoder's and the attention's.
 #pragma once
 
 #include <vector>
@@ -13,17 +13,17 @@ class Attending : public StatefulNetwork {
   void encode(const std::vector<std::vector<int32_t>>& sentences) override;
 
  protected:
-  // heads: those with the widest values that the network remembers.
+  // heads: shape of the widest values kept in the memory.
   Attending(const AttendingModel& model, const Heads& heads);
 
-  // One step of a cell for rows of states. inputs: of each row, [3][units], or null in a transition.
+  // One step of a cell for rows of states. inputs: input products per row, [3][units]; null in a transition.
   void advance(const GatedUnit& cell, const float* const* inputs, int count, float* states, Component products,
                Component other);
-  // What is remembered of sentences whose contexts stand one behind the other.
+  // Stores keys and values of consecutive sentences' contexts in the memory.
   virtual void remember_source(const int* sentences, int count, const float* contexts);
-  // What the attention sums, of some contexts: the contexts themselves.
+  // The values of contexts; by default the contexts themselves.
   virtual const float* values(const float* contexts, int rows);
-  // The contexts of states_, one for each step.
+  // Attention of each state in states_.
   void attend(const Step* steps, int count, float* contexts);
 
   Heads heads_;
@@ -35,11 +35,11 @@ class Attending : public StatefulNetwork {
   void begin(const int* group, int count, const float* contexts);
 
   const AttendingModel& model_;
-  std::vector<int> order_;             // sentences of the batch, longest first
+  std::vector<int> order_;             // sentence indices, longest first
   std::vector<int> offsets_;           // first row of each sentence of a group
   std::vector<int32_t> pieces_;        // of a group
-  std::vector<const float*> entered_;  // their products
-  std::vector<const float*> inputs_;   // of one step
+  std::vector<const float*> entered_;  // products of pieces_
+  std::vector<const float*> inputs_;   // input products of one step
   Buffer<float> means_, sum_;
 };
 

@@ -3,12 +3,12 @@
 namespace nmt {
 namespace {
 
-constexpr int kPositions = 4096;  // pieces of a sentence; the network itself has no limit
+constexpr int kPositions = 4096;  // maximum sentence length in pieces; the network itself has no limit
 
 }  // namespace
 
 AttendingModel::AttendingModel(std::unique_ptr<SafeTensors> file) : Model(std::move(file)) {
-  units = Model::units("units", kMostUnits / 4);  // inputs of a conditional decoder's last product are wider
+  units = Model::units("units", kMostUnits / 4);  // a conditional decoder's last product has 4 x units inputs
   embedding_units = Model::units("embedding_units", kMostUnits / 4);
   shape.source_units = shape.target_units = embedding_units;
   shape.attention_layers = shape.attention_heads = 1;

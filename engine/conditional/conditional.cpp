@@ -5,7 +5,7 @@
 namespace nmt {
 namespace {
 
-// One head, whose keys and values have the width of the encoder's contexts.
+// One head with keys and values as wide as the encoder's contexts.
 Heads heads(const ConditionalModel& model) { return {1, 2 * model.units, 1, model.shape.type != Type::float32}; }
 
 }  // namespace

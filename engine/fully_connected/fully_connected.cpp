@@ -5,7 +5,7 @@
 namespace nmt {
 namespace {
 
-// One head. What its attention sums are products of the contexts, which have the width of the gates, or the contexts.
+// One head. The values are products of the contexts, as wide as the gates, or the contexts themselves.
 Heads heads(const FullyConnectedModel& model, bool products) {
   return {1, model.units, 1, model.shape.type != Type::float32, (products ? 3 : 2) * model.units};
 }
@@ -36,7 +36,7 @@ void FullyConnected::remember_source(const int* sentences, int count, const floa
   }
 }
 
-// U sum_j a_j s_j is sum_j a_j (U s_j), where U s_j knows nothing of the target (Devlin 2017).
+// U sum_j a_j s_j = sum_j a_j (U s_j), where U s_j does not depend on the target (Devlin 2017).
 const float* FullyConnected::values(const float* contexts, int rows) {
   if (!identities_.source_products) return contexts;
   float* const products = values_.get((size_t)rows * model_.contexts.outputs);
@@ -44,7 +44,7 @@ const float* FullyConnected::values(const float* contexts, int rows) {
   return products;
 }
 
-// What a decoder does at each step that keeps nothing of the source but its contexts.
+// Ablation: computes the products of the contexts at each step.
 void FullyConnected::remember_again() {
   for (size_t r = 0; r < distinct_.size(); ++r) {
     const int sentence = distinct_[r].state->sentence;
@@ -55,8 +55,8 @@ void FullyConnected::remember_again() {
 
 // The decoder
 
-// Hypotheses that go on from the same one have its state, and still share its page. Attention that is watched belongs to
-// rows, so that each keeps its own state then.
+// Hypotheses with the same predecessor have equal states and still share its page: compute each state once. With
+// watched attention, which is kept per row, every row keeps its own state.
 void FullyConnected::find_states(const Step* steps, int count) {
   const auto page = [](const Step& step) { return step.position ? step.state->past.data()[0] : nullptr; };
   const bool merge = identities_.equal_states && watched_layer_ < 0;
@@ -117,7 +117,7 @@ Inputs FullyConnected::step(const Step* steps, int count) {
   return quantised(on_top(next, count), count, outputs, outputs, nullptr, model_.output_input_scale, other);
 }
 
-// The layers above the cell.
+// The layers above the cell
 float* FullyConnected::on_top(float* rows, int count) {
   const auto products = Component::decoder_products, other = Component::decoder_rows;
   for (size_t l = 0; l < model_.layers.size(); ++l) {

@@ -1,15 +1,15 @@
-// A recurrent bottom and fully connected layers on top (Devlin 2017, "Sharp Models on Dull Hardware"): one gated unit, which
-// the last piece and what the state before attends to enter, and above it layers that wait for no step before.
+// Devlin's model (2017, "Sharp Models on Dull Hardware"): one gated unit, which reads the last piece and the context of
+// its previous state, and above it fully connected layers without recurrence.
 #pragma once
 
 #include "conditional/attending_model.h"
 
 namespace nmt {
 
-// relu(inner x) + x, with x projected where the widths differ.
+// relu(inner x) + x; x is projected where the widths differ.
 struct ConnectedLayer {
   Linear inner;
-  Linear projection;  // no outputs where x stays as it is
+  Linear projection;  // without outputs if the widths are equal
 };
 
 class FullyConnectedModel : public AttendingModel {
@@ -17,9 +17,9 @@ class FullyConnectedModel : public AttendingModel {
   explicit FullyConnectedModel(std::unique_ptr<SafeTensors> file);
   std::unique_ptr<Network> network() const override;
 
-  GatedUnit decoder;  // the piece enters it
+  GatedUnit decoder;  // its input is the piece
   std::unique_ptr<PieceProducts> decoder_products;
-  Linear contexts;    // what the attention's context adds to the piece's product
+  Linear contexts;    // product of the context, added to the piece's product
   std::vector<ConnectedLayer> layers;
 
  private:

@@ -34,12 +34,12 @@ void remember(const Heads& heads, const float* keys, const float* values, int pl
     remembered<float>(heads, keys, values, place, page);
 }
 
-// Scores of kQueries queries against the 16 keys of a page, of one head: scaled products.
+// Scores of kQueries queries against the 16 keys of a page, for one head: scaled dot products.
 struct Multiplicative {
   Floats scale;
   template <int kQueries, class Element>
   NMT_INLINE void scored(const Element* keys, const float* queries, int stride, int channels, Floats* scores) const {
-    Floats even[kQueries], odd[kQueries];  // two chains of sums, or each addition would wait for the one before
+    Floats even[kQueries], odd[kQueries];  // two chains of sums, so that an addition need not wait for the previous one
     unrolled<kQueries>([&](auto q) NMT_LAMBDA { even[q] = odd[q] = all(0.f); });
     for (int c = 0; c < channels; c += 2) {
       const Floats first = load(keys + c * kPagePositions), second = load(keys + (c + 1) * kPagePositions);
@@ -52,7 +52,7 @@ struct Multiplicative {
   }
 };
 
-// The same, of the tanh of sums, weighted channel by channel.
+// Additive scores: the sum over channels of combination * tanh(query + key).
 template <class Functions>
 struct Additive {
   const float* combination;
@@ -70,8 +70,8 @@ struct Additive {
   }
 };
 
-// The weighted sums of values for kQueries queries, for kVectors x 16 channels of a head. weights: of the first query,
-// `padded` floats before those of the next; contexts: `stride` floats apart.
+// Weighted sums of values for kQueries queries, over kVectors x 16 channels of a head. weights: `padded` floats per
+// query; contexts: `stride` floats per query.
 template <class Element, int kQueries, int kVectors>
 NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int channel, const float* weights,
                        int padded, const Floats* scale, float* contexts, int stride) {

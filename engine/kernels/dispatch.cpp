@@ -1,6 +1,6 @@
-// The instruction set is chosen when the library is first used, by what the CPU and the operating system say.
+// The instruction set is chosen at the library's first use, from what CPU and operating system report.
 //
-// Not by the compiler's __builtin_cpu_supports, which always says no in a library linked by zig.
+// The compiler's __builtin_cpu_supports is not used: in a library linked by zig it always returns false.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -37,7 +37,7 @@ std::vector<const Kernels*> runnable() {
   if (!saves || !fma || !half) return tables;
   unsigned state, high;
   __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
-  if ((state & 0x6) != 0x6) return tables;  // the operating system keeps the registers of AVX
+  if ((state & 0x6) != 0x6) return tables;  // XCR0: the operating system saves the registers of AVX
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b >> 5 & 1)) return tables;
 #if defined(NMT_HAS_AVX2)
   tables.push_back(&avx2::table);

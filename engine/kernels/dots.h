@@ -22,7 +22,7 @@ NMT_INLINE int32_t group(const char* row) {
   return bytes;
 }
 
-// Each Dot multiplies one part of a panel's channels: a register of weights for each group of a step.
+// Each Dot multiplies one part of a panel's channels: one register of weights per group of a step.
 #if defined(__AVX512F__)
 typedef __m512i Register;
 NMT_INLINE Register fetched(const char* from) { return _mm512_load_si512(from); }
@@ -102,8 +102,8 @@ struct ByteDot {
 #if defined(__AVX512F__)
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
 #else
-  // The same, as assembly, where there are many rows: compilers would keep the inputs of all of them for the next column
-  // and have no registers left for the sums. This needs three beside them, and to broadcast an input again costs nothing.
+  // The same in assembly, for many rows: compilers would keep the inputs of all rows for the next column and run out of
+  // registers for the sums. This needs three registers beside the sums; broadcasting an input again costs nothing.
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) {
     Register words, more;
     __asm__("vpbroadcastd %5, %1\n\t"
@@ -122,7 +122,7 @@ struct ByteDot {
 
 #else
 
-// The portable sums, element by element; compilers make vectors of them.
+// The portable sums, element by element; compilers vectorise them.
 template <class Input, class Weight, int kElements, int kStepGroups>
 struct IntegerDot {
   using Sum = IntPart;
@@ -141,7 +141,7 @@ struct IntegerDot {
     std::memcpy(inputs, row, sizeof inputs);
     for (int g = 0; g < kGroups; ++g)
       for (int channel = 0; channel < kLanes / kParts; ++channel)
-        for (int e = 0; e < kElements; ++e)  // unsigned: damaged weights may overflow, and wrap as in the other sets
+        for (int e = 0; e < kElements; ++e)  // unsigned: with damaged weights a sum may wrap, as in the other sets
           sum[channel] = (int32_t)((uint32_t)sum[channel] + (uint32_t)(inputs[g][e] * weights.groups[g][channel][e]));
   }
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }

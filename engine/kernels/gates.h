@@ -1,6 +1,6 @@
 // The element-wise parts of averaging and recurrent layers.
 //
-// Sigmoid and tanh are those of Functions: polynomials, or the C library.
+// Template parameter Functions: sigmoid and tanh by polynomials, or by the C library.
 #pragma once
 
 #include <math.h>
@@ -16,7 +16,7 @@ NMT_INLINE Floats quotient(Floats a, Floats b) {
   return a;
 }
 
-// From the exponential of kernels/vector.h: errors below 1e-6 of the range.
+// Built on the exponential of kernels/vector.h: errors below 1e-6 of the range.
 struct Polynomials {
   static NMT_INLINE Floats sigmoid(Floats x) {
     const Floats power = exponential(min(all(0.f) - x, all(87.f)));
@@ -29,7 +29,8 @@ struct Polynomials {
   }
 };
 
-// Lane by lane, to see what polynomials are worth; functions of C, as C++'s are inline and linkers keep one copy of them.
+// Ablation: sigmoid and tanh of the C library, lane by lane. C's, since C++'s are inline and linkers keep one copy of
+// them.
 struct Library {
   static NMT_INLINE Floats sigmoid(Floats x) {
     return each(x, [](float value) { return 1.f / (1.f + expf(-value)); });

@@ -1,4 +1,4 @@
-// Compiled once for each instruction set, with NMT_SET as its name: the only file with instructions that a CPU may lack.
+// Compiled once per instruction set, with NMT_SET as its name: the only code with instructions that a CPU may lack.
 #include "kernels/kernels.h"
 
 #include "kernels/attention.h"

@@ -1,8 +1,8 @@
 // Products of rows with packed weights.
 //
-// A tile of rows x panels keeps its sums in registers over all inputs; nothing is written in between, and no sum is
-// split, so that a row's result does not depend on how many rows there are. A panel stays in the first-level cache while
-// all rows pass it.
+// A tile of rows x panels keeps its sums in registers over all inputs and writes once at the end. No sum is split, so
+// that a row's result does not depend on the number of rows. A panel stays in the first-level cache while all rows pass
+// it.
 #pragma once
 
 #include <utility>
@@ -17,16 +17,16 @@ template <class F, size_t... I>
 NMT_INLINE void unrolled_(F f, std::index_sequence<I...>) {
   (f(std::integral_constant<int, (int)I>{}), ...);
 }
-// f(0), f(1), ..., f(N - 1), with constants: compilers keep arrays in registers only if all indices are constants.
+// f(0), f(1), ..., f(N - 1), unrolled: compilers keep arrays in registers only if all indices are constants.
 template <int N, class F>
 NMT_INLINE void unrolled(F f) {
   unrolled_(f, std::make_index_sequence<N>{});
 }
 
-constexpr int kLine = 64;     // bytes that are fetched at once
-constexpr int kAhead = 1024;  // bytes between the weights that are used and those that are fetched
-// Whether all tiles of some panels fetch the next ones. Slower instruction sets wait less for weights, and it would cost
-// them 2 % where weights are near.
+constexpr int kLine = 64;     // bytes per prefetch: a cache line
+constexpr int kAhead = 1024;  // distance in bytes of prefetches of weights
+// Whether every tile prefetches the next panels. The slower instruction sets wait less for weights; prefetching would
+// cost them 2 % if the weights are in a near cache.
 #if defined(__AVX512F__)
 constexpr bool kFetchesNext = true;
 #else
@@ -38,7 +38,7 @@ struct Operands {
   const Inputs& inputs;
   const Outputs& outputs;
   size_t panel_bytes, row_bytes;
-  int height;  // rows of a tile, but for the last ones
+  int height;  // rows of a tile, except for the last tile
 };
 
 template <class Dot, bool many>
@@ -77,16 +77,16 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   const char* panels = t.weights.panels + panel * t.panel_bytes;
   const char* const end = rows + t.row_bytes;
   const size_t row_bytes = t.row_bytes, panel_bytes = t.panel_bytes;
-  constexpr int kLines = kPanels * Dot::kGroups;  // of weights in a step
+  constexpr int kLines = kPanels * Dot::kGroups;  // cache lines of weights per step
   const int line = row / t.height;
   const char* next = panels + kPanels * panel_bytes + line * kLine;
   for (; rows < end; rows += 4 * Dot::kGroups, panels += kLine * Dot::kGroups, next += kLine * kLines) {
-    if (row == 0)  // the first rows to use weights wait for them, if they come from far away
+    if (row == 0)  // only the first rows wait for weights from a far cache
       unrolled<kLines>([&](auto i) NMT_LAMBDA {
         __builtin_prefetch(panels + (i / Dot::kGroups) * panel_bytes + (i % Dot::kGroups) * kLine + kAhead);
       });
-    if (kFetchesNext && line < kLines) __builtin_prefetch(next);  // each tile fetches one line in kLines
-    // Columns outside: their weights need few registers, and inputs are broadcast from the first-level cache.
+    if (kFetchesNext && line < kLines) __builtin_prefetch(next);  // each tile prefetches one line in kLines
+    // Columns in the outer loop: weights take few registers, and inputs are broadcast from the first-level cache.
     unrolled<kColumns>([&](auto c) NMT_LAMBDA {
       const auto weights = Dot::load(panels + (c / kParts) * panel_bytes + (c % kParts) * kPartBytes);
       unrolled<kRows>(
@@ -115,14 +115,14 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   });
 }
 
-// The tile of many rows (tall), of few (square), and of one: as many sums as there are registers, by instruction set. With
-// kSquare the tile of few rows serves many, too, unless Linear::tile says otherwise: in int8 on AVX2 it needs fewer
-// instructions for a multiplication than the tile of many, though it reads weights more often. A single row reads weights
-// in order, which come from far away, unless it needs more sums to keep multiplications busy.
+// Tiles for many rows (tall), few rows (square) and one row, by instruction set: as many sums as there are registers.
+// With kSquare the tile of few rows also serves many, unless Linear::tile overrides it: in int8 on AVX2 it takes fewer
+// instructions per multiplication than the tall one, though it reads weights more often. A single row reads weights in
+// order, since they come from a far cache, unless it needs more sums to keep the multipliers busy.
 template <class Dot>
 struct Sizes {
 #if defined(__AVX512F__)
-  // Larger tiles have registers for their sums, but none for the inputs that a step multiplies with several panels.
+  // Larger tiles have registers for their sums, but none for inputs that are multiplied with several panels.
   static constexpr bool kFloats = std::is_same_v<Dot, FloatDot>;
   static constexpr int kRows = 8, kPanels = kFloats ? 3 : 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
   static constexpr bool kSquare = false;
@@ -145,7 +145,7 @@ void columns(const Operands& t, int rows, int& row, int panel) {
   }
 }
 
-// All rows, with tiles of at most kRows x kPanels; panels that are left over one by one.
+// All rows, in tiles of at most kRows x kPanels; remaining panels one by one.
 template <class Dot, Into into, int kRows, int kPanels>
 void all_tiles(const Operands& t, int rows, int panel, int last) {
   for (; panel + kPanels <= last; panel += kPanels) {

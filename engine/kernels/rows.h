@@ -1,4 +1,4 @@
-// Rows of activations: layer normalisation, the step from float32 to integers, embeddings.
+// Rows of activations: layer normalisation, quantisation, embeddings.
 #pragma once
 
 #include <cmath>
@@ -9,11 +9,11 @@
 namespace nmt {
 namespace {
 
-constexpr float kTiny = 1e-9f;         // in place of the maximum of a row of zeros
+constexpr float kTiny = 1e-9f;         // replaces the maximum of a row of zeros
 constexpr float kShortLimit = 4095.f;  // largest int16 input (kernels/dots.h)
 
-// A row of floats times a factor to integers. With a fixed scale values may lie outside the range of the integers, and are
-// cut off.
+// Multiplies a row of floats by a factor and rounds. With a fixed scale, values outside the range of the integers are
+// clipped.
 template <class Integer, bool fixed>
 NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, Ints shift, Integer* to) {
   for (int i = 0; i < units; i += kLanes) {
@@ -23,8 +23,8 @@ NMT_INLINE void rounded_row(const float* row, int units, float factor, float lea
   }
 }
 
-// One row of floats to integers, given its largest magnitude, or with a fixed scale. int8: signed values get 128 added and
-// use -127..127; unsigned ones, behind relu, use 0..255.
+// Quantises one row, given its largest magnitude or a fixed scale. int8: signed values use -127..127 and get 128 added;
+// unsigned ones, from relu, use 0..255.
 NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed, float most, float fixed, char* to,
                           float* scale) {
   const float limit = type == Type::int16 ? kShortLimit : is_signed ? 127.f : 255.f;

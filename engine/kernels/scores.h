@@ -1,4 +1,4 @@
-// The scores of the output layer: the best column, the sum for the softmax, the best few columns.
+// Scores of the output layer: the best column, the softmax's sum, the best few columns.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace nmt {
 namespace {
 
-// The scores of some columns beside each other, padded with kNever to a multiple of 16.
+// Gathers the scores of some columns, padded with kNever to a multiple of 16.
 void pick(const float* scores, const int32_t* columns, int count, float* to) {
   int i = 0;
   for (; i < count; ++i) to[i] = scores[columns[i]];
@@ -39,7 +39,7 @@ float log_sum(const float* scores, int columns) {
 
 int top(const float* scores, int columns, int most, float* values, int32_t* places) {
   int found = 0;
-  float threshold = kNever;  // what a column must exceed
+  float threshold = kNever;  // scores must exceed it
   for (int i = 0; i < columns; i += kLanes) {
     if (!(largest(load(scores + i)) > threshold)) continue;
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -58,10 +58,10 @@ int top(const float* scores, int columns, int most, float* values, int32_t* plac
   return found;
 }
 
-uint32_t repeats(const int32_t* said, const int32_t* ending, int size) {
+uint32_t repeats(const int32_t* pieces, const int32_t* ending, int size) {
   Ints equal = all_int(-1);
   for (int i = 0; i < size; ++i)
-    NMT_EACH_PART equal.part[p] &= *((const StoredInts*)(said + i) + p) == ending[i] - IntPart{};
+    NMT_EACH_PART equal.part[p] &= *((const StoredInts*)(pieces + i) + p) == ending[i] - IntPart{};
   uint32_t places = 0;
   NMT_EACH_PART for (int i = 0; i < kLanes / kParts; ++i)
     places |= (uint32_t)(equal.part[p][i] & 1) << (p * (kLanes / kParts) + i);

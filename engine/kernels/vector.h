@@ -1,8 +1,8 @@
 // Vectors of 16 lanes, on every instruction set: one register of AVX512, two of AVX2, four of SSE2.
 //
-// All code that is not a product is written once, with these. Operations are done lane by lane, and sums over lanes in
-// one fixed order, so that AVX2 and AVX512 give the same bytes. The portable path has no fused multiply-add and rounds
-// twice where the others round once.
+// Everything except products is written once, with these. Operations work lane by lane and sums over lanes have one
+// fixed order, so that AVX2 and AVX512 give the same bytes. The portable path lacks a fused multiply-add: it rounds
+// product and sum separately.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #endif
 
 namespace nmt {
-namespace {  // each instruction set compiles its own copy
+namespace {  // one copy per instruction set
 
 #if defined(__AVX512F__)
 constexpr int kParts = 1;
@@ -111,14 +111,14 @@ NMT_INLINE Floats magnitude(Floats a) {
   NMT_EACH_PART a.part[p] = (FloatPart)((IntPart)a.part[p] & 0x7FFFFFFF);
   return a;
 }
-// The lanes of a whose mask is -1, else those of b.
+// Selects a where the mask is -1, else b.
 NMT_INLINE Floats choose(Ints mask, Floats a, Floats b) {
   NMT_EACH_PART {
     a.part[p] = (FloatPart)((mask.part[p] & (IntPart)a.part[p]) | (~mask.part[p] & (IntPart)b.part[p]));
   }
   return a;
 }
-// The 16 bits of a word as a mask: lane i is -1 where bit i is set.
+// A mask from the 16 bits of a word: lane i is -1 where bit i is set.
 NMT_INLINE Ints bits(uint32_t word) {
   Ints v;
   NMT_EACH_PART {
@@ -131,13 +131,13 @@ NMT_INLINE Ints bits(uint32_t word) {
 // -1 in the lanes below count.
 NMT_INLINE Ints below(int count) { return bits(count >= kLanes ? 0xFFFFu : (1u << count) - 1); }
 
-// The lanes of a vector in an array; reductions and searches, which are rare, use it.
+// The lanes of a vector as an array, for rare operations.
 struct Lanes {
   alignas(64) float at[kLanes];
   explicit NMT_INLINE Lanes(Floats v) { std::memcpy(at, &v, sizeof v); }
 };
 
-// Sums and maxima over the lanes: halves on halves, in this order on every instruction set.
+// Sums and maxima over the lanes, by halving, in the same order on every instruction set.
 #if defined(__AVX2__) || defined(__AVX512F__)
 NMT_INLINE __m256 upper_half(Floats v) {
 #if defined(__AVX512F__)
@@ -179,7 +179,7 @@ NMT_INLINE float largest(Floats v) {
 }
 #endif
 
-// The nearest integer, ties to even, of values below 2^22 in magnitude: adding 1.5 * 2^23 leaves it in the mantissa.
+// Rounds to nearest, ties to even, below 2^22 in magnitude: adding 1.5 * 2^23 leaves the integer in the mantissa.
 constexpr float kRounder = 12582912.0f;
 constexpr int32_t kRounderBits = 0x4B400000;
 NMT_INLINE Ints rounded(Floats v) {
@@ -194,7 +194,7 @@ NMT_INLINE Floats exponential(Floats x) {
   const Floats scaled = x * all(1.44269504f);
   Floats whole, result;
   NMT_EACH_PART whole.part[p] = (scaled.part[p] + kRounder) - kRounder;
-  Floats rest = fma(whole, all(-0.693145752f), x);  // ln 2 in two parts, so that nothing is lost (Cody and Waite)
+  Floats rest = fma(whole, all(-0.693145752f), x);  // ln 2 in two parts against cancellation (Cody and Waite)
   rest = fma(whole, all(-1.42860677e-6f), rest);
   Floats power = all(1.0f / 720);
   for (float factor : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) power = fma(power, rest, all(factor));
@@ -203,7 +203,7 @@ NMT_INLINE Floats exponential(Floats x) {
   return result;
 }
 
-// Half precision, in which integer models keep keys and values. Rounds to nearest even.
+// Half precision, for keys and values of integer models. Rounds to nearest even.
 NMT_INLINE Floats load(const _Float16* from) {
 #if defined(__AVX512F__)
   return {{_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)from))}};
@@ -230,12 +230,12 @@ NMT_INLINE void store(_Float16* to, Floats v) {
 #endif
 }
 
-// Integers that fit, in fewer bits.
+// Narrows integers that fit.
 NMT_INLINE void store(uint8_t* to, Ints v) {
 #if defined(__AVX512F__)
   _mm_storeu_si128((__m128i*)to, _mm512_cvtepi32_epi8((__m512i)v.part[0]));
 #elif defined(__AVX2__)
-  const __m256i words = _mm256_packs_epi32((__m256i)v.part[0], (__m256i)v.part[1]);  // in lanes of 128 bits
+  const __m256i words = _mm256_packs_epi32((__m256i)v.part[0], (__m256i)v.part[1]);  // within lanes of 128 bits
   const __m256i order = _mm256_permute4x64_epi64(words, 0xD8);
   _mm_storeu_si128((__m128i*)to,
                    _mm_packus_epi16(_mm256_castsi256_si128(order), _mm256_extracti128_si256(order, 1)));
@@ -259,7 +259,7 @@ NMT_INLINE Ints operator+(Ints a, Ints b) {
   NMT_EACH_PART a.part[p] = a.part[p] + b.part[p];
   return a;
 }
-// 16 stored integers as such.
+// Loads 16 stored integers without conversion.
 NMT_INLINE Ints load(const int8_t* from) {
 #if defined(__AVX512F__)
   return {{(IntPart)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)from))}};

@@ -1,4 +1,4 @@
-// Memory that grows and stays, so that decoding allocates nothing once it has seen its largest batch.
+// Memory that grows and is kept, so that decoding reallocates no buffer after its largest batch.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace nmt {
 
-// An array aligned to 64 bytes. Growing loses what it held.
+// An array aligned to 64 bytes. Growing discards the contents.
 template <class T>
 class Buffer {
  public:

@@ -1,4 +1,4 @@
-// The scales that a product's inputs had: what fixed ones are chosen from (measure.calibrate).
+// Recorded scales of each product's inputs, from which measure.calibrate chooses fixed ones.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class Calibration {
       products_[(size_t)weights.number].add({1, scale, scale * scale, scale});
     }
   }
-  // Of a product by its number (Model::products).
+  // product: an index of Model::products.
   InputScales scales(size_t product) const { return product < products_.size() ? products_[product] : InputScales(); }
 
  private:

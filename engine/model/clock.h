@@ -1,4 +1,4 @@
-// Where the time goes, by component, in ticks of the CPU's clock: true times of the engine's own work.
+// Time per component, in ticks of the CPU's clock.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ enum class Component {
   embeddings,
   encoder_products,
   encoder_attention,
-  encoder_rows,      // layer normalisation and the step to integers
+  encoder_rows,      // layer normalisation and quantisation
   memory,            // keys and values of the encoder's output
   decoder_products,
   self_attention,
   encoder_decoder_attention,
   decoder_rows,
-  candidates,        // the vocabulary map, and the output layer's rows for a batch
+  candidates,        // the vocabulary map, and gathering the output layer's rows for a batch
   output_layer,
   search,
   count,
@@ -38,13 +38,13 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Off unless it is asked for: a step reads the CPU's clock some 40 times, which slows a small model.
+// Off by default: a step reads the CPU's clock some 40 times, which slows a small model.
 struct Clock {
   bool on = false;
   std::array<uint64_t, kComponents> ticks{};
 };
 
-// Adds the time from here to the end of the scope to a component.
+// Adds the time until the end of the scope to a component.
 class Timed {
  public:
   Timed(Clock& clock, Component component)

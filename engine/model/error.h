@@ -1,4 +1,4 @@
-// What the library throws: one line that says which file or argument is wrong.
+// Errors of the library: one line that names the file or argument at fault.
 #pragma once
 
 #include <stdexcept>

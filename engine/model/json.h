@@ -1,4 +1,4 @@
-// JSON, read member by member: the headers of safetensors files, model.json and vocabulary.json.
+// A reader of JSON, member by member: headers of safetensors files, model.json and vocabulary.json.
 #pragma once
 
 #include <cctype>
@@ -12,17 +12,17 @@
 
 namespace nmt {
 
-// A reader that stands somewhere in a text. Each function reads what its name says and throws Error at anything else.
+// A reader at a position in a text. Each function reads what its name says and throws Error at anything else.
 class Json {
  public:
-  // subject: of the errors' messages.
+  // subject: begins error messages.
   Json(std::string_view text, std::string subject)
       : at_(text.data()), end_(text.data() + text.size()), subject_(std::move(subject)) {}
 
   void expect(char c) {
     if (!accept(c)) fail(std::string("lacks a '") + c + "'");
   }
-  // Whether this character is next; steps over it if so.
+  // Skips this character and returns true if it is next.
   bool accept(char c) {
     space();
     if (at_ == end_ || *at_ != c) return false;
@@ -53,7 +53,7 @@ class Json {
     if (at_ == start) fail("lacks a number");
     return value;
   }
-  // A value without quotes: a number of any kind, true, false or null.
+  // A value without quotes: any number, true, false or null.
   std::string bare() {
     space();
     std::string text;
@@ -61,7 +61,7 @@ class Json {
     if (text.empty()) fail("lacks a value");
     return text;
   }
-  // Steps over a value of any kind.
+  // Skips a value of any kind.
   void skip(int depth = 0) {
     if (depth > kDeepest) fail("is nested too deeply");
     space();
@@ -84,7 +84,7 @@ class Json {
     array([&] { values.push_back(string()); });
     return values;
   }
-  // Calls entry() for each entry of an array.
+  // Calls entry() at each entry of an array.
   template <class F>
   void array(F entry) {
     expect('[');
@@ -93,7 +93,7 @@ class Json {
     while (accept(','));
     expect(']');
   }
-  // Calls member(key) for each member of an object.
+  // Calls member(key) at each member of an object.
   template <class F>
   void object(F member) {
     expect('{');
@@ -136,7 +136,7 @@ class Json {
     }
     return value;
   }
-  // In UTF-8. Control characters are all that the project's own files escape, so surrogates are refused.
+  // As UTF-8. The project's own files escape only control characters, so surrogates are refused.
   void append(std::string& text, unsigned code) const {
     if (code >= 0xD800 && code < 0xE000) fail("has an escaped surrogate; write the character itself");
     if (code < 0x80) {
@@ -148,7 +148,7 @@ class Json {
     }
   }
 
-  static constexpr int kDeepest = 100;  // of a value that is skipped: each level takes some of the stack
+  static constexpr int kDeepest = 100;  // nesting of a skipped value; each level takes stack
 
   const char* at_;
   const char* end_;

@@ -82,7 +82,7 @@ Linear Model::linear(const std::string& name, int outputs, int inputs) {
   return result;
 }
 
-// The scale that measure.calibrate gave to the inputs of a product, or 0.
+// The scale that measure.calibrate chose for a product's inputs, or 0.
 float Model::input_scale(const std::string& product) const {
   const std::string name = product + ".input_scale";
   if (shape.type == Type::float32 || !file_->has(name)) return 0;
@@ -114,7 +114,7 @@ void Model::choose_tile(int inputs, int outputs, Tile tile) {
 
 void Model::unpack() {
   for (Linear* const weights : linears()) {
-    if (weights->rows) continue;  // unpacked already
+    if (weights->rows) continue;  // already unpacked
     const size_t row = row_bytes(*weights), panel = row * kPanel;
     Buffer<char> rows;
     char* const to = rows.get(row * (size_t)weights->outputs);

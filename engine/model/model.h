@@ -1,5 +1,5 @@
-// A loaded model: weights in place, read by any number of workers at once. What all architectures share: the embeddings,
-// the output layer, and how products are read. Each architecture adds its layers, and the network that computes them.
+// A loaded model: memory-mapped weights, read by any number of workers. The base of all architectures holds embeddings,
+// output layer and the reading of products; an architecture adds its layers and its network.
 #pragma once
 
 #include <memory>
@@ -15,22 +15,22 @@ namespace nmt {
 
 class Network;
 
-// A matrix whose rows are looked up or gathered: [entries][units], of the model's type.
+// A matrix whose rows are looked up or gathered: [entries][units], in the model's type.
 struct Rows {
   int entries = 0;  // a multiple of 16, padded with zeros
   const char* rows = nullptr;
-  const float* scale = nullptr;  // of each row
+  const float* scale = nullptr;  // per row
 
   size_t row_bytes(Type type, int units) const {
     return (size_t)units * element_bytes(type);
   }
 };
 
-// What the metadata of every model say.
+// Metadata that every model has.
 struct Shape {
   Type type = Type::float32;
   int source_units = 0, target_units = 0;  // of embeddings
-  int output_units = 0;                    // inputs of the output layer
+  int output_units = 0;                    // input width of the output layer
   int attention_layers = 0, attention_heads = 0;  // of the decoder over the source
   int source_pieces = 0, target_pieces = 0;
   int start = 0, end = 0;  // pieces
@@ -40,42 +40,41 @@ struct Shape {
 
 class Model {
  public:
-  // A model of the architecture that the file names. Throws Error for a file that is none.
+  // Opens a model of any architecture. Throws Error for a file that is not a model.
   static std::unique_ptr<Model> open(const std::string& path);
   virtual ~Model() = default;
-  // The computation of one worker.
+  // A new network, for one worker.
   virtual std::unique_ptr<Network> network() const = 0;
 
-  // Cuts every product of this many inputs and outputs in this way; call it before there are workers. The output layer
-  // has `target_pieces` outputs, whatever the candidates.
+  // Sets the tile of every product with these inputs and outputs; call it before opening workers. The output layer
+  // counts as `target_pieces` outputs, whatever the candidates.
   void choose_tile(int inputs, int outputs, Tile tile);
-  // Keeps the weights of every product in rows, so that each product packs them, as before weights were packed once; to
-  // see what that is worth. With a map the output layer is gathered and packed by batch in any case, without one
-  // it is packed once. Call it before there are workers.
+  // Ablation: keeps weights in rows, so that every product packs them again. The output layer is excepted: with a map
+  // it is gathered and packed per batch anyway, without one it is packed once. Call it before opening workers.
   void unpack();
-  // The output layer for all target pieces, packed when it is first needed.
+  // The output layer for all target pieces, packed on first use.
   const Linear& whole_output() const;
-  // The output layer for some target pieces, in `panels` and the others.
+  // The output layer for some target pieces, stored in the buffers.
   void gather_output(const int32_t* pieces, int count, Buffer<char>& panels, Buffer<float>& numbers,
                      Linear& gathered) const;
 
   Shape shape;
   Rows source_embeddings, target_embeddings, output_rows;
-  std::vector<std::string> products;  // their names by number; the output layer is the last
-  float output_input_scale = 0;       // of the output layer (Linear::input_scale)
-  int position_count = 0;             // pieces that a sentence may have, and a translation
+  std::vector<std::string> products;  // names by index; the output layer is the last
+  float output_input_scale = 0;       // Linear::input_scale of the output layer
+  int position_count = 0;             // maximum length of a sentence or translation in pieces
 
  protected:
-  // Reads what the metadata of every model say. Throws Error for a file that the engine cannot use.
+  // Reads the metadata that every model has. Throws Error for a file that the engine cannot use.
   explicit Model(std::unique_ptr<SafeTensors> file);
   int count(const char* key, int64_t least, int64_t most) const { return (int)file_->integer(key, least, most); }
-  // A number of units: a multiple of 16.
+  // A width: a multiple of 16.
   int units(const char* key, int most = kMostUnits) const;
   Linear linear(const std::string& name, int outputs, int inputs);
   Norm norm(const std::string& name, int units, float epsilon) const;
-  // Reads embeddings and output layer, whose sizes are in the shape by now. Call it after all other products are read.
+  // Reads embeddings and output layer, whose widths must be in the shape. Call it after reading all other products.
   void read_pieces();
-  virtual std::vector<Linear*> linears() = 0;  // all products but the output layer
+  virtual std::vector<Linear*> linears() = 0;  // all products except the output layer
 
   std::unique_ptr<SafeTensors> file_;
 

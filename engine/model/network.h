@@ -1,4 +1,4 @@
-// The computation of a model by one worker: sentences in, hidden states of the decoder's steps out.
+// The computation of a model by one worker: from sentences to the hidden states of the decoder's steps.
 #pragma once
 
 #include <vector>
@@ -12,58 +12,56 @@
 
 namespace nmt {
 
-// Rows of a product in encoders and feed-forward layers: a multiple of the rows of AVX2's tiles.
+// Rows per product in encoders and feed-forward layers: a multiple of the rows of AVX2's tiles.
 constexpr int kBlock = 60;
 
-// A hypothesis, as the decoder sees it: its sentence's place in the batch and what the network keeps of its past. memory:
-// a copy of its sentence's, or empty, where it uses that of its sentence.
+// A hypothesis in the decoder: its sentence's index in the batch and its past. memory: its own copy of the sentence's
+// memory, or empty if it uses the shared one.
 struct State {
   int sentence = 0;
   PageTable past, memory;
 };
 
-// What a step decodes: one row for each hypothesis that is alive.
+// One row of a step: a hypothesis and its next input.
 struct Step {
   State* state;
-  int piece;     // that was said last
+  int piece;     // the last piece
   int position;  // of the new piece, from 0
 };
 
-// What a network does less often than its formulas say (Devlin 2017): the first in all recurrent ones, the others in those
-// with fully connected layers; and polynomials, where he has tables. Without one of them it computes the same, but for
-// rounding, so that its worth can be measured.
+// Optimisations after Devlin (2017). Each can be disabled for ablation; results change only by rounding. The first
+// works in all recurrent networks, the next two in those with fully connected layers.
 struct Identities {
-  bool piece_products = true;   // of up to 8,000 pieces with the matrices of first layers: looked up
-  bool source_products = true;  // for the attention, and of what it sums: once a sentence
-  bool equal_states = true;     // hypotheses that differ in their last piece alone: their state's products once
-  bool polynomials = true;      // for sigmoid and tanh, in all networks, in place of the C library
+  bool piece_products = true;   // look up input products of up to 8,000 pieces in first layers
+  bool source_products = true;  // compute the products for attention once per sentence
+  bool equal_states = true;     // compute a state's products once for all hypotheses that share it
+  bool polynomials = true;      // for sigmoid and tanh in all networks, instead of the C library
 };
 
 class Network {
  public:
-  // past_bytes: of a page of a hypothesis' past; memory_bytes: of a page of a sentence's memory.
+  // past_bytes: page size of a hypothesis' past; memory_bytes: page size of a sentence's memory.
   Network(const Model& model, size_t past_bytes, size_t memory_bytes);
   virtual ~Network() = default;
 
-  // Encode a batch; sentences hold pieces of the source vocabulary, at least one each and at most position_count.
-  // Rows of a sentence do not depend on the other sentences.
+  // Encodes a batch. Sentences have 1 to position_count source pieces; their rows do not depend on other sentences.
   virtual void encode(const std::vector<std::vector<int32_t>>& sentences) = 0;
-  // One step of all rows. Returns the hidden states, in the type of the output layer. Hypotheses of one sentence must
-  // stand side by side.
+  // One step of all rows. Returns hidden states in the type of the output layer. Hypotheses of one sentence must be
+  // adjacent.
   virtual Inputs step(const Step* rows, int count) = 0;
-  // Whether a step takes several rows of a hypothesis, of consecutive positions: pieces that are known beforehand.
+  // Whether a step may take several rows of a hypothesis: consecutive positions of known pieces.
   virtual bool takes_rows() const = 0;
-  // Keep the attention of a layer of the decoder, averaged over heads or of one head (-1: averaged); -1: of none.
+  // Keeps the attention of a decoder layer, of one head or averaged (head -1); layer -1: of none.
   void watch(int layer, int head) { watched_layer_ = layer, watched_head_ = head; }
-  // From the next `encode` on.
+  // Takes effect with the next `encode`.
   void use(const Identities& which);
-  // The attention of a row of the last step: one weight for each source position.
+  // Kept attention of a row of the last step: one weight per source position.
   const float* attention(int row) const { return watched_.data() + (size_t)row * watched_stride_; }
   int source_length(int sentence) const { return lengths_[sentence]; }
 
-  // The past of a hypothesis that goes on from another one.
+  // The past of a hypothesis that continues another one.
   void inherit(State& to, const State& from) { to.past.copy(pages_, from.past); }
-  // Gives a hypothesis its own copy of the memory of another one, or of its sentence.
+  // Gives a hypothesis its own copy of another one's memory, or of its sentence's.
   void copy_memory(State& to, const State* from) {
     to.memory.duplicate(memory_pages_, from ? from->memory : memory_[to.sentence]);
   }
@@ -71,27 +69,27 @@ class Network {
     state.past.clear(pages_);
     state.memory.clear(memory_pages_);
   }
-  // After an error: let go of everything that is kept, also of hypotheses that nobody has any more.
+  // After an error: releases all pages, including those of discarded hypotheses.
   virtual void forget();
 
-  // The products of this decoder, for the output layer as well.
+  // The decoder's products, also used by the output layer.
   SharedProduct product;
   Clock clock;
 
  protected:
   void multiply(const Linear& weights, const Inputs& inputs, int count, const Outputs& to, Component component);
-  // Rows in the type of a product. maxima: of rows that relu made, or null. scale: Linear::input_scale of the product.
+  // Converts rows to the type of a product. maxima: from relu, or null. scale: Linear::input_scale of the product.
   Inputs quantised(const float* rows, int count, int units, int stride, const float* maxima, float scale,
                    Component component);
   // The memory of a hypothesis, of `length` positions.
   const PageTable& memory_of(const State& state) const {
     return state.memory.empty() ? memory_[state.sentence] : state.memory;
   }
-  // How many rows from here on attend to the same memory: those of the sentence, unless they have copies.
+  // Number of rows from here on with the same memory: those of the sentence, unless they have copies.
   int sharing(const Step* steps, int row, int count) const;
-  // Room for the watched attention of all rows of a step.
+  // Makes room for the kept attention of a step.
   void watch_rows(const Step* steps, int count);
-  // Keeps the weights of a row, [heads][length, padded to pages].
+  // Stores the attention weights of a row, [heads][length, padded to pages].
   void keep_attention(const float* weights, int heads, int row, int length);
   float* scratch(int length);
 
@@ -111,9 +109,9 @@ class Network {
   int watched_head_ = -1;
 };
 
-// Positions in full pages.
+// Positions rounded up to full pages.
 inline int in_pages(int length) { return (length + kPagePositions - 1) / kPagePositions * kPagePositions; }
-// Floats that attention needs for scores over this many positions.
+// Floats of scratch that attention over this many positions needs.
 inline size_t scratch_size(int length) { return (size_t)2 * (length + 2 * kPagePositions); }
 
 }  // namespace nmt

@@ -1,5 +1,4 @@
-// Pages of keys and values: 16 positions of one hypothesis (or sentence) in all layers, shared until one of its owners
-// writes.
+// Pages of 16 positions of one hypothesis or sentence in all layers, shared by reference count and copied on write.
 #pragma once
 
 #include <memory>
@@ -27,7 +26,7 @@ class Pages {
     if (--owners_[index] == 0) free_.push_back(index);
   }
   bool shared(const char* page) const { return owners_[number(page)] > 1; }
-  // Every page is free again.
+  // Marks every page as free.
   void forget() {
     free_.clear();
     for (int page = (int)owners_.size() - 1; page >= 0; --page) free_.push_back(page), owners_[page] = 0;
@@ -35,9 +34,9 @@ class Pages {
   size_t page_bytes() const { return page_bytes_; }
 
  private:
-  static constexpr int kSlab = 32;  // pages allocated at once
+  static constexpr int kSlab = 32;  // pages per allocation
 
-  // Changes nothing if memory runs out, and leaves nothing for `forget` to allocate.
+  // Leaves the pool unchanged if memory runs out, and nothing for `forget` to allocate.
   void grow() {
     const size_t first = owners_.size(), pages = first + kSlab;
     owners_.reserve(pages);
@@ -56,13 +55,13 @@ class Pages {
   }
   static int number(const char* page) { return *reinterpret_cast<const int*>(page - kHeader); }
 
-  static constexpr size_t kHeader = 64;  // in front of a page: its number
+  static constexpr size_t kHeader = 64;  // bytes before a page, which hold its number
   size_t page_bytes_;
   std::vector<Buffer<char>> slabs_;
   std::vector<int> owners_, free_;
 };
 
-// The pages of one hypothesis or sentence, in order. `own` makes the last one its own before it is written.
+// The pages of one hypothesis or sentence, in order. `own` makes the last one writable.
 class PageTable {
  public:
   void clear(Pages& pages) {
@@ -74,7 +73,7 @@ class PageTable {
     clear(pages);
     table_ = other.table_;
   }
-  // Copies of another's pages, which share nothing with them.
+  // Deep copies of another table's pages.
   void duplicate(Pages& pages, const PageTable& other) {
     std::vector<char*> copies;
     for (const char* page : other.table_) {
@@ -85,7 +84,7 @@ class PageTable {
     table_ = copies;
   }
   bool empty() const { return table_.empty(); }
-  // The page that holds a position, at most one behind the last.
+  // The writable page of a position, at most one past the last.
   char* own(Pages& pages, int position) {
     const size_t index = (size_t)position / kPagePositions;
     if (index == table_.size()) {

@@ -1,5 +1,5 @@
-// Products of pieces' embeddings with the matrix of a first layer, which are the same each time a piece occurs (Devlin et
-// al. 2014; Devlin 2017).
+// Products of embeddings with the input matrix of a first layer, computed once per piece (Devlin et al. 2014; Devlin
+// 2017).
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace nmt {
 
-// Of the pieces that all workers of a model meet first: common ones come early, wherever they stand in the vocabulary.
-// Rows that nothing was written into take no memory.
+// A table shared by a model's workers. It holds the first pieces that they meet, as frequent ones come early. Unused
+// rows take no memory.
 class PieceProducts {
  public:
   PieceProducts(const Linear& weights, const Rows& embeddings, float factor)
@@ -25,7 +25,7 @@ class PieceProducts {
     return place ? rows_.data() + (size_t)(place - 1) * weights.outputs : nullptr;
   }
 
-  // Keeps a copy, if there is room.
+  // Stores a copy if there is room.
   void keep(int piece, const float* product) const {
     if (full_.load(std::memory_order_relaxed)) return;
     const std::lock_guard<std::mutex> alone(writing_);
@@ -41,9 +41,9 @@ class PieceProducts {
   const float factor;  // of embeddings
 
  private:
-  static constexpr int kMost = 8000;  // as many as Devlin 2017 keeps: 95 % of what is said, and more
+  static constexpr int kMost = 8000;  // as in Devlin (2017); covers over 95 % of running text
 
-  const std::unique_ptr<std::atomic<int>[]> places_;  // of each piece, from 1; 0: it has none
+  const std::unique_ptr<std::atomic<int>[]> places_;  // slot of each piece, from 1; 0: none
   mutable std::mutex writing_;
   mutable std::atomic<bool> full_{false};
   mutable Buffer<float> rows_;

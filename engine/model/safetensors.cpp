@@ -17,7 +17,7 @@
 namespace nmt {
 namespace {
 
-constexpr size_t kMostHeader = 100'000'000;  // as the format's own library
+constexpr size_t kMostHeader = 100'000'000;  // same limit as in the format's library
 
 size_t element_bytes(const std::string& type) {
   if (type == "F32" || type == "I32") return 4;
@@ -45,7 +45,7 @@ SafeTensors::SafeTensors(const std::string& path) : path_(path) {
   if (!map_) fail(std::string("cannot be mapped: ") + std::strerror(errno));
   try {
     parse();
-  } catch (const std::exception& error) {  // no destructor runs
+  } catch (const std::exception& error) {  // a constructor that throws runs no destructor
     munmap(const_cast<char*>(map_), size_);
     if (dynamic_cast<const Error*>(&error)) fail(error.what());
     throw;
@@ -87,7 +87,7 @@ void SafeTensors::parse() {
       throw Error("cut off or damaged: '" + name + "' does not lie in the file as its shape says");
     tensor.data = data + offsets[0];
     tensor.bytes = bytes;
-    if (!tensors_.emplace(name, std::move(tensor)).second) throw Error("'" + name + "' stands there twice");
+    if (!tensors_.emplace(name, std::move(tensor)).second) throw Error("'" + name + "' is a duplicate");
   });
   if (!json.finished()) throw Error("its header has something behind its end");
 }

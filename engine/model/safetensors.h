@@ -8,7 +8,7 @@
 
 namespace nmt {
 
-// Where a tensor lies in the file, checked to be inside.
+// A tensor's location in the file, checked to be inside.
 struct Tensor {
   std::string type;  // F32, I32, I16, I8, ...
   std::vector<size_t> shape;
@@ -16,7 +16,7 @@ struct Tensor {
   size_t bytes = 0;
 };
 
-// An open file. Workers and processes share its memory. Every fault of the file is an Error that names it.
+// An open file, mapped and shared by workers and processes. Every fault is an Error that names the file.
 class SafeTensors {
  public:
   explicit SafeTensors(const std::string& path);
@@ -25,15 +25,15 @@ class SafeTensors {
   SafeTensors& operator=(const SafeTensors&) = delete;
 
   bool has(const std::string& name) const { return tensors_.count(name); }
-  // A tensor of this type and shape, aligned to so many bytes. Throws Error if it is missing or differs.
+  // A tensor of this type and shape, with this alignment. Throws Error if it is missing or differs.
   const char* data(const std::string& name, const char* type, const std::vector<size_t>& shape,
                    size_t alignment = 64) const;
-  // Likewise floats, all of them finite.
+  // A tensor of finite floats.
   const float* floats(const std::string& name, const std::vector<size_t>& shape, size_t alignment = 64) const;
   const Tensor& tensor(const std::string& name) const;
   const std::string& metadata(const std::string& key) const;
   bool has_metadata(const std::string& key) const { return metadata_.count(key); }
-  // Metadata as an integer between two limits. Throws Error if it is none.
+  // Metadata as an integer within two limits; otherwise throws Error.
   int64_t integer(const std::string& key, int64_t least, int64_t most) const;
   double real(const std::string& key) const;
   bool flag(const std::string& key) const { return integer(key, 0, 1); }

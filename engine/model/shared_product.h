@@ -1,4 +1,4 @@
-// Products of one worker, of which large ones are shared by the threads of a team.
+// Products of one worker; its team of threads shares the large ones.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class SharedProduct {
  public:
   explicit SharedProduct(const Kernels& kernels) : kernels_(kernels) {}
 
-  // team: that shares products from now on; null: this thread does them alone.
+  // team: shares products from now on; null: this thread computes them alone.
   void share(Team* team) { team_ = team; }
   Team* team() const { return team_; }
 
@@ -55,7 +55,7 @@ class SharedProduct {
     return result;
   }
 
-  static constexpr size_t kShared = 1 << 19;  // multiplications from which on it is worth to share them
+  static constexpr size_t kShared = 1 << 19;  // multiplications; smaller products are not shared
 
   const Kernels& kernels_;
   Team* team_ = nullptr;

@@ -7,7 +7,7 @@ namespace nmt {
 void StatefulNetwork::enter(const PieceProducts& table, const int32_t* pieces, int count, Buffer<float>& computed,
                             std::vector<const float*>& to, Component products, Component other) {
   const Linear& weights = table.weights;
-  // Calibration is to see the inputs of every piece that is read.
+  // Calibration must see the inputs of every piece.
   const bool looked_up = identities_.piece_products && !product.calibration.on;
   missing_.clear();
   to.resize((size_t)count);

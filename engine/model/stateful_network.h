@@ -1,4 +1,4 @@
-// What networks share whose steps need the state before: products of the pieces that enter their cells.
+// Base of networks whose steps need the previous state: input products of their cells.
 #pragma once
 
 #include <vector>
@@ -15,20 +15,20 @@ class StatefulNetwork : public Network {
  protected:
   using Network::Network;
 
-  static constexpr int32_t kNothing = -1;  // zeros in place of a piece's embedding
+  static constexpr int32_t kNothing = -1;  // stands for a piece whose embedding is zero
 
-  // The products of pieces with the matrix that they enter, [outputs] each: looked up where the table has them, else in
-  // `computed`. Both are the same to the last bit.
+  // Products of pieces with an input matrix, [outputs] each: looked up in the table, or computed into `computed`. Both
+  // are equal to the last bit.
   void enter(const PieceProducts& table, const int32_t* pieces, int count, Buffer<float>& computed,
              std::vector<const float*>& to, Component products, Component other);
-  // [count][outputs] of any number of rows.
+  // [count][outputs], in blocks of rows.
   void multiply_blocks(const Linear& weights, const float* rows, int count, float* to, Component products,
                        Component other, Into into = Into::store);
   void embed(const Rows& embeddings, int units, int piece, float factor, float* to);
 
  private:
-  std::vector<int32_t> missing_;  // pieces whose products are in no table
-  std::vector<float> nothing_;    // in place of positions, which there are none of
+  std::vector<int32_t> missing_;  // pieces that the table lacks
+  std::vector<float> nothing_;    // zeros, passed as position encodings
   Buffer<float> embedded_, maxima_;
 };
 

@@ -3,7 +3,7 @@
 namespace nmt {
 namespace {
 
-constexpr int kLooks = 500;  // before a thread sleeps: about ten microseconds
+constexpr int kLooks = 500;  // polls before a thread sleeps: about ten microseconds
 
 void pause() {
 #if defined(__x86_64__)
@@ -51,7 +51,7 @@ void Team::run(int parts, const std::function<void(int)>& work) {
 }
 
 void Team::follow(int part) {
-  // What a thread's first exception needs is allocated here, not when memory is short.
+  // Allocate exception machinery now, not when memory is short.
   [[maybe_unused]] const volatile int none = std::uncaught_exceptions();
   for (unsigned seen = 0;; ++seen) {
     await([&] { return turn_ != seen; });
@@ -69,8 +69,8 @@ void Team::attempt(int part) {
   }
 }
 
-// `ready` looks at what others change before they call `announce`. One of both sees what the other one did: a sleeper is
-// counted before it looks for the last time, and changes are made before sleepers are counted.
+// `ready` reads what others change before they call `announce`. No wake-up is lost: a sleeper is counted before its
+// last look, and changes are made before sleepers are counted.
 template <class Condition>
 void Team::await(Condition ready) {
   for (int look = 0; look < kLooks; ++look) {
@@ -85,7 +85,7 @@ void Team::await(Condition ready) {
 
 void Team::announce() {
   if (sleepers_ == 0) return;
-  { std::lock_guard<std::mutex> lock(mutex_); }  // a sleeper that looked before the change now waits
+  { std::lock_guard<std::mutex> lock(mutex_); }  // a sleeper that looked before the change is waiting by now
   changed_.notify_all();
 }
 

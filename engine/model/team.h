@@ -11,8 +11,8 @@
 
 namespace nmt {
 
-// This thread and `threads - 1` others. They look for work for some microseconds before they sleep, as a step of the
-// decoder has many short products and to wake a thread takes longer than such a product.
+// This thread and `threads - 1` others. They poll for some microseconds before they sleep: a step of the decoder has
+// many products that take less time than waking a thread.
 class Team {
  public:
   explicit Team(int threads);
@@ -21,8 +21,8 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   int size() const { return (int)threads_.size() + 1; }
-  // work(part) for each part below `parts`, at most size(), part 0 in this thread. Returns when all have returned; throws
-  // what the first of them threw.
+  // Calls work(part) for each part below `parts`, at most size(); part 0 in this thread. Returns when all have returned
+  // and rethrows the first exception.
   void run(int parts, const std::function<void(int)>& work);
 
  private:
@@ -34,11 +34,11 @@ class Team {
   void announce();
 
   std::vector<std::thread> threads_;
-  std::vector<std::exception_ptr> thrown_;  // by each part
+  std::vector<std::exception_ptr> thrown_;  // per part
   const std::function<void(int)>* work_ = nullptr;
   int parts_ = 0;
-  std::atomic<unsigned> turn_{0};   // counts calls of run
-  std::atomic<int> left_{0};        // threads that have not ended their turn
+  std::atomic<unsigned> turn_{0};   // number of calls of run
+  std::atomic<int> left_{0};        // threads that have not finished their turn
   std::atomic<int> sleepers_{0};
   std::atomic<bool> ended_{false};
   std::mutex mutex_;

@@ -9,8 +9,8 @@ namespace nmt {
 
 enum class CellKind { lstm, gru };
 
-// The products of the inputs and of the state, for all gates at once. Gates stand in the order of the kernels: of an
-// LSTM what enters, what is kept, what is new, what is shown; of a GRU what is kept, the reset, what is new.
+// Weights for the products of input and state, all gates at once, in the order of the kernels. LSTM: input gate, forget
+// gate, candidate, output gate; GRU: update gate, reset gate, candidate.
 struct Cell {
   CellKind kind = CellKind::lstm;
   Linear inputs, states;
@@ -20,10 +20,10 @@ struct Cell {
 };
 
 inline int gate_count(CellKind kind) { return kind == CellKind::lstm ? 4 : 3; }
-// Vectors that a cell keeps: its output, and an LSTM another one behind it.
+// Vectors of a state: the output, and for an LSTM the cell.
 inline int state_count(CellKind kind) { return kind == CellKind::lstm ? 2 : 1; }
 
-// The next state of a row. inputs, states: its products of the inputs and of the state.
+// Computes a row's next state. inputs, states: its products of input and state.
 inline void update(const Kernels& kernels, const Cell& cell, const float* inputs, const float* states, float* state) {
   if (cell.kind == CellKind::lstm)
     kernels.lstm(inputs, states, cell.units(), state + cell.units(), state);

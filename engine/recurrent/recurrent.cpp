@@ -6,7 +6,7 @@
 namespace nmt {
 namespace {
 
-// Scores are products as they are; keys and values are as wide as the model.
+// Scores are unscaled dot products; keys and values are as wide as the model.
 Heads heads(const RecurrentModel& model) { return {1, model.units, 1.f, model.shape.type != Type::float32}; }
 
 // A hypothesis keeps one page: the states of all layers, then the last hidden state.
@@ -21,7 +21,7 @@ Recurrent::Recurrent(const RecurrentModel& model)
 
 // Cells
 
-// The products of the inputs of a cell.
+// The input products of a cell.
 void Recurrent::multiply_inputs(const Cell& cell, const float* rows, int count, Component products, Component other) {
   float* const gates = gates_.get((size_t)count * cell.gates());
   multiply_blocks(cell.inputs, rows, count, gates, products, other);
@@ -33,7 +33,7 @@ void Recurrent::point_to_gates(int count, int width) {
   for (int r = 0; r < count; ++r) inputs_of_[r] = gates_.data() + (size_t)r * width;
 }
 
-// One step of a cell: the next states of some rows. inputs: the products of their inputs.
+// One step of a cell: the next states of some rows. inputs: the rows' input products.
 void Recurrent::advance(const Cell& cell, const float* const* inputs, float* const* states, int count,
                         Component products, Component other) {
   const int units = cell.units(), width = cell.gates();
@@ -45,8 +45,8 @@ void Recurrent::advance(const Cell& cell, const float* const* inputs, float* con
   for (int r = 0; r < count; ++r) update(kernels_, cell, inputs[r], of_states + (size_t)r * width, states[r]);
 }
 
-// The encoder. The rows of a step of all sentences stand together, those of the longest sentences first, so that the
-// sentences that have not ended are the first rows of each step.
+// The encoder. Rows are ordered by step; within a step longer sentences come first, so that unfinished sentences are
+// the first rows of each step.
 
 void Recurrent::encode(const std::vector<std::vector<int32_t>>& sentences) {
   for (PageTable& table : memory_) table.clear(memory_pages_);
@@ -79,7 +79,7 @@ void Recurrent::order(const std::vector<std::vector<int32_t>>& sentences) {
   }
 }
 
-// The position that a sentence has at a step of a direction.
+// The position in a sentence that a direction reads at a step.
 int Recurrent::place(int rank, int step, size_t direction) const {
   return direction ? lengths_[order_[rank]] - 1 - step : step;
 }
@@ -105,7 +105,7 @@ void Recurrent::encode_direction(const std::vector<std::vector<int32_t>>& senten
                       direction * units);
 }
 
-// The recurrent part of a layer. outputs: [rows][units of a direction], and the last states.
+// The recurrent part of a layer. Writes outputs, [rows][units of a direction], and the last states.
 void Recurrent::encode_layer(size_t direction, size_t layer, float* outputs) {
   const Cell& cell = model_.encoder[direction][layer];
   const size_t units = (size_t)cell.units(), kept = state_count(cell.kind), count = order_.size();
@@ -121,13 +121,13 @@ void Recurrent::encode_layer(size_t direction, size_t layer, float* outputs) {
       std::copy_n(states_of_[rank], units, outputs + (first + rank) * units);
   }
   for (size_t rank = 0; rank < count; ++rank)
-    for (size_t k = 0; k < kept; ++k)  // both directions of a vector stand beside each other
+    for (size_t k = 0; k < kept; ++k)  // both directions of a vector are adjacent
       std::copy_n(states_of_[rank] + k * units, units,
                   last_.data() + (size_t)order_[rank] * model_.encoder_state() +
                       (layer * kept + k) * model_.units + direction * units);
 }
 
-// The states that the decoder starts with, [sentences][decoder_state].
+// The decoder's initial states, [sentences][decoder_state].
 void Recurrent::start_decoder() {
   const int count = (int)lengths_.size(), from = model_.encoder_state(), to = model_.decoder_state();
   float* const first = first_.get((size_t)count * to);
@@ -140,7 +140,7 @@ void Recurrent::start_decoder() {
   multiply(model_.bridge, ready, count, {first, to, Into::store, nullptr}, Component::encoder_products);
 }
 
-// Keys of the encoder's output, once a sentence; the output itself is the values.
+// Computes the keys of the encoder's output once per sentence; the output itself is the values.
 void Recurrent::remember_source() {
   const int units = model_.units, count = starts_.back();
   int sentence = 0, position = 0;
@@ -181,7 +181,7 @@ Inputs Recurrent::step(const Step* steps, int count) {
   return hidden(count);
 }
 
-// The products of the first cell's inputs: of the pieces, and of the last hidden states, which are added.
+// Input products of the first cell: of the pieces plus the last hidden states.
 void Recurrent::enter_decoder(const Step* steps, int count) {
   const auto products = Component::decoder_products, other = Component::decoder_rows;
   const size_t units = (size_t)model_.units, width = (size_t)model_.feedback.outputs;
@@ -201,7 +201,7 @@ void Recurrent::enter_decoder(const Step* steps, int count) {
   point_to_gates(count, (int)width);
 }
 
-// What a hypothesis keeps, its own copy; what the encoder left for it before its first step.
+// The writable past of a hypothesis; before its first step, the encoder's final state.
 float* Recurrent::state(const Step& step) {
   float* const own = (float*)step.state->past.own(pages_, 0);
   if (step.position == 0) {
@@ -212,7 +212,7 @@ float* Recurrent::state(const Step& step) {
   return own;
 }
 
-// The outputs of the last layer with their contexts behind them, in joined_: [count][2][units].
+// Outputs of the last layer, each followed by its context, in joined_: [count][2][units].
 void Recurrent::source_attention(const Step* steps, int count) {
   Timed timed(clock, Component::encoder_decoder_attention);
   const int units = model_.units, wide = 2 * units;
@@ -232,7 +232,7 @@ void Recurrent::source_attention(const Step* steps, int count) {
   }
 }
 
-// The hidden states, which the next step sees, too.
+// The hidden states, which are also fed back into the next step.
 Inputs Recurrent::hidden(int count) {
   const int units = model_.units, wide = 2 * units;
   const Inputs ready = quantised(joined_.data(), count, wide, wide, nullptr, model_.hidden.input_scale,

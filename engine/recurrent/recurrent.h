@@ -34,12 +34,12 @@ class Recurrent : public StatefulNetwork {
 
   const RecurrentModel& model_;
   const Heads heads_;
-  std::vector<int> order_;    // the sentences of a batch, longest first
+  std::vector<int> order_;    // sentence indices, longest first
   std::vector<int> starts_;   // the first row of each step of the encoder
   std::vector<int> firsts_;   // the first row of each sentence in the encoder's output
-  std::vector<int32_t> pieces_;               // that enter
-  std::vector<const float*> inputs_of_;       // products of each row's inputs with a cell's matrix
-  std::vector<float*> pages_of_, states_of_;  // of each row
+  std::vector<int32_t> pieces_;               // inputs of a step
+  std::vector<const float*> inputs_of_;       // input products per row
+  std::vector<float*> pages_of_, states_of_;  // per row
   Buffer<float> rows_, gates_, products_, gathered_, states_, outputs_, last_, first_, joined_, hidden_;
 };
 

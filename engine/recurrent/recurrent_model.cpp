@@ -4,7 +4,7 @@
 
 namespace nmt {
 
-constexpr int kMostPieces = 1 << 16;  // of a sentence: attention needs room for as many scores
+constexpr int kMostPieces = 1 << 16;  // maximum sentence length: attention needs room for as many scores
 
 RecurrentModel::RecurrentModel(std::unique_ptr<SafeTensors> file) : Model(std::move(file)) {
   const std::string& name = file_->metadata("cell");
@@ -25,7 +25,7 @@ RecurrentModel::RecurrentModel(std::unique_ptr<SafeTensors> file) : Model(std::m
     decoder.push_back(cell("decoder." + std::to_string(l), l ? units : embedding, units));
   feedback = linear("decoder.feedback", gate_count(kind) * units, units);
   if (file_->flag("bridge") && encoder_state() > 4 * kMostUnits)
-    file_->fail("it has too many layers for a bridge");  // whose sums would overflow
+    file_->fail("it has too many layers for a bridge");  // its sums would overflow
   if (file_->flag("bridge"))
     bridge = linear("bridge", decoder_state(), encoder_state());
   else if (encoder_layers != decoder_layers)

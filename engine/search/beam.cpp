@@ -1,8 +1,9 @@
 // Beam search, as CTranslate2 does it, so that equal weights give equal translations.
 //
-// A step takes the 2 x beam best continuations of a sentence's hypotheses. Of the best `beam`, those that end are
-// finished, and the next ones that do not end take their places. A sentence is finished with `beam` finished hypotheses; without a length penalty, where no longer hypothesis can become
-// better than a finished one, as soon as the best continuation has ended and there are n-best.
+// A step takes the 2 x beam best continuations of a sentence's hypotheses. Among the best `beam`, those that end are
+// finished, and the next ones that do not end take their places. A sentence is done with `beam` finished hypotheses;
+// without a length penalty, where no longer hypothesis can beat a finished one, as soon as the best continuation has
+// ended and there are n-best.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +15,7 @@ namespace {
 
 struct Alive {
   State state;
-  std::vector<int32_t> said;
+  std::vector<int32_t> pieces;
   std::vector<float> attention;
   float score = 0;
 };
@@ -27,7 +28,7 @@ struct Continuation {
 struct Sentence {
   std::vector<Alive> beams;
   std::vector<Hypothesis> finished;
-  bool best_ended = false;  // the best continuation of some step
+  bool best_ended = false;  // in some step the best continuation ended
   bool done = false;
 };
 
@@ -52,7 +53,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
     for (Sentence& sentence : sentences)
       if (!sentence.done)
         for (Alive& beam : sentence.beams)
-          steps.push_back({&beam.state, beam.said.empty() ? model_.shape.start : beam.said.back(), position});
+          steps.push_back({&beam.state, beam.pieces.empty() ? model_.shape.start : beam.pieces.back(), position});
     if (steps.empty()) break;
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
     output_.compute(network_->step(steps.data(), (int)steps.size()), (int)steps.size(), network_->product, network_->clock);
@@ -75,7 +76,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           continue;
         }
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(alive.said, options, output_, s, scores);
+        block_ngrams(alive.pieces, options, output_, s, scores);
         const float total = alive.score - kernel.log_sum(scores, columns);
         const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
         for (int i = 0; i < found; ++i) best.push_back({total + values[i], beam, places[i]});
@@ -84,9 +85,9 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
                        [](const Continuation& a, const Continuation& b) { return a.score > b.score; });
       if ((int)best.size() > most) best.resize((size_t)most);
 
-      if (best.empty()) {  // every piece is forbidden: what was said is all
+      if (best.empty()) {  // every piece is blocked: end here
         for (const Alive& alive : sentence.beams)
-          sentence.finished.push_back({alive.said, alive.score / normalisation(options, position + 1), alive.attention});
+          sentence.finished.push_back({alive.pieces, alive.score / normalisation(options, position + 1), alive.attention});
       }
 
       next.clear();
@@ -97,9 +98,9 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         alive.state.sentence = s;
         network_->inherit(alive.state, from.state);
         if (options.copied_cache) network_->copy_memory(alive.state, &from.state);
-        alive.said.reserve(from.said.size() + 16);
-        alive.said = from.said;
-        alive.said.push_back(output_.piece(s, c.column));
+        alive.pieces.reserve(from.pieces.size() + 16);
+        alive.pieces = from.pieces;
+        alive.pieces.push_back(output_.piece(s, c.column));
         alive.score = c.score;
         if (options.attention_layer >= 0) {
           const float* const weights = network_->attention(first_row + c.beam);
@@ -107,7 +108,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           alive.attention.insert(alive.attention.end(), weights, weights + network_->source_length(s));
         }
       };
-      size_t reserve = (size_t)options.beam_size;  // the next continuation that may take a place
+      size_t reserve = (size_t)options.beam_size;  // next continuation that may fill a free place
       for (size_t k = 0; k < best.size() && k < (size_t)options.beam_size; ++k) {
         const bool ends = best[k].column == end && position >= prefix;
         if (!ends && !last) {
@@ -115,7 +116,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           continue;
         }
         const Alive& from = sentence.beams[best[k].beam];
-        Hypothesis done{from.said, best[k].score / normalisation(options, position + 1), from.attention};
+        Hypothesis done{from.pieces, best[k].score / normalisation(options, position + 1), from.attention};
         if (!ends) done.pieces.push_back(output_.piece(s, best[k].column));
         if (options.attention_layer >= 0) {
           const float* const weights = network_->attention(first_row + best[k].beam);

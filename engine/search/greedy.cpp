@@ -24,7 +24,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
     int kept = 0;
     for (int row = 0; row < alive; ++row) {
       const int sentence = steps[row].state->sentence, position = steps[row].position;
-      Hypothesis& said = results[sentence][0];
+      Hypothesis& hypothesis = results[sentence][0];
       float* const scores = output_.scores(row, sentence);
       const int columns = output_.columns(sentence);
       const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
@@ -35,21 +35,21 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       } else {
         const int end = output_.column(sentence, model_.shape.end);
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(said.pieces, options, output_, sentence, scores);
+        block_ngrams(hypothesis.pieces, options, output_, sentence, scores);
         column = kernel.best(scores, columns);
       }
       const int piece = output_.piece(sentence, column);
-      const bool stuck = position >= prefix && !(scores[column] > kNever);  // all are forbidden: what was said is all
+      const bool stuck = position >= prefix && !(scores[column] > kNever);  // all blocked: end here
       const bool ends = stuck || (piece == model_.shape.end && position >= prefix);
       if (!finished[sentence]) {
-        if (options.scores && !stuck) said.score += scores[column] - kernel.log_sum(scores, columns);
+        if (options.scores && !stuck) hypothesis.score += scores[column] - kernel.log_sum(scores, columns);
         if (options.attention_layer >= 0 && !stuck) {
           const float* const weights = network_->attention(row);
-          said.attention.insert(said.attention.end(), weights, weights + network_->source_length(sentence));
+          hypothesis.attention.insert(hypothesis.attention.end(), weights, weights + network_->source_length(sentence));
         }
-        if (!ends) said.pieces.push_back(piece);
+        if (!ends) hypothesis.pieces.push_back(piece);
         if (ends || last) {
-          said.score /= normalisation(options, position + 1);
+          hypothesis.score /= normalisation(options, position + 1);
           finished[sentence] = true;
           --unfinished;
         }

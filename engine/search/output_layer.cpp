@@ -8,7 +8,7 @@ namespace nmt {
 
 namespace {
 
-// The numbers of the bits that are set, ascending.
+// Indices of the set bits, ascending.
 void list(const std::vector<uint64_t>& bits, std::vector<int32_t>& numbers) {
   numbers.clear();
   for (size_t word = 0; word < bits.size(); ++word)
@@ -32,7 +32,7 @@ void OutputLayer::prepare(const Batch& batch, Candidates which, const Vocabulary
   weights_ = &gathered_;
 }
 
-// The pieces of each sentence and of the batch, each once and in order.
+// Collects the candidates of each sentence and of the batch, unique and ascending.
 void OutputLayer::choose(const Batch& batch, Candidates which, const VocabularyMap* map) {
   const size_t sentences = batch.sources.size();
   allowed_.resize(sentences);
@@ -78,7 +78,7 @@ int OutputLayer::columns(int sentence) const {
   return own_columns_ ? ((int)allowed_[sentence].size() + kPanel - 1) / kPanel * kPanel : weights_->outputs;
 }
 
-// A column of the padding wins only where no score is a number; the last piece stands for it.
+// A padding column wins only if no score is a number; it maps to the last piece.
 int OutputLayer::piece(int sentence, int column) const {
   if (every_piece_) return std::min(column, model_.shape.target_pieces - 1);
   const auto& pieces = own_columns_ ? allowed_[sentence] : pieces_;

@@ -1,4 +1,4 @@
-// What a caller asks of a batch, and what it gets.
+// Requests and results of a batch.
 #pragma once
 
 #include <cstdint>
@@ -9,43 +9,43 @@ namespace nmt {
 enum class Candidates : int32_t {
   all,           // every target piece
   per_sentence,  // those that the vocabulary map allows for the sentence
-  per_batch,     // those that it allows for any sentence of the batch, as CTranslate2 does
+  per_batch,     // those that it allows for any sentence of the batch, as in CTranslate2
 };
 
 struct Options {
   int beam_size = 1;  // 1: greedy
   int n_best = 1;     // at most beam_size
-  // A finished hypothesis is scored by its log probability / length^penalty, or, with `wu`, / ((5 + length) / 6)^penalty
-  // (Wu et al. 2016); the length counts the end piece.
+  // Score of a finished hypothesis: log probability / length^penalty or, with `wu`, / ((5 + length) / 6)^penalty (Wu et
+  // al. 2016); the length includes the end piece.
   float length_penalty = 1;
   bool wu = false;
-  int shortest = 0, longest = 150;  // pieces, without the end
-  int blocked_ngram = 0;            // n: no n-gram is said twice; 0: any may be
-  bool plain_scan = false;          // look for them place by place in place of 16 at a time: what that is worth
+  int shortest = 0, longest = 150;  // in pieces, without the end
+  int blocked_ngram = 0;            // n: no n-gram occurs more than once; 0: off
+  bool plain_scan = false;          // Ablation: scan for repeated n-grams one position at a time instead of with SIMD.
   Candidates candidates = Candidates::all;
-  bool scores = false;              // greedy search needs no softmax without them
-  int attention_layer = -1;         // of the decoder, whose attention is returned; -1: none
-  int attention_head = -1;          // of that layer; -1: the average
-  bool keep_finished = false;       // decode finished sentences until the batch ends: what removing them is worth
-  bool copied_cache = false;        // every beam has its own copy of the encoder's keys and values: what sharing is worth
-  // To see what their opposites are worth in recurrent models (Identities).
-  bool computed_pieces = false;   // products of pieces' embeddings are computed each time
-  bool repeated_sources = false;  // products of the source are computed at each step
-  bool repeated_states = false;   // products of a state are computed for each hypothesis that has it
-  bool library_functions = false;  // sigmoid and tanh are the C library's; in all models that have them
+  bool scores = false;              // compute scores in greedy search, which otherwise needs no softmax
+  int attention_layer = -1;         // decoder layer whose attention is returned; -1: none
+  int attention_head = -1;          // head of that layer; -1: average
+  bool keep_finished = false;       // ablation: decode finished sentences until the batch ends
+  bool copied_cache = false;        // ablation: every beam has its own copy of the encoder's keys and values
+  // Ablations of recurrent models: the negations of Identities.
+  bool computed_pieces = false;   // compute input products of pieces each time
+  bool repeated_sources = false;  // compute products of the source at each step
+  bool repeated_states = false;   // compute products of a state for each hypothesis
+  bool library_functions = false;  // C library's sigmoid and tanh, in all models
 };
 
 struct Batch {
   std::vector<std::vector<int32_t>> sources;
-  std::vector<std::vector<int32_t>> prefixes;  // of the targets, forced; empty, or one for each source
+  std::vector<std::vector<int32_t>> prefixes;  // forced starts of the targets; empty, or one per source
 };
 
 struct Hypothesis {
   std::vector<int32_t> pieces;   // without the end
   float score = 0;
-  std::vector<float> attention;  // [pieces][source length], and a row for the end if it was said
+  std::vector<float> attention;  // [pieces, plus the end if reached][source length]
 };
 
-using Results = std::vector<std::vector<Hypothesis>>;  // of each source, best first
+using Results = std::vector<std::vector<Hypothesis>>;  // per source, best first
 
 }  // namespace nmt

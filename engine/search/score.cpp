@@ -1,5 +1,5 @@
-// Scores of given targets, for rescoring. All pieces are known, so that all steps are one where the network takes them:
-// the rows of a hypothesis stand in order, and each sees what those before it left.
+// Scores given targets, for rescoring. All pieces are known, so that one step covers all positions if the network
+// allows it: rows of a hypothesis are in order, and each sees the past that earlier rows left.
 #include <algorithm>
 
 #include "model/error.h"
@@ -7,7 +7,7 @@
 
 namespace nmt {
 
-// One step with the positions `from` to `to` of the targets of some sentences.
+// One step with positions [from, to) of some sentences' targets.
 void Search::score_positions(const Batch& batch, std::vector<State>& states, int first, int last, int from, int to,
                              std::vector<std::vector<float>>& results) {
   std::vector<Step> steps;
@@ -31,7 +31,7 @@ void Search::score_positions(const Batch& batch, std::vector<State>& states, int
 
 std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates candidates,
                                               const std::atomic<bool>& stop) {
-  constexpr int kMostRows = 256;  // of a step, unless one target is longer
+  constexpr int kMostRows = 256;  // per step, unless one target is longer
   Options options;
   options.longest = 1;
   check(batch, options);

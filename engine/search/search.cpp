@@ -13,12 +13,12 @@ float normalisation(const Options& options, int length) {
   return std::pow(base, options.length_penalty);
 }
 
-void block_ngrams(const std::vector<int32_t>& said, const Options& options, const OutputLayer& output, int sentence,
+void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, const OutputLayer& output, int sentence,
                   float* scores) {
-  const int n = options.blocked_ngram, places = (int)said.size() - n + 1;  // of n-grams
+  const int n = options.blocked_ngram, places = (int)pieces.size() - n + 1;  // number of n-grams
   if (n < 1 || places < 1) return;
-  const int32_t* const first = said.data();
-  const int32_t* const ending = first + places;  // the start of the n-gram that the next piece would end
+  const int32_t* const first = pieces.data();
+  const int32_t* const ending = first + places;  // start of the n-gram that the next piece would complete
   const auto block = [&](int place) {
     const int column = output.column(sentence, first[place + n - 1]);
     if (column >= 0) scores[column] = kNever;

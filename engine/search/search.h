@@ -18,15 +18,15 @@ class Search {
   Search(const Model& model, const VocabularyMap* map)
       : model_(model), map_(map), network_(model.network()), output_(model) {}
 
-  // Translates a batch. stop: set by another thread to end early, with an Error. Throws Error for a batch or options
-  // that make no sense.
+  // Translates a batch. stop: set by another thread to end early with an Error. Throws Error for invalid sentences or
+  // options.
   Results translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
-  // The log probability of each piece of each target (batch.prefixes), and of its end. All steps of a
-  // target at once, where the network takes them.
+  // Log probabilities of each target's pieces (batch.prefixes) and of its end, computed in one step if the network
+  // allows.
   std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
   Clock& clock() { return network_->clock; }
   Calibration& calibration() { return network_->product.calibration; }
-  // team: that shares the work of a batch from now on; null: this thread does it alone.
+  // team: shares the work of a batch from now on; null: this thread works alone.
   void share(Team* team) { network_->product.share(team); }
 
  private:
@@ -43,10 +43,10 @@ class Search {
   OutputLayer output_;
 };
 
-// The divisor of a hypothesis of this many pieces, its end included.
+// Divisor of the score of a hypothesis of this many pieces, including the end.
 float normalisation(const Options& options, int length);
-// Forbids every piece that would end an n-gram for the second time.
-void block_ngrams(const std::vector<int32_t>& said, const Options& options, const OutputLayer& output, int sentence,
+// Blocks every piece that would repeat an n-gram.
+void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, const OutputLayer& output, int sentence,
                   float* scores);
 
 }  // namespace nmt

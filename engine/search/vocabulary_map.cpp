@@ -5,7 +5,7 @@
 namespace nmt {
 namespace {
 
-// As formats.native_model writes the table.
+// The table's format is formats.native_model's.
 uint32_t hash(const int32_t* ngram, int size) {
   uint32_t value = 0;
   for (int i = 0; i < size; ++i) {
@@ -17,7 +17,7 @@ uint32_t hash(const int32_t* ngram, int size) {
 
 }  // namespace
 
-constexpr size_t kLongest = 64;  // n-gram, as formats.native_model writes them
+constexpr size_t kLongest = 64;  // longest n-gram that formats.native_model writes
 
 VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int target_pieces) : file_(path) {
   if (file_.metadata("format") != "nmt-frontier-map-1") file_.fail("its format is not nmt-frontier-map-1");
@@ -38,7 +38,7 @@ VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int tar
   pieces_ = (const int32_t*)file_.data("pieces", "I32", pieces.shape, 4);
   const Tensor& always = file_.tensor("always");
   const auto* const first = (const int32_t*)file_.data("always", "I32", always.shape, 4);
-  // Everything that a look-up follows is checked once, here.
+  // All indices that a look-up follows are checked once, here.
   if (starts_[0] != 0 || (size_t)starts_[entries_] != pieces.shape[0]) file_.fail("damaged: its entries have no end");
   for (size_t e = 0; e < entries_; ++e)
     if (starts_[e] > starts_[e + 1]) file_.fail("damaged: an entry ends before it starts");

@@ -7,8 +7,8 @@
 namespace nmt {
 namespace {
 
-constexpr int kChunk = 200;  // rows of the encoder that pass all its layers together, so that they stay in the cache
-constexpr int kSharedQueries = 64;  // from which on threads share the attention of a sentence
+constexpr int kChunk = 200;  // rows that pass all encoder layers together, to stay in the cache
+constexpr int kSharedQueries = 64;  // queries from which threads share the attention of a sentence
 constexpr int kSkew = 16;    // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 
 Heads heads(const TransformerModel& model, bool encoder) {
@@ -16,18 +16,18 @@ Heads heads(const TransformerModel& model, bool encoder) {
   result.count = encoder ? model.encoder_heads : model.decoder_heads;
   result.channels = encoder ? model.encoder_head_units : model.decoder_head_units;
   result.scale = encoder ? model.encoder_scale : model.decoder_scale;
-  result.half = !encoder && model.shape.type != Type::float32;  // the encoder's own stay in the cache
+  result.half = !encoder && model.shape.type != Type::float32;  // the encoder's keys and values stay in the cache
   return result;
 }
 
 int width(const Heads& heads) { return heads.count * heads.channels; }
 
-// Keys and values of a page in all layers of the decoder.
+// Bytes of a page's keys and values in all decoder layers.
 size_t memory_bytes(const TransformerModel& model) {
   return page_bytes(heads(model, false)) * model.decoder.size();
 }
 
-// What a hypothesis keeps: pages of keys and values, or one page with a cell for each layer.
+// Page size of a hypothesis' past: pages of keys and values, or one page with a cell per layer.
 size_t past_bytes(const TransformerModel& model) {
   if (model.history == History::self_attention) return memory_bytes(model);
   return model.decoder.size() * model.units * sizeof(float);
@@ -50,9 +50,9 @@ void Transformer::forget() {
   own_ = PageTable();
 }
 
-// Products and the rows between them. scale: Linear::input_scale of the next product.
+// Products and the operations between them. scale: Linear::input_scale of the next product.
 
-// Layer normalisation, in the type of the next product.
+// Layer normalisation, converted to the type of the next product.
 Inputs Transformer::normalised(const Norm& norm, const float* rows, int count, float scale, Component component) {
   Timed timed(clock, component);
   const Quantized to = {integers_.get((size_t)count * model_.units * element_bytes(type_)),
@@ -61,27 +61,27 @@ Inputs Transformer::normalised(const Norm& norm, const float* rows, int count, f
   return {to.rows, to.scale, true};
 }
 
-// The inputs of a sub-layer: normalised before it, or as they are where the layer before normalised its result.
+// Inputs of a sub-layer: normalised with pre-norm; with post-norm the previous sub-layer did that.
 Inputs Transformer::prepared(const Norm& norm, const float* rows, int count, float scale, Component component) {
   if (model_.pre_norm) return normalised(norm, rows, count, scale, component);
   return quantised(rows, count, model_.units, model_.units, nullptr, scale, component);
 }
 
-// The end of a sub-layer: its product joins the rows.
+// Ends a sub-layer: adds its product to the rows.
 void Transformer::add(const Linear& weights, const Inputs& inputs, int count, float* rows, const Norm& norm,
                       Component products, Component other) {
   multiply(weights, inputs, count, {rows, model_.units, Into::add, nullptr}, products);
   finish(norm, count, rows, other);
 }
 
-// Rows are normalised at the end of a sub-layer if they are not before the next one.
+// With post-norm, normalises the rows at the end of a sub-layer.
 void Transformer::finish(const Norm& norm, int count, float* rows, Component component) {
   if (model_.pre_norm) return;
   Timed timed(clock, component);
   kernels_.normalise(rows, count, model_.units, norm, type_, {}, rows);
 }
 
-// The hidden rows of a feed-forward layer, as inputs of its outer product.
+// Hidden rows of a feed-forward layer, converted to inputs of its outer product.
 Inputs Transformer::hidden(const FeedForward& weights, const Inputs& inputs, int count, Component products,
                            Component other) {
   const int inner = weights.inner.outputs, stride = type_ == Type::float32 ? inner : inner + kSkew;
@@ -183,7 +183,7 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
   }
 }
 
-// Queries of the encoder over the keys of their sentence; the threads of a team take some each.
+// Self-attention of a sentence in the encoder; the threads of a team divide the queries.
 void Transformer::shared_attention(const Heads& heads, const float* queries, int count, int stride, const Cache& cache,
                                    float* contexts, int context_stride) {
   const int parts = product.team() && count >= kSharedQueries ? product.team()->size() : 1;
@@ -198,13 +198,13 @@ void Transformer::shared_attention(const Heads& heads, const float* queries, int
   product.team()->run(parts, attend);
 }
 
-// Keys and values of the encoder's output for all layers of the decoder, once a sentence.
+// Computes keys and values of the encoder's output for all decoder layers, once per sentence.
 void Transformer::remember_source(int first, const float* rows, int count) {
   const int wide = width(decoder_heads_);
   int sentence = first, position = 0;
   for (int start = 0; start < count; start += kBlock) {
     const int block = std::min(kBlock, count - start);
-    const float scale = model_.decoder[0].source.memory.input_scale;  // the inputs of all layers are the same
+    const float scale = model_.decoder[0].source.memory.input_scale;  // all layers have the same inputs
     const Inputs inputs = prepared(model_.encoder_norm, rows + (size_t)start * model_.units, block, scale,
                                    Component::encoder_rows);
     const int sentence_before = sentence, position_before = position;
@@ -252,7 +252,7 @@ Inputs Transformer::step(const Step* steps, int count) {
   return prepared(model_.decoder_norm, rows, count, model_.output_input_scale, Component::decoder_rows);
 }
 
-// The queries of rows into mixed_, and the contexts of contexts_ back into rows.
+// ask(): projects rows to queries in mixed_. answer(): projects contexts_ and adds them to rows.
 void Transformer::ask(const Attention& attention, const float* rows, int count, int stride) {
   float* const mixed = mixed_.get((size_t)count * stride);
   const float scale = attention.queries.input_scale;
@@ -292,7 +292,7 @@ void Transformer::self_attention(size_t layer, const Step* steps, int count) {
   }
 }
 
-// What a hypothesis keeps of its past in a layer, [units]; zeros before its first step.
+// The recurrent state of a hypothesis in a layer, [units]; zeros before its first step.
 float* Transformer::cell(size_t layer, const Step& step) {
   float* const cells = (float*)step.state->past.own(pages_, 0) + layer * model_.units;
   if (step.position == 0) std::fill(cells, cells + model_.units, 0.f);

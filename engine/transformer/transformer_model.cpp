@@ -105,8 +105,7 @@ void TransformerModel::read_positions() {
   sinusoids_.get((size_t)position_count * width);
 }
 
-// Sines, then cosines, of the positions from 1, whose wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps
-// (OpenNMT-tf).
+// Sines, then cosines, of positions from 1; wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps (OpenNMT-tf).
 void TransformerModel::compute_positions(int block) const {
   const std::lock_guard<std::mutex> lock(computing_);
   if (computed_[block].load(std::memory_order_relaxed)) return;

@@ -1,4 +1,4 @@
-// The layers of a Transformer (Vaswani et al. 2017), whose decoder may look back in other ways than by self-attention.
+// The layers of a Transformer (Vaswani et al. 2017); its decoder may replace self-attention.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 namespace nmt {
 
 struct Attention {
-  Linear queries;             // in self-attention of queries, keys and values together
-  Linear memory;              // keys and values of the encoder's output; of encoder-decoder attention
+  Linear queries;             // in self-attention: queries, keys and values
+  Linear memory;              // in encoder-decoder attention: keys and values of the encoder's output
   Linear output;
   Norm norm;
 };
@@ -21,18 +21,18 @@ struct Attention {
 struct FeedForward {
   Linear inner, outer;
   Norm norm;
-  bool swish = false;  // x * sigmoid(x) in place of relu
+  bool swish = false;  // x * sigmoid(x) instead of relu
 };
 
-// The mean of all inputs so far, with a feed-forward layer and gates of it and of the input, or without (Zhang et al.
-// 2018). Products that it lacks have no outputs.
+// Average attention (Zhang et al. 2018): the mean of all inputs so far, with or without a feed-forward layer and gates.
+// Absent products have no outputs.
 struct Averaging {
   FeedForward feed_forward;
   Linear input_gate, mean_gate;
 };
 
-// A cell that forgets a share of itself at each step: the share and what replaces it depend on the input alone (Kim et
-// al. 2019, SSRU). gates: of the share, then of the new part.
+// Simpler simple recurrent unit (SSRU; Kim et al. 2019): forget gate and candidate depend on the input alone.
+// gates: forget gate, then candidate.
 struct SimpleRecurrence {
   Linear gates;
   Norm norm;
@@ -43,11 +43,11 @@ struct EncoderLayer {
   FeedForward feed_forward;
 };
 
-// How a layer of the decoder looks back at what was said.
+// How a decoder layer reads the target's past.
 enum class History { self_attention, averaging, simple_recurrence };
 
 struct DecoderLayer {
-  Attention self;  // or one of the next two, as the model's history says
+  Attention self;  // or one of the next two, depending on Model::history
   Averaging averaging;
   SimpleRecurrence recurrence;
   Attention source;
@@ -62,14 +62,14 @@ class TransformerModel : public Model {
   int units = 0, feed_forward_units = 0;
   int encoder_heads = 0, decoder_heads = 0;
   int encoder_head_units = 0, decoder_head_units = 0;  // padded with zeros to multiples of 16
-  float encoder_scale = 0, decoder_scale = 0;          // of scores
+  float encoder_scale = 0, decoder_scale = 0;          // factors of scores
   bool pre_norm = true;
   History history = History::self_attention;
   std::vector<EncoderLayer> encoder;
   std::vector<DecoderLayer> decoder;
-  Norm encoder_norm, decoder_norm;  // behind the last layers, with pre_norm
+  Norm encoder_norm, decoder_norm;  // after the last layers, with pre_norm
 
-  // The encoding of a position, [units]: that of the file, or sines, which are computed when they are first needed.
+  // The encoding of a position, [units]: from the file, or sines, computed on first use.
   const float* position(int number) const {
     if (positions_) return positions_ + (size_t)number * units;
     const int block = number / kSinusoids;
@@ -87,11 +87,11 @@ class TransformerModel : public Model {
   void read_positions();
   void compute_positions(int block) const;
 
-  static constexpr int kSinusoids = 64, kBlocks = 64;  // positions computed at a time, and how often at most
+  static constexpr int kSinusoids = 64, kBlocks = 64;  // positions per block of sines, and blocks at most
 
   float epsilon_ = 0;
   bool swish_ = false;
-  const float* positions_ = nullptr;  // of the file
+  const float* positions_ = nullptr;  // from the file
   mutable Buffer<float> sinusoids_;
   mutable std::atomic<bool> computed_[kBlocks] = {};
   mutable std::mutex computing_;

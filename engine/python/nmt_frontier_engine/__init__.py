@@ -1,7 +1,7 @@
 """The native engine from Python: a loaded model, and workers that decode with it.
 
 The library is called through its C interface (engine/bindings/c_api.h). A call takes a whole batch and releases
-Python's lock, so that workers are threads that share the weights.
+Python's lock, so that several threads, each with a worker, decode at the same time and share the weights.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ Pieces = Sequence[int]
 
 
 class EngineError(RuntimeError):
-    """What the engine cannot do, in one line."""
+    """An error of the engine, in one line."""
 
 
 @dataclass(frozen=True)
 class Options:
     """How a batch is decoded; the defaults are greedy search among all pieces.
 
-    A hypothesis is scored by its log probability / length^length_penalty, or / ((5 + length) / 6)^length_penalty with
-    ``wu`` (Wu et al. 2016), where the length counts the end piece. shortest, longest: pieces without the end, behind a
-    prefix. blocked_ngram: no n-gram of this size is said twice; 0 allows all. candidates: target pieces that the output
-    layer computes: ``all``, ``sentence`` (those that the vocabulary map allows for a sentence) or ``batch`` (for any
-    sentence of the batch). attention_layer: of the decoder, whose attention is returned; attention_head: -1 averages.
-    The last seven measure what their opposites are worth: keep_finished decodes finished sentences until the batch
-    ends, plain_scan looks for blocked n-grams place by place, copied_cache gives every beam its own copy of the
-    encoder's keys and values. In recurrent models computed_pieces looks up no product of an embedding; in those with
-    fully connected layers repeated_sources computes products of the source at each step, repeated_states those of a
-    state for each hypothesis that has it. library_functions computes sigmoid and tanh by the C library, in any model.
+    Score of a hypothesis: log probability / length^length_penalty or, with ``wu``, / ((5 + length) / 6)^length_penalty
+    (Wu et al. 2016); the length includes the end piece. shortest, longest: length limits in pieces, without prefix and
+    end. blocked_ngram: no n-gram of this size occurs more than once; 0 is off. candidates: target pieces that the
+    output layer computes: ``all``, ``sentence`` (what the vocabulary map allows for each sentence) or ``batch`` (for
+    any sentence of the batch). attention_layer: decoder layer whose attention is returned; attention_head: -1 averages.
+
+    The last seven are for ablation. keep_finished decodes finished sentences until the batch ends, plain_scan scans for
+    blocked n-grams one position at a time, copied_cache copies the encoder's keys and values to every beam. In
+    recurrent models computed_pieces computes input products of pieces each time; with fully connected layers,
+    repeated_sources computes products of the source at each step and repeated_states those of a state for each
+    hypothesis. library_functions takes sigmoid and tanh from the C library, in any model.
     """
 
     beam_size: int = 1
@@ -65,7 +66,7 @@ class Options:
 
 
 class InputScales(NamedTuple):
-    """The scales that the rows of a product's inputs had: how many rows, and what is known of their scales."""
+    """Number of input rows of a product, and statistics of the rows' scales."""
 
     rows: int
     mean: float
@@ -74,7 +75,7 @@ class InputScales(NamedTuple):
 
 
 class Hypothesis(NamedTuple):
-    """pieces: without the end. attention: float32 [pieces, and the end if it was said; source pieces], if asked for."""
+    """pieces: without the end. attention: float32 [pieces, plus the end if reached; source pieces], on request."""
 
     pieces: list[int]
     score: float
@@ -134,7 +135,7 @@ def _call(function: str, *arguments: object) -> None:
 
 
 def isa() -> str | None:
-    """The instruction set in use: the widest of this CPU, or that of NMT_ISA; None if NMT_ISA names none it has."""
+    """The instruction set in use: the CPU's widest, or that of NMT_ISA; None if the CPU lacks what NMT_ISA names."""
     name = _library.nmt_isa()
     return name and name.decode()
 
@@ -150,11 +151,11 @@ def components() -> list[str]:
 
 
 class Model:
-    """Weights and map, memory-mapped, for any number of workers. Raises EngineError for a damaged file.
+    """Memory-mapped weights and map, shared by any number of workers. Raises EngineError for a damaged file.
 
-    tiles: one of TILES by the inputs and outputs of products of many rows: how these are cut, which changes the speed
-    alone. The output layer has as many outputs as there are target pieces. packed: False keeps weights in rows and
-    packs them for every product, to measure what packed weights are worth.
+    tiles: one of TILES by (inputs, outputs) of a product of many rows; changes only the speed. The output layer counts
+    as having one output per target piece. packed: False (ablation) keeps weights in rows and packs them for every
+    product.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class Model:
 
     @property
     def positions(self) -> int:
-        """Pieces that a sentence may have, with what frames it, and a translation with its prefix."""
+        """Maximum length in pieces of a source with prefix and suffix, and of a translation with its prefix."""
         return _library.nmt_positions(self._handle)
 
     def __del__(self) -> None:
@@ -183,7 +184,7 @@ class Model:
 
 
 class Worker:
-    """What one thread needs to decode: at most one call at a time. threads: that share the sentences of a batch."""
+    """Decodes batches; at most one call at a time. threads: how many share a batch."""
 
     def __init__(self, model: Model, threads: int = 1):
         self._model, self._handle = model, ctypes.c_void_p()
@@ -198,7 +199,7 @@ class Worker:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, best first. prefixes: how each translation must start.
 
-        Raises EngineError for options or pieces that make no sense, and when ``stop`` was called.
+        Raises EngineError for invalid options or pieces, and after a call of ``stop``.
         """
         results = _Results()
         batch, kept = _batch(sources, prefixes)
@@ -222,7 +223,7 @@ class Worker:
         _library.nmt_stop(self._handle)
 
     def measure(self, on: bool = True) -> None:
-        """Time the components from here on, or stop. It slows small models a little."""
+        """Turn the timing of components on or off. It slows small models a little."""
         _library.nmt_measure(self._handle, int(on))
 
     def ticks(self) -> dict[str, int]:
@@ -236,11 +237,11 @@ class Worker:
         return dict(zip(names, counts, strict=True))
 
     def calibrate(self, on: bool = True) -> None:
-        """Record the scales of the inputs of all products from here on, or stop."""
+        """Turn the recording of input scales on or off, for all products."""
         _library.nmt_calibrate(self._handle, int(on))
 
     def input_scales(self) -> dict[str, InputScales]:
-        """What was recorded, by the names of the products in the file; nothing for products of floats."""
+        """The recorded scales by the name of the product in the file; none for float32 products."""
         found, model = {}, self._model._handle
         for number in range(_library.nmt_products(model)):
             scales = (ctypes.c_double * 4)()
@@ -259,13 +260,13 @@ def _options(options: Options) -> _Options:
     values["candidates"] = _number("candidates", CANDIDATES, options.candidates)
     made = _Options(**values)
     for name, kind in _Options._fields_:
-        if kind is ctypes.c_int32 and getattr(made, name) != values[name]:  # ctypes cuts numbers off
+        if kind is ctypes.c_int32 and getattr(made, name) != values[name]:  # ctypes truncates silently
             raise EngineError(f"{name}: {values[name]} is no number of 32 bits")
     return made
 
 
 def _number(what: str, names: Sequence[str], name: str) -> int:
-    """The library's number of a name. Raises EngineError for another name."""
+    """The library's number for a name. Raises EngineError for an unknown name."""
     if name not in names:
         raise EngineError(f"{what}: one of {', '.join(names)}, not {name!r}")
     return names.index(name)
@@ -280,7 +281,7 @@ def _batch(sources: Sequence[Pieces], prefixes: Sequence[Pieces] | None) -> tupl
 
 
 def _flat(sentences: Sequence[Pieces]) -> list[array]:
-    """The lengths of sentences, and their pieces one after the other."""
+    """The lengths of sentences, and their concatenated pieces."""
     try:
         return [array("i", map(len, sentences)), array("i", chain.from_iterable(sentences))]
     except (OverflowError, TypeError):

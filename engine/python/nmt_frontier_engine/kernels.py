@@ -1,4 +1,4 @@
-"""Single kernels of the engine, for tests and to measure what the instructions of a CPU can reach."""
+"""Single kernels of the engine, for tests and for benchmarks of a CPU's instructions."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ ALIGNMENT = 64
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy that starts at a multiple of 64 bytes, as kernels want weights."""
+    """A copy aligned to 64 bytes, which kernels require of weights."""
     buffer = np.empty(array.nbytes + ALIGNMENT, np.uint8)
     start = -buffer.ctypes.data % ALIGNMENT
     copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -20,9 +20,9 @@ def aligned(array: np.ndarray) -> np.ndarray:
 
 
 def quantise(rows: np.ndarray, kind: str, signed: bool = True, fixed: float = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of activations as a product of this type takes them, and the scale of each; int8 signed has 128 added.
+    """Quantised rows of activations and their scales; signed int8 has 128 added.
 
-    fixed: the scale of all rows; 0 takes each row's own.
+    fixed: scale of all rows; 0: each row has its own.
     """
     count, units = rows.shape
     to = np.zeros((count, units), {"float32": np.float32, "int16": np.int16, "int8": np.uint8}[kind])
@@ -39,7 +39,7 @@ def product(
 ) -> np.ndarray:  # fmt: skip
     """rows times weights, float32 [rows, outputs]. weights: tensors ``weight``, ``bias``, ``scale`` and ``offset``.
 
-    repeat: times that the product is done, to measure it.
+    repeat: how often to compute the product, for benchmarks.
     """
     panels, bias = aligned(weights["weight"]), weights["bias"]
     outputs, inputs = len(bias), rows.shape[1]
@@ -57,7 +57,7 @@ def product(
 def lstm(inputs: np.ndarray, states: np.ndarray, output: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The next output and cell of an LSTM, float32 [units].
 
-    inputs, states: products, [4, units], of what enters, is kept, is new, is shown.
+    inputs, states: products, [4, units], of input gate, forget gate, candidate, output gate.
     """
     state = _cell(0, inputs, states, np.stack([output, cell]))
     return state[0], state[1]
@@ -66,7 +66,7 @@ def lstm(inputs: np.ndarray, states: np.ndarray, output: np.ndarray, cell: np.nd
 def gru(inputs: np.ndarray, states: np.ndarray, output: np.ndarray) -> np.ndarray:
     """The next output of a GRU, float32 [units].
 
-    inputs, states: products, [3, units], of what is kept, the reset, what is new.
+    inputs, states: products, [3, units], of update gate, reset gate, candidate.
     """
     return _cell(1, inputs, states, output)
 
