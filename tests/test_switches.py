@@ -41,9 +41,9 @@ def test_what_an_engine_cannot_be_told_is_refused_by_name(name, known):
         engine, search = engines.of(HERE[name]), Search(**{switch: value})
         if switch in engine.switches or switch == "map_per_sentence":  # there is no other map than that of the batch
             continue
-        with pytest.raises(UserError, match=f"{known} cannot be told {engines.option(switch)}; leave it out"):
+        with pytest.raises(UserError, match=f"{known} has no {engines.option(switch)}; leave it out"):
             engines.load(HERE[name], search)
-    with pytest.raises(UserError, match="cannot be told --no-parallel-scan, --no-shared-cache; leave it out"):
+    with pytest.raises(UserError, match="has no --no-parallel-scan, --no-shared-cache; leave it out"):
         engines.load(HERE[name], Search(shared_cache=False, parallel_scan=False))
 
 
@@ -74,9 +74,9 @@ def test_the_command_takes_them_and_names_what_it_cannot_do(tmp_path):
     expected = Translator(HERE["float32"], blocked_ngram=3).translate(LINES)
     assert done.stdout.decode().splitlines() == [*expected], done.stderr
     done = run("--model", HERE["float32"], "--no-remove-finished")
-    assert done.returncode == 1 and b"CTranslate2 cannot be told --no-remove-finished; leave it out\n" in done.stderr
+    assert done.returncode == 1 and b"CTranslate2 has no --no-remove-finished; leave it out\n" in done.stderr
     done = run("--model", HERE["opennmt-tf"], "--isa", "AVX2")
-    assert done.stderr.decode().endswith("OpenNMT-tf cannot be told --isa; leave it out\n")
+    assert done.stderr.decode().endswith("OpenNMT-tf has no --isa; leave it out\n")
 
 
 def test_every_switch_has_a_name_an_option_and_a_place_in_the_record():

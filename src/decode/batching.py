@@ -1,4 +1,4 @@
-"""Batches of sentences of like length, and what is made of them, back in order."""
+"""Batches of sentences of similar length, and their results in the order of the input."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -7,24 +7,24 @@ from typing import TypeVar
 
 from decode.engines import Batch
 
-AHEAD = 1  # windows that are read while another one is decoded
+AHEAD = 1  # windows read while another one is decoded
 
 Window = TypeVar("Window")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Weigh = Callable[[list[str]], int]  # what a sentence adds to windows and batches: its number of pieces, or 1
+Weigh = Callable[[list[str]], int]  # size of a sentence in windows and batches: pieces, or 1
 
 
 def by_sentence(sentence: list[str]) -> int:
-    """The weight of a sentence if sizes are numbers of sentences."""
+    """Weight of a sentence if sizes are numbers of sentences."""
     return 1
 
 
 def batches(window: Batch, most: int, sorting: bool = True, weigh: Weigh = len) -> Iterator[list[int]]:
-    """Cut a window into batches that weigh at most ``most`` with padding; yield each as places in the window.
+    """Yield batches of at most ``most`` with padding, as indices into the window.
 
-    With ``sorting`` the longest sentences come first, else they keep their order. Sentences without pieces are left
-    out; one that weighs more than ``most`` is a batch of its own.
+    With ``sorting`` the longest sentences come first. Empty sentences are left out; one above ``most`` is a batch of
+    its own.
     """
     order = [place for place, sentence in enumerate(window) if sentence]
     if sorting:
@@ -46,10 +46,10 @@ def in_order(
     workers: Executor,
     ahead: int = AHEAD,
 ) -> Iterator[tuple[Window, list[Result | None]]]:
-    """Yield each window with what ``work`` makes of its items, in their order; None for items in no batch.
+    """Yield each window and the results of its items in order; None for items in no batch.
 
-    items: those of a window. cut: the batches of these items, as places among them; each is one call of ``work`` in a
-    worker. ahead: windows that are read while another one is worked on.
+    items: of a window. cut: divides items into batches of indices; each batch is one call of ``work`` in a worker.
+    ahead: windows read while another one is worked on.
     """
     running: deque[tuple[Window, int, list[list[int]], list[Future[list[Result]]]]] = deque()
     try:
@@ -64,7 +64,7 @@ def in_order(
         while running:
             yield gathered(*running[0])
             running.popleft()
-    finally:  # after an error nobody waits for the rest
+    finally:  # after an error the remaining results are not needed
         for *_, futures in running:
             for future in futures:
                 future.cancel()
@@ -73,7 +73,7 @@ def in_order(
 def gathered(
     window: Window, count: int, places: list[list[int]], futures: list[Future[list[Result]]]
 ) -> tuple[Window, list[Result | None]]:
-    """A window of ``count`` items and their results, from those of its batches."""
+    """Wait for a window's batches; return the results in the order of its ``count`` items."""
     results: list[Result | None] = [None] * count
     for batch, future in zip(places, futures, strict=True):
         for place, result in zip(batch, future.result(), strict=True):

@@ -1,8 +1,8 @@
-"""From lines to translated lines in order, with bounded memory and a clock on every stage.
+"""Lines to translated lines in order, with bounded memory and the time of every stage.
 
-As in the WNGT 2020 submission: read a window of 8N tokens, sort it by length, cut it into batches of N tokens, decode
-them, put the translations back in order. As in FastSeq (Yan et al. 2021), all stages overlap: while the workers decode
-the batches of one window, the next one is read and tokenized, and the one before is detokenized and written.
+As in the WNGT 2020 submission: read a window of 8N tokens, sort it by length, cut it into batches of N tokens, decode,
+restore the order. As in FastSeq (Yan et al. 2021), stages overlap: while the workers decode one window, the next is
+read and tokenized, and the previous one is detokenized and written.
 """
 
 import threading
@@ -23,7 +23,7 @@ ONE_CORE, MANY_CORES, GPU = 512, 256, 6000  # tokens of a batch (Klein et al., W
 WINDOW_BATCHES = 8  # for each worker
 MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
 BYTE_ORDER_MARK = "\ufeff"
-MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence may be split behind one of them
+MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence is split after one of them
 
 LongLines = Literal["cut", "split"]
 
@@ -34,7 +34,7 @@ class Tokenizer(Protocol):
 
 
 class Line(NamedTuple):
-    """A line to decode. parts: in pieces, one unless the line was split. long: whether it was cut or split."""
+    """A line in pieces. parts: one unless the line was split. long: whether it was cut or split."""
 
     parts: Batch
     long: bool = False
@@ -45,7 +45,7 @@ class Window:
     """Lines that are decoded together."""
 
     parts: Batch = field(default_factory=list)  # of all lines
-    sizes: list[int] = field(default_factory=list)  # the number of parts of each line
+    sizes: list[int] = field(default_factory=list)  # number of parts per line
     long: int = 0  # lines that were cut or split
 
 
@@ -56,7 +56,7 @@ def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Wi
         window.parts.extend(parts)
         window.sizes.append(len(parts))
         window.long += long
-        size += max(sum(map(weigh, parts)), 1)  # a line without pieces takes memory, too
+        size += max(sum(map(weigh, parts)), 1)  # an empty line takes memory, too
         if size >= full:
             yield window
             window, size = Window(), 0
@@ -65,7 +65,7 @@ def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Wi
 
 
 def chunks(line: str) -> Iterator[str]:
-    """Divide a line into chunks of at most MAXIMUM_CHARACTERS, at white space where there is any."""
+    """Divide a line into chunks of at most MAXIMUM_CHARACTERS, at white space if possible."""
     start = 0
     while len(line) - start > MAXIMUM_CHARACTERS:
         end = line.rfind(" ", start + MAXIMUM_CHARACTERS // 2, start + MAXIMUM_CHARACTERS)
@@ -76,7 +76,7 @@ def chunks(line: str) -> Iterator[str]:
 
 
 def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
-    """Split a sentence into parts of at most ``limit`` pieces: behind the last mark in the second half, if any."""
+    """Split a sentence into parts of at most ``limit`` pieces, if possible after a mark in the second half."""
     while len(pieces) > limit:
         ends = (k for k in range(limit, limit // 2, -1) if pieces[k - 1].strip("▁")[-1:] in MARKS)
         end = next(ends, limit)
@@ -105,14 +105,12 @@ def cut(encoded: Iterable[list[str]], limit: int) -> Line:
 class Pipeline:
     """Translates lines with a tokenizer and the ``translate`` of an engine.
 
-    Without ``overlap`` each stage waits for the one before; without ``sorting`` batches hold sentences as they come.
-    With ``batch_sentences`` windows and batches are measured in sentences of any length, and ``batch_tokens`` is not
-    used.
+    overlap: False runs one stage after the other. sorting: False keeps the order of the text in batches.
+    batch_sentences: the size of batches in sentences; replaces batch_tokens.
 
-    seconds: by stage. tokenization and detokenization are the time of the one thread that reads and writes; decode is
-    the time in which the workers were busy, divided by their number. counts: source_tokens and target_tokens are pieces
-    without control tokens, lines_cut or lines_split are lines of more than ``longest_input`` pieces. Both grow with
-    every window that ``windows`` yields.
+    Two attributes grow with every window that ``windows`` yields. seconds: by stage; decode is the busy time of the
+    workers, divided by their number. counts: source_tokens and target_tokens in pieces without control tokens;
+    lines_cut or lines_split of more than ``longest_input`` pieces.
     """
 
     def __init__(
@@ -139,7 +137,7 @@ class Pipeline:
         self._ahead = AHEAD if overlap else 0
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the translations of window after window, a line for each line read."""
+        """Yield the translations of each window, one per line."""
         cut = windows(map(self._encode, lines), self._window, self._weigh)
         decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, self._workers, self._ahead)
         for window, outputs in decoded:
@@ -152,7 +150,7 @@ class Pipeline:
                 yield [window.parts[place] for place in places]
 
     def close(self) -> None:
-        """Discard the batches that wait for a worker, so that the process can end without decoding them."""
+        """Discard the batches that wait for a worker, so that the process can end."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _batches(self, parts: Batch) -> Iterator[list[int]]:
@@ -160,14 +158,14 @@ class Pipeline:
 
     def _encode(self, text: str) -> Line:
         start = time.perf_counter()
-        text = sentence(text.removeprefix(BYTE_ORDER_MARK))  # as training saw it
+        text = sentence(text.removeprefix(BYTE_ORDER_MARK))  # normalised like the training data
         encoded = map(self._tokenizer.encode, chunks(text))
         line = (divided if self.long_lines == "split" else cut)(encoded, self.longest_input)
         self.seconds["tokenization"] += time.perf_counter() - start
         return line
 
     def _decode(self, batch: Batch) -> Batch:
-        """Decode a batch, in the thread of a worker."""
+        """Decode a batch in a worker's thread."""
         start = time.perf_counter()
         outputs = self._translate(batch)
         with self._busy:
@@ -175,7 +173,7 @@ class Pipeline:
         return outputs
 
     def _finish(self, window: Window, outputs: Batch) -> list[str]:
-        """The lines of a window as text, given the translations of its parts."""
+        """Detokenize the translated parts of a window and join them to lines."""
         start = time.perf_counter()
         texts = map(self._tokenizer.decode, outputs)
         lines = [" ".join(filter(None, (next(texts) for _ in range(size)))) for size in window.sizes]

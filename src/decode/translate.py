@@ -1,12 +1,12 @@
-"""Translate text with a model folder, line by line, into a file that a killed translation continues.
+"""Translate text with a model folder, line by line; a killed translation can be resumed.
 
 An empty line stays empty; a byte that is not UTF-8 is replaced by U+FFFD; both sides have equally many lines. Reading,
 tokenizing, decoding and writing overlap; memory is bounded, but for the longest line. A killed translation into a file
 continues with ``--resume`` and ends with the same bytes.
 
-Beside an unfinished output lies ``<output>.progress``. It says how much of the input was read, with its checksum, and
-how much of the output was written, both at the end of a window. Windows do not depend on one another, so that
-everything after such a point happens as it would have without the kill.
+An unfinished output has a file ``<output>.progress`` beside it: how much of the input was read, with its checksum, and
+how much of the output was written, both at the end of a window. Windows are independent, so the rest of the output is
+the same as without the kill.
 """
 
 import argparse
@@ -33,10 +33,9 @@ from formats.model_folder import NOT_DECODED
 
 PR_SET_PDEATHSIG = 1  # prctl(2): the signal that a process gets when its parent dies
 
-SECONDS = 1.0  # between two notes of the progress, the work that a kill may cost
+SECONDS = 1.0  # between two notes of the progress: the work lost by a kill
 
-# key: what the output depends on; read, written: bytes of input and output; counts: of changed lines; input: checksum
-# of what was read.
+# key: a Key; read, written: bytes of input and output; counts: of changed lines; input: checksum of what was read.
 Progress = dict[str, Any]
 
 Key = dict[str, Any]  # what a translation depends on, by name
@@ -64,22 +63,22 @@ def guarded(main: Callable[[], None], advice: str) -> None:
 
 
 def _interrupted(*_: object) -> None:
-    """Once: Ctrl-C comes from the terminal and from the parent."""
+    """Raise once, though Ctrl-C arrives from the terminal and from the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def progress_key(model: Path, settings: dict[str, Any]) -> Key:
-    """The settings, and a checksum of the model folder, as JSON has them."""
+    """The settings and a checksum of the model folder, as JSON stores them."""
     files = sorted(path for path in model.iterdir() if path.is_file() and path.name not in NOT_DECODED)
     digest = hashlib.sha256(repr([(path.name, sha256(path)) for path in files]).encode()).hexdigest()
     return json.loads(json.dumps({"model": digest} | settings))
 
 
 class Output:
-    """A file that is written window by window, with its progress in another file.
+    """A file written window by window, with its progress in another file.
 
-    counts: how the lines written so far were changed, in all runs together.
+    counts: changes to the lines written so far, over all runs.
     """
 
     def __init__(self, file: BinaryIO, path: Path, progress: Progress, read: "hashlib._Hash"):
@@ -93,27 +92,27 @@ class Output:
         return Counter(self._done[0]["counts"])
 
     def write(self, text: bytes, read: bytes, counts: Counter[str]) -> None:
-        """Write the translation of a window, all of it or nothing.
+        """Write the translation of a window, whole or not at all.
 
-        read: the input of the window; counts: of this run so far, this window included.
+        read: the input of the window; counts: of this run, including this window.
         """
         rest, (progress, digest) = memoryview(text), self._done
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError:
-            self._file.truncate(progress["written"])  # a full disk leaves no half of a line
+            self._file.truncate(progress["written"])  # on a full disk, leave no partial line
             raise
         digest = digest.copy()
         digest.update(read)
         sizes = {"read": progress["read"] + len(read), "written": progress["written"] + len(text)}
-        # All at once: a signal between two assignments would note an input that is read and not written.
+        # One assignment: a signal between two would note input as read whose translation is not written.
         self._done = {**progress, **sizes, "counts": self._before + counts}, digest
         if time.monotonic() - self._noted > SECONDS:
             self.note()
 
     def note(self) -> None:
-        """Note the progress, after everything before it is on the disk."""
+        """Note the progress once the output is on the disk."""
         os.fsync(self._file.fileno())
         progress, digest = self._done
         write_json(self._path, {**progress, "input": digest.hexdigest()})
@@ -122,9 +121,9 @@ class Output:
 
 @contextmanager
 def resumable_output(path: Path, key: Key, resume: bool, source: BinaryIO) -> Iterator[Output]:
-    """Open an output at its beginning, or where it was left, with ``source`` at the line that comes next.
+    """Open an output at its start, or where an earlier run stopped, and skip the input that was translated.
 
-    Raises UserError if there is nothing to resume, or ``source`` is not the input that the output was begun with.
+    Raises UserError if there is nothing to resume, or if the input has changed.
     """
     notes = path.with_name(f"{path.name}.progress")
     progress = {"key": key, "read": 0, "written": 0, "counts": {}, "input": hashlib.sha256().hexdigest()}
@@ -135,7 +134,7 @@ def resumable_output(path: Path, key: Key, resume: bool, source: BinaryIO) -> It
     elif resume and path.exists():
         raise UserError(f"{path}: no {notes.name} beside it: it is finished; delete it to translate again")
     else:
-        write_json(notes, progress)  # first, so that an output without it is a finished one
+        write_json(notes, progress)  # first: an output without it is finished
     read = _skip(source, progress, path)
     with open(path, "r+b" if progress["written"] else "wb", buffering=0) as file:
         file.truncate(progress["written"])
@@ -149,7 +148,7 @@ def resumable_output(path: Path, key: Key, resume: bool, source: BinaryIO) -> It
 
 
 def _noted(notes: Path, path: Path, key: Key) -> Progress:
-    """The progress of an earlier run. Raises UserError where it does not belong to this output and key."""
+    """The progress of an earlier run. Raises UserError if it belongs to another output or key."""
     try:
         progress = read_json(notes)
         if changed := _changes(progress["key"], key):
@@ -158,7 +157,7 @@ def _noted(notes: Path, path: Path, key: Key) -> Progress:
             )
         progress = {name: progress[name] for name in ("key", "read", "written", "counts", "input")}
         if progress["written"] and path.stat().st_size < progress["written"]:
-            raise UserError(f"{path}: is shorter than {notes.name} says; delete both to begin anew")
+            raise UserError(f"{path}: is shorter than in {notes.name}; delete both to begin anew")
     except FileNotFoundError:
         raise UserError(f"{path}: is missing, but {notes.name} is there; delete that to begin anew") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -167,14 +166,14 @@ def _noted(notes: Path, path: Path, key: Key) -> Progress:
 
 
 def _changes(before: Key, now: Key) -> str:
-    """What differs, in words; empty if nothing does."""
+    """The differences between two keys, as text."""
     names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
     values = (f"{name} {before.get(name)}, not {now.get(name)}" for name in names if name != "model")
     return "; ".join([*["another model"] * ("model" in names), *values])
 
 
 def _skip(source: BinaryIO, progress: Progress, path: Path) -> "hashlib._Hash":
-    """Read what earlier runs read; return its checksum, to be continued."""
+    """Skip the input that earlier runs translated; return its checksum, to be continued."""
     read, left = hashlib.sha256(), progress["read"]
     while left and (block := source.read(min(left, 1 << 20))):
         read.update(block)
@@ -187,7 +186,7 @@ def _skip(source: BinaryIO, progress: Progress, path: Path) -> "hashlib._Hash":
 
 
 def decoded(line: bytes) -> str:
-    """A line as text without its line break; what is not UTF-8 is replaced."""
+    """A line as text without its line break; invalid UTF-8 is replaced."""
     return line.decode("utf-8", errors="replace").rstrip("\r\n")
 
 
@@ -199,11 +198,10 @@ def replaced(line: bytes) -> int:
 def translate(translator: Translator, source: BinaryIO, target: BinaryIO | Output) -> Counter[str]:
     """Translate all of ``source``, window by window.
 
-    Return how many bytes were replaced and how many lines were cut or split; of an output that was resumed, in all its
-    runs together.
+    Return how many bytes were replaced and lines cut or split; for a resumed output, over all runs.
     """
     counts: Counter[str] = Counter()
-    unwritten: deque[bytes] = deque()  # lines read whose translations are not written yet
+    unwritten: deque[bytes] = deque()  # lines that were read and whose translations are not written yet
 
     def lines() -> Iterator[str]:
         for line in source:
@@ -223,7 +221,7 @@ def translate(translator: Translator, source: BinaryIO, target: BinaryIO | Outpu
 
 
 def report(counts: Counter[str], longest_input: int) -> None:
-    """Say on standard error how the input was changed."""
+    """Print changes to the input on standard error."""
     if replacements := counts["replaced"]:
         print(f"{replacements} broken bytes replaced by U+FFFD", file=sys.stderr)
     for change in ("cut", "split"):

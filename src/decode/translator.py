@@ -1,4 +1,4 @@
-"""A model folder that translates text: engine, tokenizer and pipeline, and the options of commands that decode."""
+"""Translate text with a model folder: engine, tokenizer and pipeline, and the options of commands that decode."""
 
 import argparse
 import itertools
@@ -18,26 +18,26 @@ from formats import model_folder, records
 from formats.decoding import MAXIMUM_INPUT
 from formats.loading import pieces
 
-BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings that decide which sentences share a batch
+BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
 
-# What makes decoding fast, by the option that switches it off, and what happens without it
+# Optimisations that can be switched off, and the help of the option --no-NAME
 SWITCHED_OFF = {
     "sorting": "fill batches in the order of the text",
     "overlap": "run one stage after the other",
-    "packed": "lay weights out for every matrix product anew",
-    "map_per_sentence": "candidates of the vocabulary map are those of all sentences of a batch together",
+    "packed": "pack weights for every matrix product",
+    "map_per_sentence": "share the candidates of the vocabulary map between all sentences of a batch",
     "remove_finished": "decode finished sentences until their batch ends, in greedy search",
     "shared_cache": "copy the encoder's keys and values to every beam",
-    "parallel_scan": "look for blocked n-grams one place after the other",
-    "piece_products": "compute the products of every piece with a recurrent first layer",
-    "source_products": "compute the attention's products of the source at each step, with layers on top",
-    "equal_states": "compute the products of a state for each hypothesis that has it, with layers on top",
-    "polynomials": "compute sigmoid and tanh by the C library",
+    "parallel_scan": "scan for blocked n-grams one position at a time",
+    "piece_products": "compute the products of a recurrent first layer for every piece",
+    "source_products": "compute the attention's products of the source at each step (with fully connected layers)",
+    "equal_states": "compute the products of a state for each hypothesis (with fully connected layers)",
+    "polynomials": "use the C library's sigmoid and tanh",
 }
 
 
 class Tokenizer:
-    """Raises UserError for a folder whose SentencePiece model is missing or damaged."""
+    """The SentencePiece model of a folder. Raises UserError if it is missing or damaged."""
 
     def __init__(self, folder: Path):
         self._processor = pieces(folder / model_folder.TOKENIZER)
@@ -46,20 +46,19 @@ class Tokenizer:
         return self._processor.encode(line, out_type=str)
 
     def decode(self, pieces: list[str]) -> str:
-        """The text on one line, as a record holds it, whatever line breaks a model writes."""
+        """The text on one line, normalised like a record's."""
         return records.sentence(self._processor.decode(pieces))
 
 
 class Translator(Pipeline):
-    """A model folder that translates text.
+    """Translates text with a model folder.
 
     >>> next(Translator("results/demo/models/tiny/native-int8").translate(["A dog runs."]))
 
-    vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; by default one a core, or
-    one on a GPU. batch_tokens: by default the tuned number for this machine (measure.tune), else that of WNGT 2020.
-    threads: of each worker. long_lines: lines of more pieces than ``longest_input`` are cut there, or split into parts
-    that are translated one by one. checksums: look for damaged files first. overlap, sorting and batch_sentences are
-    those of Pipeline, search: the other fields of decode.engines.Search.
+    vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; default: one per core, or
+    one on a GPU. batch_tokens: default: ``best_batch``. threads: per worker. long_lines: cut lines of more than
+    ``longest_input`` pieces, or split them into parts that are translated one by one. checksums: check all files first.
+    overlap, sorting, batch_sentences: see Pipeline. search: further fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
 
@@ -98,7 +97,7 @@ class Translator(Pipeline):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that a translation depends on, except for the model folder and the input."""
+        """Everything that a translation depends on, except the model folder and the input."""
         own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "sorting": self.sorting}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         every = {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
@@ -107,20 +106,19 @@ class Translator(Pipeline):
         return {name: value for name, value in every.items() if name not in BATCHING}
 
     def close(self) -> None:
-        """Discard what waits for a worker, and what the engine can stop."""
+        """Discard waiting batches, and stop running ones if the engine can."""
         super().close()
         self.engine.stop()
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield a translation for each line, in order; reads at most two windows ahead."""
+        """Yield the translation of each line, in order; reads at most two windows ahead."""
         return itertools.chain.from_iterable(self.windows(lines))
 
 
 def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
-    """Tokens of a batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
+    """Tokens per batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
 
-    A tuned number holds for one set of instructions, so the engine is told to use it, unless the environment names
-    another.
+    A tuned number holds for one instruction set, so it also sets the engine's, unless the environment names another.
     """
     if device == "cuda":
         return GPU
@@ -134,7 +132,7 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
 
 
 def decoding_options(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that decodes with one model folder; ``loaded`` takes them."""
+    """Add the options of commands that decode with one model folder; ``loaded`` takes them."""
     parser.add_argument("--model", type=Path, required=True, help="model folder")
     parser.add_argument("--beam-size", type=positive, default=1, help="1 is greedy search")
     parser.add_argument("--no-vocabulary-map", dest="vocabulary_map", action="store_false")
@@ -147,23 +145,23 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--no-checksums", dest="checksums", action="store_false", help="load damaged files, too")
     parser.add_argument("--long-lines", choices=["cut", "split"], default="cut", help=f"of over {MAXIMUM_INPUT} pieces")
-    group = parser.add_argument_group("switches", "to see what each of them is worth; not every engine has all")
-    group.add_argument("--threads", type=positive, default=1, help="of each worker, which share its batch")
-    group.add_argument("--isa", metavar="SET", help="instruction set that the engine is to use, in the engine's words")
-    group.add_argument("--blocked-ngram", type=positive, default=0, metavar="N", help="no n-gram of N pieces twice")
+    group = parser.add_argument_group("switches", "for ablation; an engine refuses those it lacks")
+    group.add_argument("--threads", type=positive, default=1, help="per worker, sharing its batch")
+    group.add_argument("--isa", metavar="SET", help="instruction set, by the engine's name")
+    group.add_argument("--blocked-ngram", type=positive, default=0, metavar="N", help="repeat no n-gram of N pieces")
     for name, text in SWITCHED_OFF.items():
         group.add_argument(f"--no-{name.replace('_', '-')}", dest=name, action="store_false", help=text)
 
 
 def loaded(args: argparse.Namespace, **options: Any) -> Translator:
-    """The translator of ``decoding_options``; options: arguments of Translator that go before them.
+    """The translator of ``decoding_options``. options: override arguments of Translator.
 
-    Raises UserError for a folder that cannot be decoded in this way.
+    Raises UserError for a folder that cannot be decoded with these options.
     """
     if args.isa:
         if not (variable := engines.of(args.model).isa_variable):
-            raise UserError(f"{args.model}: {engines.of(args.model).label} cannot be told --isa; leave it out")
-        os.environ[variable] = args.isa  # an engine reads it when it loads its first model
+            raise UserError(f"{args.model}: {engines.of(args.model).label} has no --isa; leave it out")
+        os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads")
-    told = {name: getattr(args, name) for name in (*names, "blocked_ngram", *SWITCHED_OFF)}
-    return Translator(args.model, **{**told, **options})
+    chosen = {name: getattr(args, name) for name in (*names, "blocked_ngram", *SWITCHED_OFF)}
+    return Translator(args.model, **{**chosen, **options})

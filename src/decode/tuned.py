@@ -1,4 +1,4 @@
-"""The fastest settings of a model folder on this machine, which ``measure.tune`` found and left beside the model."""
+"""The fastest settings of a model folder on this machine, written by ``measure.tune``."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ Settings = dict[str, Any]
 
 
 def here(beam_size: int) -> str:
-    """The key of this machine and search in the file."""
+    """The file's key for this machine and beam size."""
     facts = machine.describe()
     return f"{facts['cpu']}, {facts['isa']}, {len(machine.cores())} cores, beam {beam_size}"
 
 
 def read(folder: Path) -> dict[str, Settings]:
-    """The settings of every machine that the model was tuned on. Raises UserError for a damaged file."""
+    """The settings by machine and beam size. Raises UserError for a damaged file."""
     path = folder / model_folder.TUNED
     try:
         return dict(read_json(path)) if path.exists() else {}
@@ -28,7 +28,7 @@ def read(folder: Path) -> dict[str, Settings]:
 
 
 def settings(folder: Path, beam_size: int = 1) -> Settings:
-    """The settings for this machine; empty where the model was not tuned on it. Raises UserError for damaged ones."""
+    """The settings for this machine; empty if there are none. Raises UserError for damaged ones."""
     found = read(folder).get(here(beam_size), {})
     if found != {} and not (isinstance(found, dict) and _sound(found.get("batch_tokens"), found.get("isa"))):
         raise UserError(f"{folder / model_folder.TUNED}: damaged (it lacks a batch); delete it, or tune again")

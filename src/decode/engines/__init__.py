@@ -1,4 +1,4 @@
-"""The engines that decode model folders, one interface to all of them: tokens in, tokens out.
+"""The engines that decode model folders, behind one interface: tokens in, tokens out.
 
 To add an engine, write one module with one class (decode.engines.interface) and add the class to ENGINES.
 """
@@ -36,7 +36,7 @@ def describe(folder: Path) -> Description:
 
 
 def describe_for(folder: Path, engine: type[Engine]) -> Description:
-    """The ``model.json`` of a model folder. Raises UserError where it is not for this engine."""
+    """The ``model.json`` of a model folder. Raises UserError if it is for another engine."""
     description = describe(folder)
     if description["engine"] != engine.name:
         raise UserError(f"{folder}: is for {ENGINES[description['engine']].label}, not for {engine.label}")
@@ -49,14 +49,14 @@ def of(folder: Path) -> type[Engine]:
 
 
 def running(shape: Mapping[str, Any], names: Collection[str]) -> list[type[Engine]]:
-    """Those of the engines of these names that decode a model of this shape, which OpenNMT-tf trained."""
+    """The engines among ``names`` that decode a model of this shape trained by OpenNMT-tf."""
     return [engine for engine in ENGINES.values() if engine.name in names and engine.runs(shape)]
 
 
 def refusal(engine: type[Engine], shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> str | None:
-    """Why an engine does not decode a model of this shape, and which of the engines of these names do.
+    """Why an engine does not decode a model of this shape, and which engines among ``names`` do; None if it does.
 
-    As in ``CTranslate2 has no recurrent model; OpenNMT-tf and native decode it``. None if the engine decodes it.
+    Example: ``CTranslate2 has no recurrent model; OpenNMT-tf and native decode it``.
     """
     if (lacks := engine.lacks(shape)) is None:
         return None
@@ -66,15 +66,15 @@ def refusal(engine: type[Engine], shape: Mapping[str, Any], names: Collection[st
 
 
 def folders(shape: Mapping[str, Any], types: Sequence[str], names: Collection[str]) -> list[str]:
-    """Names of the model folders of a system of this shape, in a study that asks for these types and engines."""
+    """Names of a system's model folders, given its shape and the types and engines of the study."""
     return [engine.folder(name) for engine in running(shape, names) for name in engine.exported(types)]
 
 
 def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
     """Load a model folder with its engine.
 
-    checksums: compare all files with the checksums in ``model.json`` first, which reads every byte once more. Raises
-    UserError for a folder that is damaged, and for a search that its engine cannot do.
+    checksums: check all files against ``model.json`` first, which reads every byte. Raises UserError for a damaged
+    folder, and for a search that the engine lacks.
     """
     description = describe(folder)
     engine = ENGINES[description["engine"]]
@@ -84,29 +84,29 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
         raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
     if search.vocabulary_map and not (folder / engine.map_file).exists():
         raise UserError(f"{folder}: its vocabulary map {engine.map_file} is missing; decode with --no-vocabulary-map")
-    if refused := told(search) - engine.switches - {"map_per_sentence"}:  # the map of other engines is of the batch
+    if refused := changed(search) - engine.switches - {"map_per_sentence"}:  # other engines map the batch anyway
         names = ", ".join(map(option, sorted(refused)))
-        raise UserError(f"{folder}: {engine.label} cannot be told {names}; leave it out")
-    if "remove_finished" in told(search) and search.beam_size > 1:
+        raise UserError(f"{folder}: {engine.label} has no {names}; leave it out")
+    if "remove_finished" in changed(search) and search.beam_size > 1:
         raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
     if checksums:
         model_folder.check(folder, description)
     return engine(folder, description, search)
 
 
-def told(search: Search) -> set[str]:
-    """The switches of a search that are not as usual."""
+def changed(search: Search) -> set[str]:
+    """Names of switches set to a non-default value."""
     return {name for name in SWITCHES if getattr(search, name) != getattr(Search, name)}
 
 
 def option(switch: str) -> str:
-    """The command line's word for a switch that is not as usual."""
+    """The command-line option that sets a switch to a non-default value."""
     return f"--{'no-' * (getattr(Search, switch) is True)}{switch.replace('_', '-')}"
 
 
 def isa(folder: Path, beam_size: int = 1) -> str | None:
-    """The instruction set that the folder's engine is told to use: the environment's, else the tuned one, else the
-    widest; None if it is told none."""
+    """The instruction set to request from a folder's engine: the environment's, else the tuned one, else the widest;
+    None if the engine chooses it."""
     engine = of(folder)
     if not engine.isa_variable:
         return None

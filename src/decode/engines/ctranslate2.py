@@ -1,4 +1,4 @@
-"""CTranslate2: workers that share the weights, on the CPU with one thread each unless told otherwise."""
+"""CTranslate2: workers that share the weights."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ from formats.model_folder import Description
 from formats.shape import architecture, self_attention
 from formats.vocabulary_map import VocabularyMap
 
-PACKED = "CT2_PACKED_GEMM"  # of the environment: 0 lays weights out for every product of matrices
+PACKED = "CT2_PACKED_GEMM"  # environment variable: 0 packs weights for every matrix product
 
 
 class CTranslate2(Engine):
-    """Decodes Transformers that its converters made of models of OpenNMT-tf or Marian; it has self-attention only."""
+    """Decodes Transformers with self-attention, converted from OpenNMT-tf or Marian."""
 
     name = "ctranslate2"
     label = "CTranslate2"
@@ -37,7 +37,7 @@ class CTranslate2(Engine):
 
     @classmethod
     def supported(cls) -> list[str]:
-        """Types of two bytes are always among them (formats.decoding), int16 wherever oneMKL is."""
+        """The types of CTranslate2 here, plus half types (formats.decoding), plus int16 with oneMKL."""
         import ctranslate2
 
         here = {*ctranslate2.get_supported_compute_types("cpu"), *decoding.HALF_TYPES}
@@ -71,20 +71,20 @@ class CTranslate2(Engine):
 
     @staticmethod
     def vocabulary(folder: Path) -> list[str]:
-        """The pieces of a model, of both sides if they have vocabularies of their own."""
+        """The pieces of a model; of both sides if they have separate vocabularies."""
         return [piece for path in sorted(folder.glob("*vocabulary.json")) for piece in read_json(path)]
 
     def __init__(self, folder: Path, description: Description, search: Search):
         decoding.prepare(description["quantization"], search.device)
         if not search.packed:
-            os.environ[PACKED] = "0"  # for this process: CTranslate2 has no other way to be told
+            os.environ[PACKED] = "0"  # for the process: CTranslate2 has no other option
         if search.device == "cuda":
             loading.use_gpu()
         import ctranslate2
 
         compute_type = decoding.compute_type(description["quantization"], search.device)
         supported = ctranslate2.get_supported_compute_types(search.device)
-        if compute_type not in {*supported, "default"}:  # CTranslate2 may take another type silently
+        if compute_type not in {*supported, "default"}:  # CTranslate2 may silently take another type
             types = ", ".join(sorted(supported))
             raise UserError(f"{folder}: this {search.device} does not compute in {compute_type}; it supports {types}")
         self._translator = loading.translator(

@@ -1,4 +1,4 @@
-"""What an engine is: facts that its class states, and a loaded model that translates batches."""
+"""The interface of engines: class attributes describe an engine, an instance is a loaded model."""
 
 import contextlib
 import functools
@@ -18,40 +18,38 @@ from formats.vocabulary_map import VocabularyMap
 
 Batch = list[list[str]]  # sentences in pieces, without control tokens
 Device = Literal["cpu", "cuda"]
-# What the libraries of engines raise; pybind11 makes such errors of C++'s exceptions.
+# Raised by the engines' libraries; pybind11 translates C++ exceptions to these.
 FAILURES = (RuntimeError, ValueError, IndexError, OverflowError, MemoryError)
 
 
 @dataclass(frozen=True)
 class Search:
-    """How an engine searches. The caller cuts batches; an engine decodes each as it comes.
+    """Options of decoding. The caller cuts batches; an engine decodes each of them as it is.
 
-    The last ten fields are switches (SWITCHES): most say what our engine does to be fast, so that it can be measured
-    without. An engine states which of them it can be told.
+    The last ten fields are switches (SWITCHES), mostly optimisations of the native engine that can be disabled for
+    ablation. ``Engine.switches`` names those that an engine has.
 
-    All engines score a finished hypothesis by its log probability / length^``length_penalty``, where the length counts
-    the end token. OpenNMT-tf's own formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used: equal weights are
-    to give equal translations. Without a penalty beam search prefers short hypotheses, which cost the demo 3 BLEU
-    (measured).
+    All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
+    token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
+    equal translations. Without a penalty beam search prefers short hypotheses, which cost the demo 3 BLEU (measured).
     """
 
     beam_size: int = 1  # 1 is greedy search
     length_penalty: float = 1.0
     vocabulary_map: bool = False  # score only the target pieces that the map allows for the source
-    workers: int = 1  # batches decoded at a time, with one copy of the weights
-    threads: int = 1  # that share the work of one batch, in each worker
+    workers: int = 1  # batches decoded at a time; they share the weights
+    threads: int = 1  # per worker, sharing its batch
     device: Device = "cpu"
-    map_per_sentence: bool = True  # candidates of each sentence by itself; False: of its whole batch together
-    remove_finished: bool = True  # finished sentences leave the batch; False (greedy search only): they stay
-    shared_cache: bool = True  # the encoder's keys and values once a sentence; False: copied to every beam
-    blocked_ngram: int = 0  # no n-gram of this size twice; 0 allows all
-    parallel_scan: bool = True  # look for these n-grams with vectors; False: one place after the other
-    packed: bool = True  # weights laid out for matrix products once; False: for every product
-    # Of recurrent models (Devlin 2017), the last two of those with fully connected layers; others translate the same,
-    # whatever they are told.
-    piece_products: bool = True  # products of up to 8,000 pieces with a first layer looked up; False: computed
-    source_products: bool = True  # what attention multiplies the source with, once a sentence; False: at each step
-    equal_states: bool = True  # products of a state once for all hypotheses that have it; False: for each
+    map_per_sentence: bool = True  # candidates per sentence; False: per batch
+    remove_finished: bool = True  # finished sentences leave the batch; False: they stay (greedy search only)
+    shared_cache: bool = True  # beams share the encoder's keys and values; False: each has a copy
+    blocked_ngram: int = 0  # repeat no n-gram of this size; 0: off
+    parallel_scan: bool = True  # scan for these n-grams with SIMD; False: one position at a time
+    packed: bool = True  # weights are packed once; False: for every product
+    # For recurrent models (Devlin 2017), source_products and equal_states only with fully connected layers.
+    piece_products: bool = True  # look up input products of up to 8,000 pieces; False: compute them
+    source_products: bool = True  # attention's products once per sentence; False: at each step
+    equal_states: bool = True  # products of a state once for all its hypotheses; False: for each
     polynomials: bool = True  # sigmoid and tanh by polynomials, in any model; False: by the C library
 
 
@@ -62,29 +60,29 @@ SWITCHES = (  # of a Search
 
 
 class Engine(ABC):
-    """An engine. The class states facts about it; an instance is a loaded model.
+    """An engine. Class attributes describe it; an instance is a loaded model.
 
-    A module with an engine imports the engine's library inside methods only. So any process can ask any class, a
-    process that decodes loads no other library, and loading the library is part of the loading time (measure.run).
+    Modules import their engine's library inside methods only: any process can query any class, decoding loads no other
+    engine's library, and loading the library is part of the loading time (measure.run).
     """
 
     name: ClassVar[str]  # in model.json and in measurements
     label: ClassVar[str]  # for people
-    packages: ClassVar[tuple[str, ...]]  # by import name, whose versions change its results; the first is the engine
-    types: ClassVar[tuple[str, ...]]  # of weights that its model folders may have
+    packages: ClassVar[tuple[str, ...]]  # import names whose versions change results; the first is the engine
+    types: ClassVar[tuple[str, ...]]  # of weights in its model folders
     devices: ClassVar[tuple[Device, ...]] = ("cpu",)
-    weights: ClassVar[str]  # the file that tells whether a folder has weights
-    files: ClassVar[Mapping[str, str]]  # of a model folder: name and purpose, for the folder's README
-    map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None if the engine uses none
-    switches: ClassVar[frozenset[str]] = frozenset()  # those of SWITCHES that it can be told
-    isa_variable: ClassVar[str | None] = None  # of the environment, names the instructions to use; None: there is none
+    weights: ClassVar[str]  # the file by which a folder with weights is recognised
+    files: ClassVar[Mapping[str, str]]  # of a model folder: name to purpose, for the folder's README
+    map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None: not supported
+    switches: ClassVar[frozenset[str]] = frozenset()  # those of SWITCHES that it has
+    isa_variable: ClassVar[str | None] = None  # environment variable of the instruction set
 
-    longest_input: int = MAXIMUM_INPUT  # pieces of a sentence that the loaded model takes; longer lines are cut there
-    effective_compute_type: str  # the type that the loaded model computes in, whatever the type of its weights
-    isa: str | None = None  # the instructions that the engine is told to use; None if it chooses them itself
-    library: str | None = None  # that multiplies matrices, where there is a choice
-    of_batch: ClassVar[bool] = True  # whether a translation may depend on the batch that the sentence is in
-    int8_saturates: bool | None = False  # whether 8-bit products may be cut off here (common.cpu); None if not known
+    longest_input: int = MAXIMUM_INPUT  # in pieces; longer lines are cut
+    effective_compute_type: str  # of computation; may differ from the weights' type
+    isa: str | None = None  # requested instruction set; None: chosen by the engine
+    library: str | None = None  # for matrix products, if there is a choice
+    of_batch: ClassVar[bool] = True  # whether a translation may depend on its batch
+    int8_saturates: bool | None = False  # whether 8-bit products may saturate here (common.cpu); None: unknown
 
     # The class
 
@@ -95,19 +93,19 @@ class Engine(ABC):
 
     @classmethod
     def fast(cls, quantization: str) -> bool:
-        """Whether the engine is fast in this type on this CPU, so that its speed is worth measuring."""
+        """Whether this CPU computes fast in this type, so that its speed is measured."""
         return True
 
     @classmethod
     def widest(cls) -> str | None:
-        """The value of ``isa_variable`` for the widest instructions of this CPU; None if it takes them by itself."""
+        """The value of ``isa_variable`` for this CPU's widest instruction set; None if the engine chooses it."""
         return None
 
     @classmethod
     def lacks(cls, shape: Mapping[str, Any]) -> str | None:
-        """What keeps the engine from decoding a model that OpenNMT-tf trained, as in ``has no recurrent model``.
+        """Why the engine cannot decode a shape (formats.shape) trained by OpenNMT-tf; None if it can.
 
-        shape: its values (formats.shape). None if nothing does. Messages are made of it by ``decode.engines.refusal``.
+        Completes the sentence of ``decode.engines.refusal``, as in ``has no recurrent model``.
         """
         return None
 
@@ -118,51 +116,51 @@ class Engine(ABC):
 
     @classmethod
     def exported(cls, types: Sequence[str]) -> list[str]:
-        """The types of the model folders of a system whose study asks for these types."""
+        """Types of the engine's model folders, given the types of the study."""
         return [name for name in types if name in cls.types]
 
     @classmethod
     def folder(cls, quantization: str) -> str:
-        """Name of a model folder among those of its system."""
+        """Name of the model folder with this type."""
         return f"{cls.name}-{quantization}"
 
     @classmethod
     def copy_weights(cls, weights: Path, folder: Path) -> None:
-        """Make ``folder`` with the weights and what belongs to them. Raises UserError where there are none.
+        """Make ``folder`` with the weights and their files. Raises UserError if there are no weights.
 
-        Files whose names begin with a dot are left out: Snakemake puts some into output folders.
+        Hidden files are left out: Snakemake writes some into output folders.
         """
         if not (weights / cls.weights).exists():
             raise UserError(f"{weights}: no weights of {cls.label} in it, {cls.weights} is missing")
         shutil.copytree(weights, folder, ignore=shutil.ignore_patterns(".*"))
-        folder.chmod(folder.stat().st_mode | stat.S_IWUSR)  # the weights may be where nobody may write
+        folder.chmod(folder.stat().st_mode | stat.S_IWUSR)  # the source may be read-only
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
         """Add a vocabulary map to a model folder as ``map_file``. Raises UserError for a map of another model.
 
-        source: in the format that the engine's own exporter makes.
+        source: in the format of the engine's exporter.
         """
         raise UserError(f"{source}: {cls.label} uses no vocabulary map")
 
     @classmethod
     def read_map(cls, folder: Path, sources: Iterable[Sequence[str]]) -> VocabularyMap | None:
-        """The entries of a folder's map for these sentences; None if Python cannot read the engine's format."""
+        """The entries of a folder's map for these sentences; None if Python cannot read the format."""
         return None
 
     # The loaded model
 
     @abstractmethod
     def __init__(self, folder: Path, description: Description, search: Search):
-        """Load the weights. Raises UserError for a missing or damaged file, or a type that this CPU lacks."""
+        """Load the weights. Raises UserError for a missing or damaged file, and for a type that the CPU lacks."""
 
     @property
     def version(self) -> str | None:
-        """Of the engine's own package."""
+        """Version of the engine's own package."""
         return version(self.packages[0])
 
     def translate(self, batch: Batch) -> Batch:
-        """Translate sentences of at least one piece each. Up to ``search.workers`` threads call it at a time.
+        """Translate sentences of at least one piece each; called by up to ``search.workers`` threads at a time.
 
         Raises UserError with the batch's size if the engine fails.
         """
@@ -172,15 +170,15 @@ class Engine(ABC):
 
     @abstractmethod
     def decode(self, batch: Batch) -> Batch:
-        """Translate a batch for ``translate``, which makes one line of any of FAILURES."""
+        """Translate a batch; ``translate`` turns FAILURES into one line."""
 
     def stop(self) -> None:  # noqa: B027 (most engines cannot)
-        """End the batches that are being translated, where the engine can; for a process that ends."""
+        """Stop running batches if the engine can, because the process ends."""
 
 
 @contextlib.contextmanager
 def in_one_line(what: str, less_memory: str) -> Iterator[None]:
-    """Make one line of what a library raises: what failed, and why. less_memory: what to do where memory ran out."""
+    """Turn a library's exception into one line: what failed, and why. less_memory: advice if memory ran out."""
     try:
         yield
     except FAILURES as error:
@@ -191,9 +189,9 @@ def in_one_line(what: str, less_memory: str) -> Iterator[None]:
 
 
 def version(package: str) -> str | None:
-    """Of an installed package, by import name: TensorFlow comes in distributions of several names. None if absent."""
+    """Version of a package by import name (TensorFlow's distributions have several names); None if absent."""
     with contextlib.suppress(metadata.PackageNotFoundError):
-        return metadata.version(package)  # a look at all packages takes a third of a second
+        return metadata.version(package)  # searching all distributions takes a third of a second
     names = _distributions().get(package)
     return metadata.version(names[0]) if names else None
 

@@ -1,8 +1,8 @@
-"""Marian on the CPU: each worker is a process of one thread with weights of its own.
+"""Marian on the CPU: each worker is a process with one thread and its own weights.
 
-Processes for three reasons: pymarian holds Python's lock while it decodes, so that other threads, the stages of the
-pipeline among them, would wait; Marian's own threads share out batches, never one batch; and Marian ends its process at
-every error. ``translate`` hands a batch to an idle process and waits for it without the lock.
+Processes for three reasons: pymarian holds Python's lock while it decodes, so that all other threads would wait;
+Marian's threads never share one batch; and Marian ends its process at every error. ``translate`` hands a batch to an
+idle process and waits for it without the lock.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from formats.decoding import longest_output
 from formats.model_folder import Description
 
 WORKER = Path(__file__).resolve().with_name("marian_worker.py")
-NO_LIMIT = 1_000_000  # sentences of a batch: Marian is not to cut the batches it gets
+NO_LIMIT = 1_000_000  # sentences per batch, so that Marian does not cut batches
 
 
 class Marian(Engine):
-    """Decodes models that Marian trained (export.marian); pieces are the words of its plain vocabulary."""
+    """Decodes models trained by Marian (export.marian); pieces are the words of its plain vocabulary."""
 
     name = "marian"
     label = "Marian"
@@ -43,12 +43,12 @@ class Marian(Engine):
 
     @classmethod
     def lacks(cls, shape: Mapping[str, Any]) -> str:
-        """OpenNMT-tf's decoders begin with the embedding of ``<s>``, Marian's with zeros."""
+        """OpenNMT-tf's decoders start from the embedding of ``<s>``, Marian's from zeros."""
         return "decodes only what it trained"
 
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
-        """source: of export.shortlist, as text; Marian makes a binary file of it."""
+        """source: of export.shortlist, as text; converted to Marian's binary format."""
         with tempfile.TemporaryDirectory() as scratch:
             vocabularies = [folder / marian.VOCABULARY] * 2
             options = ["--shortlist", source, marian.FIRST, marian.BEST, 0, "--vocabs", *vocabularies]
@@ -65,7 +65,7 @@ class Marian(Engine):
             raise UserError(f"{folder}: Marian does not share a batch between threads; decode with workers alone")
         self._folder, self._longest = folder, longest_output(description)
         self._idle: SimpleQueue[Worker] = SimpleQueue()
-        workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # all load at the same time
+        workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # they load in parallel
         for worker in workers:
             try:
                 worker.answer()
@@ -74,8 +74,7 @@ class Marian(Engine):
             self._idle.put(worker)
 
     def decode(self, batch: Batch) -> Batch:
-        # Marian's limit is a multiple of the longest source sentence with its end token; half a piece less avoids
-        # rounding up.
+        # Marian's limit is a multiple of the longest source with its end token; half a piece less avoids rounding up.
         factor = (self._longest - 0.5) / (max(map(len, batch)) + 1)
         worker = self._idle.get()
         try:
@@ -84,30 +83,30 @@ class Marian(Engine):
         except DiedError as error:
             raise UserError(f"{self._folder}: Marian stopped: {error}") from None
         finally:
-            self._idle.put(worker)  # a dead one, too: the next batch must not wait for ever
+            self._idle.put(worker)  # even a dead one: the next batch must not wait for ever
 
 
 def options(search: Search) -> list[str]:
-    """The command line of Marian's decoder, run inside a model folder."""
+    """Arguments of Marian's decoder, run in a model folder."""
     arguments = ["--models", marian.MODEL, "--vocabs", marian.VOCABULARY, marian.VOCABULARY, "--cpu-threads", 1]
     arguments += ["--mini-batch", NO_LIMIT, "--maxi-batch", 1, "--log-level", "error"]
     arguments += ["--beam-size", search.beam_size, "--normalize", search.length_penalty, "--allow-unk"]
     if search.beam_size == 1:
-        arguments += ["--skip-cost"]  # the best word needs no probability
+        arguments += ["--skip-cost"]  # greedy search needs no probabilities
     if search.vocabulary_map:
-        arguments += ["--shortlist", marian.SHORTLIST, 0]  # 0: no check of the file, which fails for intact ones
+        arguments += ["--shortlist", marian.SHORTLIST, 0]  # 0: skip the file's check, which fails for intact files
     return [*map(str, arguments)]
 
 
 class DiedError(Exception):
-    """A worker has ended; the message says why."""
+    """A worker has ended; the message is the reason."""
 
 
 class Worker:
-    """A process of marian_worker.py in a model folder. It ends with this object, or with this process."""
+    """A process of marian_worker.py in a model folder; killed when this object or process ends."""
 
     def __init__(self, folder: Path, options: list[str]):
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (open while the process runs)
         self._process = subprocess.Popen(
             [sys.executable, "-P", WORKER, *options],
             cwd=folder,
@@ -119,7 +118,7 @@ class Worker:
 
     def ask(self, *request: Any) -> None:
         """Send a line of JSON."""
-        with contextlib.suppress(BrokenPipeError):  # the process has ended; ``answer`` will say why
+        with contextlib.suppress(BrokenPipeError):  # the process has ended; ``answer`` reports why
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 

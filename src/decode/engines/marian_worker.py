@@ -1,6 +1,6 @@
-"""A process that decodes with Marian: reads lines of JSON, [sentences, options], and answers each with [translations].
+"""A process that decodes with Marian: reads lines of JSON, [sentences, options], and answers with [translations].
 
-decode.engines.marian starts it as a file, so that it loads nothing but Marian.
+decode.engines.marian runs it as a file, so that it loads only Marian.
 """
 
 import json

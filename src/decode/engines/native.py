@@ -1,4 +1,4 @@
-"""The engine of this project (engine/): workers that share memory-mapped weights, on the CPU."""
+"""The engine of this project (engine/): workers on the CPU share memory-mapped weights."""
 
 import contextlib
 import os
@@ -15,14 +15,11 @@ from formats import decoding, model_folder, native_model
 from formats.model_folder import Description
 from formats.vocabulary_map import VocabularyMap
 
-ISA = "NMT_ISA"  # the environment's word for the instruction set
+ISA = "NMT_ISA"  # environment variable of the instruction set
 
 
 class Native(Engine):
-    """Decodes Transformers and recurrent models.
-
-    A sentence gets the same translation alone, in any batch and on any number of workers.
-    """
+    """Decodes Transformers and recurrent models; a translation does not depend on batches and workers."""
 
     name = "native"
     label = "native"
@@ -41,12 +38,12 @@ class Native(Engine):
 
     @classmethod
     def supported(cls) -> list[str]:
-        """All types on every CPU, where the engine was built."""
+        """All types on every CPU, if the engine was built."""
         return [*cls.types] if util.find_spec("nmt_frontier_engine") else []
 
     @classmethod
     def lacks(cls, shape: Mapping[str, Any]) -> str | None:
-        """Multiples of 16 for all vectors, in a bidirectional encoder for each direction, and limits of widths."""
+        """Widths must be multiples of 16, per direction in a bidirectional encoder, and within limits."""
         if shape.get("model") or not shape.get("units"):
             return "needs the numbers of a shape, not the name of a model"
         both = 2 * native_model.PANEL if shape.get("bidirectional") else native_model.PANEL
@@ -115,7 +112,7 @@ class Native(Engine):
             library_functions=not search.polynomials,
         )
         try:
-            self._workers[0].translate([], self._options)  # options that no batch can be translated with
+            self._workers[0].translate([], self._options)  # reports invalid options now
         except engine.EngineError as error:
             raise UserError(f"{folder}: {error}") from None
 
@@ -130,7 +127,7 @@ class Native(Engine):
             worker.stop()
 
     def components(self, batches: Iterable[Batch]) -> dict[str, float]:
-        """The share of each component in the time that the engine takes to translate batches, by its own clock."""
+        """The share of each component in the engine's time for these batches, by its own clock."""
         with self._worker() as worker:
             before = worker.ticks()
             worker.measure()
@@ -144,7 +141,7 @@ class Native(Engine):
         return {name: ticks / total for name, ticks in spent.items()}
 
     def input_scales(self, batches: Iterable[Batch]) -> dict[str, Any]:
-        """The scales of the inputs of each product while batches are translated (nmt_frontier_engine.InputScales)."""
+        """The input scales of each product over these batches (nmt_frontier_engine.InputScales)."""
         with self._worker() as worker:
             worker.calibrate()
             try:
@@ -156,7 +153,7 @@ class Native(Engine):
 
     @contextlib.contextmanager
     def _worker(self) -> Iterator[Any]:
-        """A worker that is free."""
+        """An idle worker."""
         worker = self._free.get()
         try:
             yield worker
@@ -165,7 +162,7 @@ class Native(Engine):
 
 
 def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[int, int], str]:
-    """The fastest tile of each product, by inputs and outputs, where the folder was tuned on this machine."""
+    """The fastest tile of each product, by inputs and outputs, if the folder was tuned on this machine."""
     from nmt_frontier_engine import TILES
 
     products, found = tuned.settings(folder, beam_size).get("products", {}), {}

@@ -1,7 +1,7 @@
 """OpenNMT-tf on TensorFlow: the baseline, with the graph and the loop of its own inference.
 
-Beam search follows the rules of CTranslate2 (decode.engines.opennmt_tf_search); greedy search is OpenNMT-tf's own.
-TensorFlow takes as many threads, inside and between operations, as the process may use cores.
+Beam search follows CTranslate2's rules (decode.engines.opennmt_tf_search); greedy search is OpenNMT-tf's own.
+TensorFlow uses as many threads, within and between operations, as the process may use cores.
 """
 
 import os
@@ -18,7 +18,7 @@ from formats.model_folder import Description
 
 
 class OpenNMTTF(Engine):
-    """Decodes an averaged checkpoint as it is: every shape that was trained, in float32 whatever a study exports."""
+    """Decodes averaged checkpoints of any shape, always in float32."""
 
     name = "opennmt-tf"
     label = "OpenNMT-tf"
@@ -41,7 +41,7 @@ class OpenNMTTF(Engine):
     def __init__(self, folder: Path, description: Description, search: Search):
         if search.threads > 1:
             raise UserError(f"{folder}: OpenNMT-tf uses all cores in any case; leave out --threads")
-        # TensorFlow reads its environment, and tensorflow_addons warns, when they are imported.
+        # TensorFlow reads its environment, and tensorflow_addons warns, at import.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         warnings.filterwarnings("ignore", module="tensorflow_addons")
         import tensorflow as tf
@@ -60,7 +60,7 @@ class OpenNMTTF(Engine):
         features = {"tokens": self._tf.constant(padded), "length": self._tf.constant(lengths)}
         try:
             predictions = self._infer(features)
-        except self._tf.errors.OperatorNotAllowedInGraphError:  # a model of the user's has conditions on tensors
+        except self._tf.errors.OperatorNotAllowedInGraphError:  # a user's model has conditions on tensors
             self._infer = self._model.serve_function()
             return self.decode(batch)
         except self._tf.errors.OpError as error:
@@ -70,9 +70,9 @@ class OpenNMTTF(Engine):
 
 
 def inference(model: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """OpenNMT-tf's ``serve_function`` without AutoGraph, which takes longer to rewrite the model than to trace it.
+    """OpenNMT-tf's ``serve_function`` without AutoGraph, whose rewriting takes longer than tracing the model.
 
-    OpenNMT-tf's own models have no condition on a tensor, and none of their loops but one (opennmt_tf_search).
+    OpenNMT-tf's models need it only for one loop (opennmt_tf_search).
     """
     import tensorflow as tf
 
@@ -86,9 +86,9 @@ def inference(model: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def with_beam_search(dynamic_decode: Callable, search: Search, longest: int) -> Callable:
-    """OpenNMT-tf's ``Decoder.dynamic_decode`` with our beam search, for which OpenNMT-tf has no option.
+    """OpenNMT-tf's ``Decoder.dynamic_decode`` with the beam search of opennmt_tf_search.
 
-    longest: pieces at which a hypothesis is cut off.
+    longest: maximum length of a hypothesis in pieces.
     """
     from decode.engines.opennmt_tf_search import BeamSearch  # a subclass of OpenNMT-tf's
 

@@ -1,7 +1,7 @@
-"""Beam search in OpenNMT-tf that finds what CTranslate2 finds, at no more cost than OpenNMT-tf's own.
+"""Beam search in OpenNMT-tf by CTranslate2's rules, as fast as OpenNMT-tf's own.
 
-The speeds of two engines can be compared only if both search alike. OpenNMT-tf's own beam search normalises scores by
-another formula and keeps finished hypotheses in the beam, where they displace those that could still grow.
+The speeds of engines are comparable only if their searches are equal. OpenNMT-tf's own beam search normalises scores by
+another formula and keeps finished hypotheses in the beam, where they displace unfinished ones.
 """
 
 from typing import Any
@@ -10,22 +10,20 @@ import tensorflow as tf
 from opennmt.constants import END_OF_SENTENCE_ID
 from opennmt.utils import decoding
 
-# It has a loop over a tensor, the only one of inference that is written as Python's.
+# The only Python loop over a tensor in inference.
 finalize = tf.autograph.to_graph(decoding.BeamSearch.finalize)
 
 
 class BeamSearch(decoding.BeamSearch):
     """OpenNMT-tf's loop and model, with the rules of CTranslate2 (``BeamSearch::search`` in its decoding.cc).
 
-    A hypothesis that is among the best ``beam_size`` continuations when it ends leaves the beam; the next best
-    continuation takes its place. Its score is its log probability / length^length_penalty, where the length counts
-    the end token. A sentence is done when ``beam_size`` hypotheses have ended; at ``maximum`` pieces the best
-    unfinished one counts as ended, too. Only the best hypothesis of a sentence is kept and returned.
+    A hypothesis that ends among the best ``beam_size`` continuations leaves the beam, and the next best continuation
+    takes its place. Its score is log probability / length^length_penalty; the length includes the end token. A sentence
+    is done when ``beam_size`` hypotheses have ended; at ``maximum`` pieces the best unfinished one counts as ended.
+    Only the best hypothesis of a sentence is kept and returned.
 
-    A step takes no more time than OpenNMT-tf's: its additional work concerns 2 * beam_size continuations of a sentence,
-    and it spares OpenNMT-tf's division of the whole vocabulary's scores by a length. With the demo's teacher, a step of
-    25 sentences took 27.6 ms of CPU time on a busy core (OpenNMT-tf: 27.7), and 1,000 sentences took 978 steps
-    (OpenNMT-tf: 1,210).
+    Measured with the demo's teacher: a step of 25 sentences took 27.6 ms of CPU time on a busy core (OpenNMT-tf: 27.7),
+    and 1,000 sentences took 978 steps (OpenNMT-tf: 1,210).
     """
 
     def __init__(self, beam_size: int, length_penalty: float, maximum: int):
@@ -33,9 +31,9 @@ class BeamSearch(decoding.BeamSearch):
         self._maximum = maximum
 
     def initialize(self, start_ids: tf.Tensor, attention_size: tf.Tensor | None = None) -> tuple:
-        """Add the state of each sentence: how many hypotheses have ended, and which of them is the best.
+        """Add the state of each sentence: the number of ended hypotheses, and the best of them.
 
-        The best is described by its score, its length without the end token and its place in the beam before it ended.
+        Of the best: score, length without the end token, and index in the beam before it ended.
         """
         sentences = tf.shape(start_ids)[:1]
         start_ids, finished, log_probs, variables = super().initialize(start_ids, attention_size)
@@ -60,7 +58,7 @@ class BeamSearch(decoding.BeamSearch):
         """
         beam, vocabulary = self.beam_size, log_probs.shape[-1]
         totals = tf.reshape(log_probs + cum_log_probs[:, tf.newaxis], [-1, beam * vocabulary])
-        ids, totals = sampler(totals, num_samples=2 * beam)  # at most half of them end: each hypothesis ends once
+        ids, totals = sampler(totals, num_samples=2 * beam)  # at most half of them end
         words, parents = ids % vocabulary, ids // vocabulary
         ends = tf.equal(words, END_OF_SENTENCE_ID)
 
@@ -84,10 +82,10 @@ class BeamSearch(decoding.BeamSearch):
     def _better(
         self, best: dict[str, Any], total: tf.Tensor, scored: tf.Tensor, length: tf.Tensor, place: tf.Tensor
     ) -> dict[str, Any]:
-        """The best hypothesis of each sentence: the best so far, or the one given here.
+        """The best hypothesis of each sentence: the best so far, or the given one.
 
-        total: its log probability, float [sentences]; scored: the length that its score divides by; length, place: as
-        in ``initialize``. A sentence that was done before this step keeps its best hypothesis.
+        total: its log probability, float [sentences]; scored: length for its score; length, place: as in
+        ``initialize``. A sentence that is done keeps its best hypothesis.
         """
         score = total / tf.pow(tf.cast(scored, total.dtype), self.length_penalty)
         better = tf.logical_and(score > best["score"], best["ended"] < self.beam_size)
@@ -97,7 +95,7 @@ class BeamSearch(decoding.BeamSearch):
     def finalize(
         self, outputs: tf.TensorArray, end_id: int, attention: tf.TensorArray | None = None, **variables: Any
     ) -> tuple:
-        """As OpenNMT-tf's own, but return one hypothesis a sentence."""
+        """Like OpenNMT-tf's own, but return one hypothesis per sentence."""
         lengths = tf.repeat(variables["length"], self.beam_size)
         hypotheses = finalize(
             self, outputs, end_id, attention, parent_ids=variables["parent_ids"], sequence_lengths=lengths
