@@ -5,12 +5,14 @@ Whatever imports this module is skipped without the engine. A process of its own
 
 import atexit
 import functools
+import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,12 +61,12 @@ def random_map(pieces: list[str], seed: int = 1) -> str:
 
 
 @functools.cache
-def model(root: Path, kind: str) -> engine.Model:
-    folder = root / kind
+def model(root: Path | str, kind: str) -> engine.Model:
+    folder = Path(root) / kind
     return engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME)
 
 
-def worker(kind: str = "float32", threads: int = 1, root: Path | None = None) -> engine.Worker:
+def worker(kind: str = "float32", threads: int = 1, root: Path | str | None = None) -> engine.Worker:
     return engine.Worker(model(root or folders(), kind), threads)
 
 
@@ -96,3 +98,10 @@ def run(code: str, *arguments: object, **environment: str) -> str:
     ending = f"{done.stdout[-1000:]}\n{done.stderr[-3000:]}"
     assert done.returncode == 0, f"ended with {done.returncode} (a negative number is a signal): {ending}"
     return done.stdout
+
+
+def called(function: Callable, *arguments: object, **environment: str) -> object:
+    """What a function of a test module returns in a process of its own, as JSON; paths are passed as strings."""
+    module, name = function.__module__, function.__name__
+    code = f"import json, sys, {module}; print(json.dumps({module}.{name}(*json.loads(sys.argv[1]))))"
+    return json.loads(run(code, json.dumps(arguments, default=str), **environment).splitlines()[-1])

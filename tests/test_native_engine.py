@@ -1,6 +1,7 @@
-"""The native engine finds what CTranslate2 finds, whatever the batch, the threads and the errors before."""
+"""The native engine decodes like CTranslate2, independently of batches, threads and earlier errors."""
 
 import functools
+import itertools
 import os
 import threading
 import time
@@ -11,14 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native import KINDS, WORDS, engine, folders, model, outputs, run, sentences, vocabulary, worker
+from native import KINDS, WORDS, called, engine, folders, model, outputs, sentences, vocabulary, worker
 
 from formats import loading, native_model, safetensors
 from formats.vocabulary_map import VocabularyMap
 
 BATCH = sentences(200)
 LONGEST = 40  # pieces of translations in these tests
-NO_PENALTY = 1e-9  # on the length; with 0 itself CTranslate2 ends a search by another rule, with other n-best lists
+NO_PENALTY = 1e-9  # with a length penalty of 0, CTranslate2 ends a search by another rule, with other n-best lists
+beams = pytest.mark.parametrize("beam", [1, 4])
 
 
 # CTranslate2
@@ -29,11 +31,19 @@ def translator():
     return loading.translator(folders() / "ctranslate2", compute_type="float32", intra_threads=1)
 
 
+PEER = {
+    "n_best": "num_hypotheses", "shortest": "min_decoding_length", "longest": "max_decoding_length",
+    "blocked_ngram": "no_repeat_ngram_size",
+}  # fmt: skip
+
+
 def reference(batch, prefixes=None, **options):
-    """Hypotheses of CTranslate2 as ``native.outputs`` gives them."""
+    """Hypotheses of CTranslate2 in the form of ``native.outputs``, with the same options; a map is of the batch."""
+    mapped = options.pop("candidates", "all") != "all"
     options = {
         "beam_size": 1, "num_hypotheses": options.get("beam_size", 1), "length_penalty": 1, "min_decoding_length": 0,
-        "max_decoding_length": LONGEST, "max_input_length": 0, "return_scores": True, **options,
+        "max_decoding_length": LONGEST, "max_input_length": 0, "return_scores": True, "use_vmap": mapped,
+        **{PEER.get(name, name): value for name, value in options.items()},
     }  # fmt: skip
     names, numbers = vocabulary().pieces, vocabulary().target_numbers
     prefixes = prefixes and [names(prefix) for prefix in prefixes]
@@ -42,7 +52,7 @@ def reference(batch, prefixes=None, **options):
     return [[([numbers[piece] for piece in pieces], score) for pieces, score in best] for best in hypotheses]
 
 
-def said(found):
+def texts(found):
     return [[pieces for pieces, _ in hypotheses] for hypotheses in found]
 
 
@@ -51,68 +61,59 @@ def scores(found):
 
 
 def check_equal(found, expected):
-    """Of 200 sentences one may differ: on another CPU, rounding may decide between continuations that are as good."""
+    """Of 200 sentences one may differ: on another CPU, rounding may decide between equally good continuations."""
     pairs = [*zip(found, expected, strict=True)]
-    same = [pair for pair in pairs if said([pair[0]]) == said([pair[1]])]
+    same = [pair for pair in pairs if texts([pair[0]]) == texts([pair[1]])]
     assert len(same) >= len(pairs) - 1
-    for ours, theirs in same:
-        np.testing.assert_allclose(scores([ours]), scores([theirs]), rtol=0, atol=1e-4)
-    assert len({str(said([ours])) for ours in found}) > len(found) / 4  # not all the same
+    for native, peer in same:
+        np.testing.assert_allclose(scores([native]), scores([peer]), rtol=0, atol=1e-4)
+    assert len({str(texts([native])) for native in found}) > len(found) / 4  # not all the same
 
 
 SEARCHES = {
-    "greedy": ({}, {}),
-    "beam 4, all hypotheses": ({"beam_size": 4}, {"beam_size": 4}),
-    "beam 8": ({"beam_size": 8, "n_best": 1}, {"beam_size": 8, "num_hypotheses": 1}),
-    "half a penalty": ({"beam_size": 4, "length_penalty": 0.5}, {"beam_size": 4, "length_penalty": 0.5}),
-    "penalty 0": (
-        {"beam_size": 4, "length_penalty": 0, "n_best": 1},
-        {"beam_size": 4, "length_penalty": 0, "num_hypotheses": 1},
-    ),
-    "map, greedy": ({"candidates": "batch"}, {"use_vmap": True}),
-    "map, beam 4": ({"candidates": "batch", "beam_size": 4}, {"use_vmap": True, "beam_size": 4}),
-    "at least 9, greedy": ({"shortest": 9}, {"min_decoding_length": 9}),
-    "at least 9, beam 4": ({"shortest": 9, "beam_size": 4}, {"min_decoding_length": 9, "beam_size": 4}),
-    "at most 3, greedy": ({"longest": 3}, {"max_decoding_length": 3}),
-    "at most 3, beam 4": ({"longest": 3, "beam_size": 4}, {"max_decoding_length": 3, "beam_size": 4}),
-    "no bigram twice, greedy": ({"blocked_ngram": 2}, {"no_repeat_ngram_size": 2}),
-    "no piece twice, beam 4": ({"blocked_ngram": 1, "beam_size": 4}, {"no_repeat_ngram_size": 1, "beam_size": 4}),
+    "greedy": {},
+    "beam 4, all hypotheses": {"beam_size": 4},
+    "beam 8": {"beam_size": 8, "n_best": 1},
+    "half a penalty": {"beam_size": 4, "length_penalty": 0.5},
+    "penalty 0": {"beam_size": 4, "length_penalty": 0, "n_best": 1},
+    "map, greedy": {"candidates": "batch"},
+    "map, beam 4": {"candidates": "batch", "beam_size": 4},
+    "at least 9, greedy": {"shortest": 9},
+    "at least 9, beam 4": {"shortest": 9, "beam_size": 4},
+    "at most 3, greedy": {"longest": 3},
+    "at most 3, beam 4": {"longest": 3, "beam_size": 4},
+    "no bigram twice, greedy": {"blocked_ngram": 2},
+    "no piece twice, beam 4": {"blocked_ngram": 1, "beam_size": 4},
 }
 
 
-@pytest.mark.parametrize(("ours", "theirs"), SEARCHES.values(), ids=SEARCHES)
-def test_translations_are_those_of_ctranslate2(ours, theirs):
-    check_equal(outputs(worker(), BATCH, **ours), reference(BATCH, **theirs))
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_translations_are_those_of_ctranslate2(options):
+    check_equal(outputs(worker(), BATCH, **options), reference(BATCH, **options))
 
 
-@pytest.mark.parametrize("beam", [1, 4])
+@beams
 def test_a_sentence_with_its_own_candidates_is_a_batch_of_one_in_ctranslate2(beam):
-    found = outputs(worker(), BATCH[:50], candidates="sentence", beam_size=beam)
-    check_equal(found, [reference([sentence], use_vmap=True, beam_size=beam)[0] for sentence in BATCH[:50]])
+    options = {"candidates": "sentence", "beam_size": beam}
+    found = outputs(worker(), BATCH[:50], **options)
+    check_equal(found, [reference([sentence], **options)[0] for sentence in BATCH[:50]])
 
 
 PREFIXES = [(sentence * 3)[:3] for sentence in sentences(200, seed=2, longest=5)]
+FORCED = {"all": {}, "map": {"candidates": "batch"}, "no piece twice": {"blocked_ngram": 1}}  # prefixes may repeat it
 
 
-FORCED = {
-    "all": ({}, {}),
-    "map": ({"candidates": "batch"}, {"use_vmap": True}),
-    "no piece twice": ({"blocked_ngram": 1}, {"no_repeat_ngram_size": 1}),  # but in prefixes, some of which repeat it
-}
+@pytest.mark.parametrize("more", FORCED.values(), ids=FORCED)
+@beams
+def test_translations_behind_a_prefix_are_those_of_ctranslate2(beam, more):
+    """CTranslate2's lengths include the prefix, its scores do not.
 
-
-@pytest.mark.parametrize(("ours", "theirs"), FORCED.values(), ids=FORCED)
-@pytest.mark.parametrize("beam", [1, 4])
-def test_translations_behind_a_prefix_are_those_of_ctranslate2(beam, ours, theirs):
-    """Whose lengths count the prefix, and whose scores leave out what the prefix scores.
-
-    shortest: CTranslate2 lets no hypothesis but the best end right behind a prefix.
+    shortest: CTranslate2 lets only the best hypothesis end right after a prefix.
     """
-    options = {"beam_size": beam, "length_penalty": NO_PENALTY}
-    found = outputs(worker(), BATCH, PREFIXES, shortest=1, **ours, **options)
-    lengths = {"min_decoding_length": 4, "max_decoding_length": LONGEST + 3}
-    expected = reference(BATCH, PREFIXES, **lengths, **theirs, **options)
-    of_prefixes = [each[:3].sum() for each in worker().score(BATCH, PREFIXES, ours.get("candidates", "all"))]
+    options = {"beam_size": beam, "length_penalty": NO_PENALTY, **more}
+    found = outputs(worker(), BATCH, PREFIXES, shortest=1, **options)
+    expected = reference(BATCH, PREFIXES, shortest=4, longest=LONGEST + 3, **options)
+    of_prefixes = [each[:3].sum() for each in worker().score(BATCH, PREFIXES, more.get("candidates", "all"))]
     without = zip(found, of_prefixes, strict=True)
     check_equal([[(pieces, score - prefix) for pieces, score in best] for best, prefix in without], expected)
 
@@ -126,7 +127,7 @@ def test_scores_of_targets_are_those_of_ctranslate2():
 
 
 def test_attention_is_that_of_ctranslate2():
-    """Whose models name one head for alignment, the first."""
+    """CTranslate2's models name one head for alignment, the first."""
     names = vocabulary().pieces
     options = {"beam_size": 1, "max_decoding_length": LONGEST, "min_decoding_length": 0, "max_input_length": 0}
     expected = translator().translate_batch([*map(names, BATCH)], return_attention=True, **options)
@@ -141,14 +142,14 @@ def test_attention_is_that_of_ctranslate2():
 
 
 def test_integers_score_nearly_as_floats():
-    """The tiny model is drawn wide, which is bad for eight bits."""
+    """The tiny model's wide weights are bad for eight bits."""
     targets = sentences(200, seed=3)
     exact, wide, narrow = (np.concatenate(worker(kind).score(BATCH, targets)) for kind in KINDS)
     assert 0 < np.abs(wide - exact).mean() < 0.01 < np.abs(narrow - exact).mean() < 0.4
 
 
 def test_integers_translate_nearly_as_floats():
-    exact, wide, narrow = (said(outputs(worker(kind), BATCH)) for kind in KINDS)
+    exact, wide, narrow = (texts(outputs(worker(kind), BATCH)) for kind in KINDS)
     same = [sum(a == b for a, b in zip(exact, other, strict=True)) / len(BATCH) for other in (wide, narrow)]
     assert same[0] > 0.95 and same[1] > 0.3
 
@@ -181,7 +182,7 @@ orders = st.permutations(range(len(FEW))).flatmap(lambda order: st.integers(1, l
 @settings(max_examples=150)
 @given(st.data())
 def test_a_sentence_is_translated_the_same_in_any_batch(data):
-    """On any number of threads: its pieces, and its scores to the last bit."""
+    """Pieces, and scores to the last bit, on any number of threads."""
     kind, threads = data.draw(st.sampled_from(KINDS)), data.draw(st.integers(1, 3))
     candidates, beam = data.draw(st.sampled_from(["all", "sentence"])), data.draw(st.sampled_from([1, 4]))
     order, prefixed = data.draw(orders), data.draw(st.booleans())
@@ -202,33 +203,31 @@ def test_a_target_is_scored_the_same_in_any_batch(order, kind, threads, candidat
         assert scored.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("beam", [1, 4])
+@beams
 def test_candidates_of_a_batch_do_not_depend_on_threads(beam):
     one, three = (outputs(worker(threads=n), BATCH[:6], candidates="batch", beam_size=beam) for n in (1, 3))
     assert one == three
 
 
-def test_finished_sentences_may_be_kept():
-    assert outputs(worker(), BATCH, keep_finished=True) == outputs(worker(), BATCH)
+SLOWER = {"finished sentences kept": ("keep_finished", {})}
+SLOWER |= {
+    f"beam {beam}, {size}-grams": ("plain_scan", {"beam_size": beam, "blocked_ngram": size, "longest": 45})
+    for beam, size in itertools.product((1, 4), (1, 2, 3))
+}
+SLOWER |= {f"copies, {kind}": ("copied_cache", {"beam_size": 4, "candidates": kind}) for kind in ("all", "sentence")}
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize("beam", [1, 4])
-def test_blocked_ngrams_are_found_in_both_ways(beam, size):
-    """Translations of over 16 pieces, so that some places are looked at together and some one by one."""
-    found = outputs(worker(), BATCH, beam_size=beam, blocked_ngram=size, longest=45)
-    assert max(len(hypotheses[0][0]) for hypotheses in found) > 16 + size
-    assert found == outputs(worker(), BATCH, beam_size=beam, blocked_ngram=size, longest=45, plain_scan=True)
-
-
-@pytest.mark.parametrize("candidates", ["all", "sentence"])
-def test_beams_may_have_copies_of_the_encoders_cache(candidates):
-    found = [outputs(worker(), BATCH, beam_size=4, n_best=4, candidates=candidates, copied_cache=c) for c in (0, 1)]
-    assert found[0] == found[1]
+@pytest.mark.parametrize(("switch", "options"), SLOWER.values(), ids=SLOWER)
+def test_an_ablation_changes_no_translation(switch, options):
+    """Translations of over 16 pieces, so that n-grams are scanned for both with vectors and one by one."""
+    found = outputs(worker(), BATCH, **options)
+    assert found == outputs(worker(), BATCH, **options, **{switch: True})
+    if size := options.get("blocked_ngram"):
+        assert max(len(hypotheses[0][0]) for hypotheses in found) > 16 + size
 
 
 def test_workers_share_a_model_from_the_start():
-    """The first to need the output layer packs it for all."""
+    """The first that needs the output layer packs it for all."""
     folder = folders() / "int8"
     fresh = engine.Model(folder / native_model.NAME)
     with ThreadPoolExecutor(4) as pool:
@@ -250,7 +249,7 @@ def test_a_sentence_uses_its_own_candidates_only():
 
 
 def mapped_to(path, always, kind="float32"):
-    """A worker whose map allows these pieces and the end for any sentence."""
+    """A worker whose map allows only these pieces and the end."""
     none = np.zeros(0, np.int32)
     tensors = {"ngrams": np.zeros((0, 1), np.int32), "starts": np.zeros(1, np.int32), "pieces": none}
     tensors |= {"slots": np.full(2, -1, np.int32), "always": np.array(always, np.int32)}
@@ -260,51 +259,27 @@ def mapped_to(path, always, kind="float32"):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("candidates", ["sentence", "batch"])
-@pytest.mark.parametrize("beam", [1, 4])
+@beams
 def test_a_map_of_the_end_alone_makes_empty_translations(tmp_path, kind, candidates, beam):
-    only = mapped_to(tmp_path / "map", [], kind)
-    assert outputs(only, BATCH[:3], candidates=candidates, beam_size=beam) == [[([], 0)]] * 3
+    only, options = mapped_to(tmp_path / "map", [], kind), {"candidates": candidates, "beam_size": beam}
+    assert outputs(only, BATCH[:3], **options) == [[([], 0)]] * 3
+    assert texts(outputs(only, BATCH[:3], **options, shortest=2)) == [[[]]] * 3  # though the end is blocked, too
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_there_is_a_translation_where_every_piece_is_forbidden(tmp_path, beam):
-    only = mapped_to(tmp_path / "map", [])
-    found = outputs(only, BATCH[:3], candidates="sentence", beam_size=beam, shortest=2)
-    assert said(found) == [[[]]] * 3
-
-
-@pytest.mark.parametrize("beam", [1, 4])
-def test_no_piece_is_said_twice_where_none_may_be(tmp_path, beam):
-    """Once all candidates were said, what was said is all, however short."""
+@beams
+def test_blocked_pieces_end_a_translation(tmp_path, beam):
+    """Once all candidates are used, the translation ends, however short."""
     few = mapped_to(tmp_path / "map", [5, 7])
     options = {"candidates": "sentence", "beam_size": beam, "blocked_ngram": 1, "shortest": 8}
     for (pieces, score), *_ in outputs(few, BATCH[:3], **options):
         assert sorted(pieces) == [5, 7] and np.isfinite(score)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"blocked_ngram": -1}, "n-grams that may not occur again"),
-        ({"length_penalty": float("nan")}, "length penalty must be a finite number"),
-        ({"candidates": "none"}, "candidates: one of all, "),
-    ],
-)
-def test_options_that_make_no_sense_are_named(options, told):
-    with pytest.raises(engine.EngineError, match=told):
-        outputs(worker(), BATCH[:1], **options)
-
-
-def test_a_piece_that_is_no_number_is_an_error():
-    with pytest.raises(engine.EngineError, match="no number of 32 bits"):
-        outputs(worker(), [["a"]])
-
-
 def test_a_beam_may_be_larger_than_the_candidates(tmp_path):
     few = mapped_to(tmp_path / "map", [5, 7])
-    for hypotheses in said(outputs(few, BATCH[:5], candidates="sentence", beam_size=256, longest=3)):
+    for hypotheses in texts(outputs(few, BATCH[:5], candidates="sentence", beam_size=256, longest=3)):
         assert {piece for pieces in hypotheses for piece in pieces} == {5, 7}
-        assert len(hypotheses) == len(set(map(tuple, hypotheses))) == 1 + 2 + 4 + 8  # all there are
+        assert len(hypotheses) == len(set(map(tuple, hypotheses))) == 1 + 2 + 4 + 8  # all possible ones
 
 
 # What comes with a translation
@@ -312,9 +287,9 @@ def test_a_beam_may_be_larger_than_the_candidates(tmp_path):
 
 @pytest.mark.parametrize("prefixed", [False, True], ids=["free", "prefix"])
 @pytest.mark.parametrize("wu", [False, True])
-@pytest.mark.parametrize("beam", [1, 4])
+@beams
 def test_a_score_is_the_normalised_log_probability(beam, wu, prefixed):
-    """Of all pieces, those of a prefix too, and of the end where it was said."""
+    """Of all pieces, including a prefix and, if reached, the end."""
     found = outputs(worker(), BATCH, PREFIXES if prefixed else None, beam_size=beam, wu=wu, length_penalty=0.6)
     pieces = [(sentence, *best[0]) for sentence, best in zip(BATCH, found, strict=True)]
     scored = worker().score([sentence for sentence, *_ in pieces], [target for _, target, _ in pieces])
@@ -324,7 +299,7 @@ def test_a_score_is_the_normalised_log_probability(beam, wu, prefixed):
         assert score == pytest.approx(each[:length].sum() / norm, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("beam", [1, 4])
+@beams
 def test_attention_has_a_row_for_each_piece_and_the_end(beam):
     options = {"longest": LONGEST, "attention_layer": 0, "beam_size": beam, "n_best": beam}
     whole, *heads = (worker().translate(BATCH, engine.Options(**options, attention_head=head)) for head in (-1, 0, 1))
@@ -375,11 +350,15 @@ REFUSED = {
     "a length": ([[5]], {"longest": 0}, None, "a translation must have"),
     "lengths": ([[5]], {"shortest": 9, "longest": 8}, None, "a translation must have"),
     "positions": ([[5]], {"longest": 4096}, [[5]], "at most 4096 pieces with its prefix"),
+    "n-grams": ([[5]], {"blocked_ngram": -1}, None, "n-grams that may not occur again"),
+    "a penalty": ([[5]], {"length_penalty": float("nan")}, None, "length penalty must be a finite number"),
+    "candidates": ([[5]], {"candidates": "none"}, None, "candidates: one of all, "),
+    "a piece in letters": ([["a"]], {}, None, "no number of 32 bits"),
 }
 
 
 @pytest.mark.parametrize(("batch", "options", "prefixes", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_makes_no_sense_is_one_line_and_the_worker_works_on(batch, options, prefixes, message):
+def test_invalid_calls_are_one_line_and_the_worker_goes_on(batch, options, prefixes, message):
     for threads in (1, 2):
         one = worker(threads=threads)
         with pytest.raises(engine.EngineError, match=message) as refused:
@@ -395,22 +374,23 @@ def test_candidates_need_a_map():
     assert outputs(unmapped, BATCH[:9]) == outputs(worker(), BATCH[:9])
 
 
-def test_a_target_for_each_sentence():
-    with pytest.raises(engine.EngineError, match="one prefix for each"):
-        worker().score([[5]], [])
-    with pytest.raises(engine.EngineError, match="at most 4096 pieces"):
-        worker().score([[5]], [[5] * 4096])
+CALLS = {
+    "too few targets": (lambda: worker().score([[5]], []), "one prefix for each"),
+    "a long target": (lambda: worker().score([[5]], [[5] * 4096]), "at most 4096 pieces"),
+    "no thread": (lambda: engine.Worker(model(folders(), "float32"), 0), "at least one thread"),
+}
 
 
-def test_a_worker_has_a_thread():
-    with pytest.raises(engine.EngineError, match="at least one thread"):
-        engine.Worker(model(folders(), "float32"), 0)
+@pytest.mark.parametrize(("call", "message"), CALLS.values(), ids=CALLS)
+def test_wrong_calls_are_refused(call, message):
+    with pytest.raises(engine.EngineError, match=message):
+        call()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("beam", [1, 16])
 def test_a_call_is_stopped_from_another_thread(beam, threads):
-    """The call would take many seconds; it is stopped again and again, lest a stop comes before it."""
+    """The call would take many seconds; stops are repeated, in case one comes before it."""
     one, ended = worker(threads=threads), threading.Event()
 
     def stop():
@@ -427,7 +407,7 @@ def test_a_call_is_stopped_from_another_thread(beam, threads):
         ended.set()
         stopper.join()
     assert time.monotonic() - started < 20
-    one.score([], [])  # a stop that came last ends with this call
+    one.score([], [])  # consumes a stop that came after the call
     assert outputs(one, BATCH[:9], beam_size=4) == outputs(worker(), BATCH[:9], beam_size=4)
 
 
@@ -439,16 +419,8 @@ def test_a_stop_before_a_call_ends_that_call_alone():
     assert outputs(one, BATCH[:9]) == outputs(worker(), BATCH[:9])
 
 
-GROWTH = """
-import sys
-from pathlib import Path
-from test_native_engine import growth
-print(growth(Path(sys.argv[1]), sys.argv[2] == "True"))
-"""
-
-
 def decode(one, stopped):
-    """Decode some batches; stopped: only a part of one, as the call is stopped on its way."""
+    """Decode some batches; stopped: a part of one."""
     if not stopped:
         outputs(one, BATCH[:40], candidates="sentence", beam_size=4)
         outputs(one, BATCH[:40], PREFIXES[:40])
@@ -461,7 +433,7 @@ def decode(one, stopped):
 
 
 def growth(root, stopped):
-    """Bytes that a process grows by when it decodes the same batches again and again."""
+    """Growth of a process in bytes when it decodes the same batches repeatedly."""
     workers = [worker(kind, threads, root) for kind in KINDS for threads in (1, 2)]
 
     def resident(rounds):
@@ -477,5 +449,5 @@ def growth(root, stopped):
 @pytest.mark.parametrize("stopped", [False, True])
 @pytest.mark.slow
 def test_decoding_the_same_again_takes_no_more_memory(stopped):
-    """A page of keys and values that is lost for each sentence would be more. Calls that are stopped vary in length."""
-    assert int(run(GROWTH, folders(), stopped)) < 10_000_000
+    """A lost page of keys and values per sentence would exceed this. Stopped calls vary in length."""
+    assert called(growth, folders(), stopped) < 10_000_000
