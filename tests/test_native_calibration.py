@@ -1,4 +1,4 @@
-"""Fixed scales of activations: how they are found, written, and used."""
+"""Fixed scales of activations: finding, writing and using them."""
 
 import shutil
 
@@ -15,7 +15,8 @@ from measure import calibrate
 LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of stored integers
 LINES = ["a b c", "c b a d", "b"]
 SENTENCES = sentences(20)
-CLOSE = {"int8": 0.3, "int16": 0.01}  # log probabilities, in the mean
+CLOSE = {"int8": 0.3, "int16": 0.01}  # mean difference of log probabilities
+kinds = pytest.mark.parametrize("kind", CLOSE)
 
 
 def opened(folder):
@@ -23,7 +24,7 @@ def opened(folder):
 
 
 def fixed(kind, output, factor=1.0):
-    """A copy of a test model whose scales are the largest of SENTENCES as their own targets, times a factor."""
+    """A copy of a test model; its scales are the largest of SENTENCES as their own targets, times a factor."""
     seen = opened(folders() / kind)
     seen.calibrate()
     seen.score(SENTENCES, SENTENCES)
@@ -33,7 +34,7 @@ def fixed(kind, output, factor=1.0):
 
 
 @pytest.mark.parametrize("kind", LIMITS)
-def test_a_fixed_scale_rounds_all_rows_alike_and_cuts_off_what_is_beyond(kind):
+def test_a_fixed_scale_holds_for_all_rows_and_clips(kind):
     low, high = LIMITS[kind]
     signed, shift = kind != "unsigned int8", 128 if kind == "int8" else 0
     rows = np.random.default_rng(1).normal(0, high / 2, (7, 48)).astype(np.float32)
@@ -44,17 +45,16 @@ def test_a_fixed_scale_rounds_all_rows_alike_and_cuts_off_what_is_beyond(kind):
     assert (found == high).any() and (found == low).any() | (not signed)
 
 
-@pytest.mark.parametrize("kind", ["int8", "int16"])
+@kinds
 def test_the_scales_of_every_product_are_found(kind):
     scales = calibrate.input_scales(folders() / kind, LINES)
-    weights = {name.removesuffix(".weight") for name in safetensors.read(folders() / kind / native_model.NAME)
-               if name.endswith(".weight")}  # fmt: skip
-    assert {*scales} == weights | {"output"}
+    names = safetensors.read(folders() / kind / native_model.NAME)
+    assert {*scales} == {name.removesuffix(".weight") for name in names if name.endswith(".weight")} | {"output"}
     for seen in scales.values():
         assert seen.rows > 0 and 0 < seen.mean <= seen.largest and seen.deviation >= 0
 
 
-@pytest.mark.parametrize("kind", ["int8", "int16"])
+@kinds
 def test_a_fixed_model_decodes_nearly_as_before_and_in_any_batch_alike(kind, tmp_path):
     folder = fixed(kind, tmp_path / "model")
     model_folder.check(folder, engines.describe(folder))
@@ -67,7 +67,7 @@ def test_a_fixed_model_decodes_nearly_as_before_and_in_any_batch_alike(kind, tmp
 
 
 def test_too_small_scales_are_used(tmp_path):
-    """Otherwise the test above could pass with scales that nobody reads."""
+    """Otherwise the test above could pass with scales that are never read."""
     after = opened(fixed("int8", tmp_path / "model", 0.01))
     assert outputs(after, SENTENCES) != outputs(opened(folders() / "int8"), SENTENCES)
 
@@ -85,13 +85,18 @@ def test_the_command_writes_a_model_folder(tmp_path, monkeypatch):
     assert {path.name for path in output.iterdir()} == {path.name for path in (folders() / "int8").iterdir()}
 
 
-def test_only_integers_are_calibrated_and_once(tmp_path):
-    with pytest.raises(UserError, match=r"native float32; only models of the native engine in int8 and int16"):
-        calibrate.input_scales(folders() / "float32", LINES)
-    with pytest.raises(UserError, match="its scales are fixed already"):
-        calibrate.input_scales(fixed("int8", tmp_path / "model"), LINES)
-    with pytest.raises(UserError, match="no sentence"):
-        calibrate.input_scales(folders() / "int8", ["", " "])
+FLOATS = "native float32; only models of the native engine in int8 and int16"
+WRONG = {
+    "floats": (lambda _: folders() / "float32", LINES, FLOATS),
+    "fixed": (lambda folder: fixed("int8", folder / "model"), LINES, "its scales are fixed already"),
+    "no text": (lambda _: folders() / "int8", ["", " "], "no sentence"),
+}
+
+
+@pytest.mark.parametrize(("model", "lines", "message"), WRONG.values(), ids=WRONG)
+def test_only_integers_are_calibrated_and_once(model, lines, message, tmp_path):
+    with pytest.raises(UserError, match=message):
+        calibrate.input_scales(model(tmp_path), lines)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e-45])

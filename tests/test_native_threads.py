@@ -1,11 +1,11 @@
-"""Threads of a worker share the products of a long sentence, and say what one thread says."""
+"""Threads of a worker share the products of a long sentence and translate like one thread."""
 
 import random
 
 import pytest
 from native import KINDS, WORDS, engine, worker
 
-LENGTHS = (70, 400)  # pieces: from 64 on, attention is shared, too
+LENGTHS = (70, 400)  # in pieces; attention is shared from 64
 
 
 def sentence(length):
@@ -14,9 +14,8 @@ def sentence(length):
 
 
 def translated(by, length, **options):
-    (found,) = by.translate(
-        [sentence(length)], engine.Options(longest=30, n_best=options.get("beam_size", 1), **options)
-    )
+    options = engine.Options(longest=30, n_best=options.get("beam_size", 1), **options)
+    (found,) = by.translate([sentence(length)], options)
     return [(hypothesis.pieces, hypothesis.score) for hypothesis in found]
 
 
@@ -37,7 +36,7 @@ def test_a_long_target_is_scored_the_same_on_any_number_of_threads(kind):
 
 
 def test_threads_serve_long_sentences_and_batches_in_turn():
-    """The same threads share products in one call and sentences in the next."""
+    """Threads share products in one call and sentences in the next."""
     alone, together = worker(), worker(threads=3)
     for _ in range(20):
         assert translated(together, 400) == translated(alone, 400)

@@ -1,4 +1,4 @@
-"""The tiles of products change their speed alone, and measure.tune finds the fastest."""
+"""Tiles change only the speed of products, and measure.tune finds the fastest."""
 
 import json
 import shutil
@@ -36,22 +36,15 @@ def test_products_are_the_same_in_all_tiles(kind, inputs, count):
     assert len({*found}) == 1
 
 
-@pytest.mark.parametrize("tile", CHOSEN)
+@pytest.mark.parametrize("way", [*CHOSEN, "packed for every product"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_says_the_same_with_any_tiles(kind, tile):
+def test_a_model_translates_the_same_with_any_tiles_and_packing(kind, way):
     folder = folders() / kind
-    shapes = dict.fromkeys(tune.of_model(folder), tile)
-    cut = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME, shapes))
+    shapes = dict.fromkeys(tune.of_model(folder), way) if way in CHOSEN else None
+    files = folder / native_model.NAME, folder / native_model.MAP_NAME
+    cut = engine.Worker(engine.Model(*files, shapes, packed=way in CHOSEN))
     batch = sentences(20)
     assert outputs(cut, batch, scores=True) == outputs(worker(kind), batch, scores=True)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_model_says_the_same_with_weights_packed_for_every_product(kind):
-    folder = folders() / kind
-    rows = engine.Worker(engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME, packed=False))
-    batch = sentences(20)
-    assert outputs(rows, batch, scores=True) == outputs(worker(kind), batch, scores=True)
 
 
 def test_every_product_of_a_model_is_timed_in_every_type_and_tile(quick):
@@ -73,8 +66,7 @@ def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     assert tiles(folder, {"quantization": "int8"}, beam_size=1) == {(32, 64): "square"}
     assert tiles(folder, {"quantization": "int16"}, beam_size=1) == {(32, 64): "tall"}
     assert tiles(folder, {"quantization": "int8"}, beam_size=4) == {}
-    batch = [["a"]]
-    assert engines.load(folder, Search(), checksums=False).translate(batch)
+    assert engines.load(folder, Search(), checksums=False).translate([["a"]])
 
 
 DAMAGED = [[], {"32": {}}, {"32x64": {}}, {"32x64": {"int8": {}}}, {"axb": {"int8": {"tall": 1, "square": 1}}}]

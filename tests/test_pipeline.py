@@ -1,4 +1,4 @@
-"""Lines in, as many lines out, in order, whatever the window, the batches and the bytes."""
+"""As many lines out as in, in order, for any window, batches and bytes."""
 
 import contextlib
 import threading
@@ -32,10 +32,15 @@ TOKENS = st.integers(1, 40)
 
 
 class Words:
-    """Whitespace tokens in place of SentencePiece."""
+    """White-space tokens instead of SentencePiece."""
 
     encode = staticmethod(str.split)
     decode = staticmethod(" ".join)
+
+
+def translated(pipeline, lines):
+    """The translations of all windows."""
+    return [line for window in pipeline.windows(lines) for line in window]
 
 
 def backwards(batch):
@@ -46,16 +51,15 @@ def backwards(batch):
 @given(SENTENCES, TOKENS, st.sampled_from([1, 3]), st.booleans())
 def test_each_line_has_its_own_translation(corpus, tokens, workers, overlap):
     pipeline = Pipeline(Words, backwards, tokens, workers, overlap=overlap)
-    outputs = [line for window in pipeline.windows(" ".join(sentence) for sentence in corpus) for line in window]
+    outputs = translated(pipeline, map(" ".join, corpus))
     assert outputs == [" ".join(sentence[::-1]) for sentence in corpus]
     assert pipeline.counts["source_tokens"] == pipeline.counts["target_tokens"] == sum(map(len, corpus))
     assert all(seconds >= 0 for seconds in pipeline.seconds.values())
 
 
-def test_lines_are_brought_into_the_form_of_the_training_text():
+def test_lines_are_normalised_like_the_training_text():
     lines = ["\ufeffa", "u\u0308ber\n", "two\u2028lines ", "\u3000b"]
-    (outputs,) = Pipeline(Words, lambda batch: batch).windows(lines)
-    assert outputs == ["a", "\u00fcber", "two lines", "b"]
+    assert translated(Pipeline(Words, list), lines) == ["a", "\u00fcber", "two lines", "b"]
 
 
 @given(SENTENCES, TOKENS)
@@ -100,14 +104,14 @@ def test_a_line_that_never_ends_is_cut():
 
 @pytest.mark.parametrize("long_lines", ["cut", "split"])
 def test_an_engine_may_take_shorter_sentences(long_lines):
-    pipeline = Pipeline(Words, lambda batch: [*batch], long_lines=long_lines, longest_input=5)
+    pipeline = Pipeline(Words, list, long_lines=long_lines, longest_input=5)
     (outputs,) = pipeline.windows(["a b c d e f g", "a b c d e"])
     assert outputs == [{"cut": "a b c d e", "split": "a b c d e f g"}[long_lines], "a b c d e"]
     assert pipeline.counts[f"lines_{long_lines}"] == 1
 
 
 def test_while_a_window_is_decoded_the_next_one_is_read():
-    """The engine waits until a line of the second window was asked for; without overlap it would wait in vain."""
+    """The engine waits until a line of the second window is read; without overlap it would wait in vain."""
     asked = threading.Event()
 
     def lines():
@@ -119,8 +123,7 @@ def test_while_a_window_is_decoded_the_next_one_is_read():
         assert asked.wait(10)
         return batch
 
-    pipeline = Pipeline(Words, translate, batch_tokens=10)
-    assert [line for window in pipeline.windows(lines()) for line in window] == ["a b"] * 40 + ["c"] * 40
+    assert translated(Pipeline(Words, translate, batch_tokens=10), lines()) == ["a b"] * 40 + ["c"] * 40
 
 
 @given(st.lists(st.sampled_from(["a", "b.", "c"]), max_size=60), st.integers(2, 9))
@@ -139,24 +142,22 @@ def test_a_line_in_chunks_of_text_is_the_line(line, limit):
     assert "".join(parts) == line and all(len(part) <= limit for part in parts)
 
 
-def test_a_line_that_never_ends_can_be_split():
-    pipeline = Pipeline(Words, lambda batch: batch, long_lines="split")
-    lines = ["a " * (MAXIMUM_INPUT + 5), "b", "", "c " * 10 * MAXIMUM_CHARACTERS]
-    (outputs,) = pipeline.windows(lines)
-    assert [output.split() for output in outputs] == [line.split() for line in lines]
-    assert pipeline.counts["lines_split"] == 2 and not pipeline.counts["lines_cut"]
+LONG = {  # lines that come back whole, and their number of split ones
+    "split": (["a " * (MAXIMUM_INPUT + 5), "b", "", "c " * 10 * MAXIMUM_CHARACTERS], 2),
+    "cut": ([" " * MAXIMUM_CHARACTERS + "a b", ("c" * 40 + " ") * 500], 0),  # longer than a chunk, but few pieces
+}
 
 
-def test_what_is_cut_is_what_comes_after_the_limit():
-    pipeline = Pipeline(Words, lambda batch: batch)
-    lines = [" " * MAXIMUM_CHARACTERS + "a b", ("c" * 40 + " ") * 500]  # longer than a chunk, but few pieces
+@pytest.mark.parametrize(("long_lines", "lines", "count"), [(name, *values) for name, values in LONG.items()])
+def test_long_lines_may_come_back_whole(long_lines, lines, count):
+    pipeline = Pipeline(Words, list, long_lines=long_lines)
     (outputs,) = pipeline.windows(lines)
     assert [output.split() for output in outputs] == [line.split() for line in lines]
-    assert not pipeline.counts["lines_cut"]
+    assert (pipeline.counts["lines_split"], pipeline.counts["lines_cut"]) == (count, 0)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("bad alloc"), MemoryError()])
-def test_an_error_in_a_worker_is_one_clear_line(error):
+def test_an_error_in_a_worker_is_one_line(error):
     class Failing(Engine):
         label = "Failing"
 
@@ -181,7 +182,7 @@ def test_a_closed_pipeline_does_not_decode_what_waits():
     pipeline = Pipeline(Words, translate, batch_tokens=1)
 
     def read():
-        # What waits is cancelled; what is not yet handed over is refused by the closed workers.
+        # Waiting batches are cancelled; later ones are refused by the closed workers.
         with contextlib.suppress(CancelledError, RuntimeError):
             next(pipeline.windows(["a"] * 40))
 

@@ -1,4 +1,4 @@
-"""Settings that were measured on this machine are kept and used."""
+"""Settings measured on this machine are kept and used."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from translation import run
 
 from common import cpu
 from common.errors import UserError
-from common.files import write_json
 from decode import engines, tuned
 from decode.pipeline import GPU
 from decode.translator import best_batch
@@ -43,9 +42,9 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert tuned.settings(folder) == found and tuned.settings(folder, beam_size=4) == {}
     monkeypatch.delenv(cpu.ISA, raising=False)
     assert (engines.isa(folder), engines.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
-    monkeypatch.setenv(cpu.ISA, "AVX512")  # so that it is put back
+    monkeypatch.setenv(cpu.ISA, "AVX512")  # restored after the test
     here = len(os.sched_getaffinity(0))
-    assert best_batch(folder, 1, here, "cpu") in (256, 512)  # tuned for another set of instructions
+    assert best_batch(folder, 1, here, "cpu") in (256, 512)  # tuned for another instruction set
     monkeypatch.setenv(cpu.ISA, "AVX2")
     assert best_batch(folder, 1, here, "cpu") == 1024
     assert best_batch(folder, 4, 2, "cpu") == 256 and best_batch(folder, 1, here, "cuda") == GPU
@@ -56,13 +55,11 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert len(json.loads((folder / "tuned.json").read_text())) == 2
     with pytest.raises(UserError, match="10 lines are too few"):
         tune.tune(folder, ["a"] * 10)
-    for damaged in ({"isa": "avx2"}, 5, 0, [], {"batch_tokens": "x", "isa": None}, {"batch_tokens": 0, "isa": None}):
-        write_json(folder / "tuned.json", {tuned.here(1): damaged})
+    damaged = ({"isa": "avx2"}, 5, 0, [], {"batch_tokens": "x", "isa": None}, {"batch_tokens": 0, "isa": None})
+    for text in ("[", *(json.dumps({tuned.here(1): settings}) for settings in damaged)):
+        (folder / "tuned.json").write_text(text)
         with pytest.raises(UserError, match=r"tuned[.]json: damaged"):
             tuned.settings(folder)
-    (folder / "tuned.json").write_text("[")
-    with pytest.raises(UserError, match=r"tuned[.]json: damaged"):
-        tuned.settings(folder)
 
 
 @pytest.mark.slow
