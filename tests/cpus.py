@@ -1,7 +1,7 @@
-"""CPUs that a test may pretend: what /proc/cpuinfo says of them, and the types that CTranslate2 computes in there.
+"""CPUs that a test may pretend: their /proc/cpuinfo, and the types of CTranslate2 on them.
 
-Libraries look at the real CPU, and so do processes that a test starts. ``pytest --cpu amx`` deceives a whole run, with
-these processes.
+Libraries and processes that a test starts read the real CPU. ``pytest --cpu amx`` pretends one for a whole run,
+including these processes.
 """
 
 import os
@@ -27,7 +27,7 @@ CPUS = {  # vendor, model, flags, types
 
 
 def pretend(name, folder, monkeypatch):
-    """Make this CPU one of CPUS, whatever the environment says, until ``monkeypatch`` ends. folder: for a file."""
+    """Pretend one of CPUS until ``monkeypatch`` ends, regardless of the environment. folder: for a file."""
     vendor, model, flags, types = CPUS[name]
     path = folder / f"cpuinfo-{name}"
     path.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nmodel name\t: {model}\nflags\t\t: {flags}\n")
@@ -39,7 +39,7 @@ def pretend(name, folder, monkeypatch):
 
 
 def pretend_everywhere(name, folder, monkeypatch):
-    """As ``pretend``, in processes of Python that are started, too."""
+    """Pretend one of CPUS in Python processes that tests start, too."""
     pretend(name, folder, monkeypatch)
     monkeypatch.setenv("PRETENDED_CPUINFO", str(cpu.CPUINFO))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("pretended")), prepend=os.pathsep)

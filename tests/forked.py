@@ -1,6 +1,6 @@
-"""Commands in processes that are forked from one that has TensorFlow and Snakemake, so that no test loads them again.
+"""Commands in processes forked from one that has imported TensorFlow and Snakemake.
 
-Such a process is one of its own, as one that a user starts: with its own runtime of TensorFlow, output and signals.
+Like a process that a user starts, each has its own TensorFlow runtime, output and signals.
 """
 
 import logging
@@ -13,8 +13,7 @@ import tempfile
 from pathlib import Path
 
 SERVER = multiprocessing.get_context("forkserver")
-# The former sets a variable that TensorFlow reads as it is loaded. Its runtime, whose threads would not survive a fork,
-# begins in the children.
+# train.training sets a variable that TensorFlow reads at import; TensorFlow's runtime starts in the children.
 SERVER.set_forkserver_preload(
     [
         *("train.training", "opennmt", "snakemake.cli", "study.plan", "study.estimate"),
@@ -39,7 +38,7 @@ class Command:
         os.killpg(self._process.pid, number)
 
     def wait(self) -> subprocess.CompletedProcess:
-        """Its status, and what it wrote."""
+        """Wait for its end; return status and output."""
         self._process.join()
         return subprocess.CompletedProcess([], self._process.exitcode, *(path.read_text() for path in self._written))
 
@@ -57,5 +56,5 @@ def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | Non
 
 
 def prepared() -> None:
-    """TensorFlow adds a handler where it is loaded before the program has its own, and each line would come twice."""
+    """Drop the handler that TensorFlow adds at import, which would repeat each line."""
     logging.getLogger("tensorflow").handlers.clear()

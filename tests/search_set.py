@@ -1,4 +1,4 @@
-"""Where and on what the tests of search measure: one core, a dozen sentences."""
+"""The core and the sentences that tests of search measure on."""
 
 import os
 

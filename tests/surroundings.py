@@ -1,4 +1,4 @@
-"""A fixture for the tests of corpora: no mirror, no cache and no patience but those a test asks for."""
+"""A fixture for the tests of corpora: no mirror, no cache, short delays."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every engine gives the same translations, in whatever batches, types and threads."""
+"""Every engine gives the same translations, for any batches, types and threads."""
 
 import os
 import shutil
@@ -24,11 +24,13 @@ def models():
 
 
 @pytest.fixture
-def broken(models, tmp_path):
-    """A copy of a model folder, to be damaged."""
+def described(models, tmp_path):
+    """A copy of a model folder with another description."""
 
-    def copy(name):
-        return shutil.copytree(models[name], tmp_path / name)
+    def copy(name, **description):
+        folder = shutil.copytree(models[name], tmp_path / name)
+        redescribe(folder, **description)
+        return folder
 
     return copy
 
@@ -56,7 +58,7 @@ def test_engines_agree(models, batch, search):
 
 @pytest.mark.slow
 def test_engines_do_not_agree_with_the_search_of_opennmt_tf(models, batch, monkeypatch):
-    """By its formula of the length, and with finished hypotheses in the beam: what the test above is worth."""
+    """Its formula of the length and its finished hypotheses in the beam make a difference."""
     own = decoding.BeamSearch
     monkeypatch.setattr(opennmt_tf_search, "BeamSearch", lambda beam, penalty, maximum: own(beam, penalty))
     baseline, exact = outputs(models, batch, Search(4))
@@ -64,10 +66,8 @@ def test_engines_do_not_agree_with_the_search_of_opennmt_tf(models, batch, monke
 
 
 @pytest.mark.slow
-def test_engines_agree_where_they_cut_off_a_translation(broken, batch):
-    models = {name: broken(name) for name in ("opennmt-tf", "float32")}
-    for folder in models.values():
-        redescribe(folder, max_decoding_length=3)
+def test_engines_agree_where_they_cut_off_a_translation(described, batch):
+    models = {name: described(name, max_decoding_length=3) for name in ("opennmt-tf", "float32")}
     baseline, exact = outputs(models, batch, Search(4))
     assert baseline == exact
     lengths = {len(sentence) for sentence in exact}
@@ -89,9 +89,8 @@ def test_quantized_models_compute_in_integers(models, batch):
 
 def test_the_vocabulary_map_restricts_the_output(models, batch):
     allowed = set((models["float32"] / "vmap.txt").read_text(encoding="utf-8").split())
-    free, mapped = (
-        engines.load(models["float32"], Search(vocabulary_map=used)).translate(batch) for used in (False, True)
-    )
+    searches = [Search(vocabulary_map=used) for used in (False, True)]
+    free, mapped = (engines.load(models["float32"], search).translate(batch) for search in searches)
     assert set().union(*mapped) - {"<unk>"} <= allowed
     assert not set().union(*free) <= allowed
 
@@ -112,22 +111,21 @@ print(len(os.listdir("/proc/self/task")))
 
 
 def test_the_threads_of_a_worker_are_not_those_of_the_environment(models):
-    """Snakemake sets MKL_NUM_THREADS to those of the job, and oneMKL took as many in every worker."""
-    told = [{"MKL_NUM_THREADS": "1"}, {"MKL_NUM_THREADS": "3"}]
+    """Snakemake sets MKL_NUM_THREADS to the threads of the job, and oneMKL took as many in every worker."""
     call = [sys.executable, "-c", THREADS, str(models["float32"])]
-    found = [subprocess.check_output(call, env=os.environ | more, text=True) for more in told]
-    assert found[0] == found[1]
+    one, three = (subprocess.check_output(call, env=os.environ | {"MKL_NUM_THREADS": n}, text=True) for n in "13")
+    assert one == three
 
 
 @pytest.mark.skipif(not cpu.widest(), reason="CTranslate2 takes the widest instructions of this CPU by itself")
-@pytest.mark.parametrize("told", [None, "AVX2"])
-def test_ctranslate2_takes_the_widest_instructions_unless_told(models, told):
-    """Its own log says what it took: AVX2 by itself, wherever there is more."""
+@pytest.mark.parametrize("isa", [None, "AVX2"])
+def test_ctranslate2_takes_the_widest_instructions_by_default(models, isa):
+    """As its log has it; by itself it would take AVX2."""
     environment = {name: value for name, value in os.environ.items() if name != cpu.ISA} | {"CT2_VERBOSE": "1"}
-    environment |= {cpu.ISA: told} if told else {}
+    environment |= {cpu.ISA: isa} if isa else {}
     call = [sys.executable, "-c", INT16, str(models["float32"])]
     done = subprocess.run(call, env=environment, capture_output=True, text=True, check=True)
-    assert f"Selected ISA: {told or 'AVX512'}\n" in done.stderr + done.stdout
+    assert f"Selected ISA: {isa or 'AVX512'}\n" in done.stderr + done.stdout
 
 
 INT16 = """
@@ -139,20 +137,17 @@ print(engines.load(Path(sys.argv[1]), engines.Search()).effective_compute_type)
 
 
 @pytest.mark.skipif(not cpu.has_onemkl(), reason="only oneMKL multiplies in int16, and it is on x86-64 only")
-def test_int16_is_int16_on_the_cpus_of_all_makers(broken):
-    """In a process of its own: what a process has for matrix products is settled with its first model."""
-    folder = broken("float32")
-    redescribe(folder, quantization="int16")
+def test_int16_is_int16_on_the_cpus_of_all_makers(described):
+    """In a process of its own: the first model of a process decides on the library of matrix products."""
+    folder = described("float32", quantization="int16")
     assert subprocess.check_output([sys.executable, "-c", INT16, str(folder)], text=True).strip() == "int16"
 
 
 @pytest.mark.parametrize("name", ["opennmt-tf", "float32"])
 @pytest.mark.slow
-def test_no_translation_is_longer_than_the_model_says(broken, batch, name):
-    folder = broken(name)
-    before = engines.load(folder, Search()).translate(batch)
-    redescribe(folder, max_decoding_length=2)
-    after = engines.load(folder, Search()).translate(batch)
+def test_a_model_may_limit_the_length_of_translations(models, described, batch, name):
+    before = engines.load(models[name], Search()).translate(batch)
+    after = engines.load(described(name, max_decoding_length=2), Search()).translate(batch)
     assert max(map(len, before)) > 2 and after == [output[:2] for output in before]
 
 
@@ -177,23 +172,19 @@ def test_no_translation_is_longer_than_the_model_says(broken, batch, name):
         ("marian", {"units": 96}, ["opennmt-tf"], "Marian decodes only what it trained; OpenNMT-tf decodes it"),
     ],
 )  # fmt: skip
-def test_a_refusal_says_what_an_engine_lacks_and_what_runs_the_shape(engine, shape, names, message):
+def test_a_refusal_names_what_an_engine_lacks_and_what_runs_the_shape(engine, shape, names, message):
     assert engines.refusal(engines.ENGINES[engine], shape, names) == message
 
 
-def test_a_type_this_cpu_lacks(broken):
-    folder = broken("float32")
-    redescribe(folder, quantization="int4")
+def test_a_type_this_cpu_lacks(described):
     with pytest.raises(UserError, match=r"does not compute in int4; it supports float32, .*int8, int8_float32"):
-        engines.load(folder, Search())
+        engines.load(described("float32", quantization="int4"), Search())
 
 
-def test_half_floats_are_computed_in_float32_where_the_cpu_lacks_them(broken):
-    folder = broken("float32")
-    redescribe(folder, quantization="float16")
+def test_half_floats_are_computed_in_float32_where_the_cpu_lacks_them(described):
     if "float16" in ctranslate2.get_supported_compute_types("cpu"):
         pytest.skip("this CPU computes in float16")
-    assert engines.load(folder, Search()).effective_compute_type == "float32"
+    assert engines.load(described("float32", quantization="float16"), Search()).effective_compute_type == "float32"
 
 
 def test_the_baseline_has_no_map(models):

@@ -1,32 +1,32 @@
-"""Products of the native engine are exact for every weight that its quantiser makes, on every instruction set."""
+"""Products are exact for every weight that the quantiser makes, on every instruction set."""
 
 import hashlib
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as drawn
-from native import KINDS, engine, folders, kernels, outputs, run, sentences, worker
+from native import KINDS, called, engine, folders, kernels, outputs, sentences, worker
 
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search
 from formats import native_model
 
-ROWS = 13  # more than the rows of any tile, so that each size of tile has its turn
+ROWS = 13  # more than any tile has, so that tiles of all sizes are used
 SIZES = [(16, 16), (16, 128), (48, 80), (64, 48), (1024, 128), (4096, 80)]  # inputs, outputs
-LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of inputs as they are stored
+LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of stored inputs
 
 
 def stored(kind):
-    """The type of weights; that of LIMITS says of inputs, too, whether they have a sign."""
+    """The type of weights of a key of LIMITS."""
     return kind.split()[-1]
 
 
 def weights(inputs, outputs):
-    """Weights as a model may have them, by what is bad about them."""
+    """Difficult weights, by name."""
     generator = np.random.default_rng(inputs + outputs)
     signs = np.where(np.arange(outputs) % 2, 1, -1)[:, None]
     lane = np.isin(np.arange(inputs) % 8, (0, 1, 4, 5))
@@ -43,7 +43,7 @@ def weights(inputs, outputs):
 
 
 def extremes(integers, kind):
-    """Rows of inputs that drive sums as far as they go: ROWS of them, as they are stored."""
+    """ROWS stored rows of inputs whose sums are extreme."""
     low, high = LIMITS[kind]
     generator = np.random.default_rng(1)
     width = integers.shape[1]
@@ -130,7 +130,7 @@ matrices = st.integers(1, 4).flatmap(
 
 @given(matrices)
 def test_no_sum_of_quantised_weights_can_overflow(matrix):
-    """By the plain definition of the lanes, see engine/kernels/dots.h."""
+    """By the definition of the lanes in engine/kernels/dots.h."""
     small, small_scale = native_model.quantized(matrix, "int8")
     for start in range(0, matrix.shape[1], 8):
         for lane in ((0, 1, 4, 5), (2, 3, 6, 7)):
@@ -140,12 +140,6 @@ def test_no_sum_of_quantised_weights_can_overflow(matrix):
     assert np.abs(large.astype(np.int64)).sum(axis=1).max() * 4095 < 2**31
     for integers, scale in ((small, small_scale), (large, large_scale)):
         assert np.abs(matrix / scale[:, None] - integers).max() <= 0.5 + 1e-2  # the nearest integer
-
-
-SATURATED = """
-from test_native_kernels import exact_with
-print(exact_with(bounded=True), exact_with(bounded=False))
-"""
 
 
 def exact_with(bounded):
@@ -161,7 +155,7 @@ def exact_with(bounded):
 
 @pytest.mark.skipif("avx2" not in engine.available_sets(), reason="only AVX2 and AVX512 without VNNI saturate")
 def test_the_bound_is_what_keeps_products_from_saturating():
-    assert run(SATURATED, NMT_ISA="avx2").split() == ["True", "False"]
+    assert [called(exact_with, bounded, NMT_ISA="avx2") for bounded in (True, False)] == [True, False]
 
 
 ACTIVATIONS = [
@@ -175,7 +169,7 @@ ACTIVATIONS = [
 @pytest.mark.parametrize("rows", ACTIVATIONS, ids=["random", "zeros", "tiny", "ties"])
 @pytest.mark.parametrize("kind", LIMITS)
 def test_activations_become_the_nearest_integers(kind, rows):
-    """As in plain float32 arithmetic; the largest magnitude of a row, or its largest value, becomes the limit."""
+    """As in float32 arithmetic; the largest magnitude or value of a row becomes the limit."""
     signed, limit = kind != "unsigned int8", {"int16": 4095, "int8": 127, "unsigned int8": 255}[kind]
     rows = (rows if signed else np.abs(rows)).astype(np.float32)
     most = np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.float32(1e-9))
@@ -197,7 +191,7 @@ NO_UNITS = np.zeros(SPREAD.shape)
 
 
 def test_sigmoid_and_tangent_are_exact_to_a_millionth():
-    """What a GRU keeps of a state of ones is a sigmoid; what is new, where it keeps nothing, a tangent."""
+    """A GRU with a state of ones outputs a sigmoid; one whose update gate is closed, a tangent."""
     kept = kernels.gru(np.stack([SPREAD, NO_UNITS, NO_UNITS]), np.zeros((3, len(SPREAD))), NO_UNITS + 1)
     new = kernels.gru(np.stack([NO_UNITS - 200, NO_UNITS, SPREAD]), np.zeros((3, len(SPREAD))), NO_UNITS)
     np.testing.assert_allclose(kept, sigmoid(SPREAD.astype(np.float32).astype(float)), rtol=0, atol=1e-6)
@@ -205,7 +199,7 @@ def test_sigmoid_and_tangent_are_exact_to_a_millionth():
 
 
 def test_cells_are_those_of_keras():
-    """Random weights have gates, biases and states in the order of Keras, which resets behind the product."""
+    """Random weights prove the order of gates, biases and states; Keras resets after the product."""
     tensorflow = pytest.importorskip("tensorflow")
     keras = tensorflow.keras
     units, generator = 48, np.random.default_rng(1)
@@ -225,16 +219,23 @@ def test_cells_are_those_of_keras():
             np.testing.assert_allclose(one, np.ravel(other), rtol=0, atol=3e-6)
 
 
-def test_a_cell_of_other_units_is_refused():
-    with pytest.raises(engine.EngineError, match="a multiple of 16"):
-        kernels.gru(np.zeros((3, 24)), np.zeros((3, 24)), np.zeros(24))
-
-
 @pytest.mark.parametrize(("inputs", "outputs"), [(24, 16), (16, 24), (8, 16)])
 def test_a_product_of_other_sizes_is_refused(inputs, outputs):
     tensors = {"weight": np.zeros(outputs * inputs, np.float32), "bias": np.zeros(outputs, np.float32)}
     with pytest.raises(engine.EngineError, match="multiples of 16"):
         product("float32", tensors, np.zeros((1, inputs), np.float32), np.ones(1, np.float32))
+
+
+OTHER_UNITS = {
+    "cell": lambda: kernels.gru(np.zeros((3, 24)), np.zeros((3, 24)), np.zeros(24)),
+    "rows": lambda: kernels.quantise(np.ones((1, 20), np.float32), "int8"),
+}
+
+
+@pytest.mark.parametrize("call", OTHER_UNITS.values(), ids=OTHER_UNITS)
+def test_other_units_are_refused(call):
+    with pytest.raises(engine.EngineError, match="multiple of 16"):
+        call()
 
 
 # Instruction sets. A process chooses its set once, so each set has a process of its own.
@@ -245,7 +246,7 @@ def digest(arrays):
 
 
 def computed(root):
-    """What this process computes: digests of integers, digests of floats, and translations."""
+    """Digests of integers, digests of floats, and translations."""
     integers, rounded = {}, {}
     for kind in LIMITS:
         sizes = [size for size in SIZES if size[0] < 4096]
@@ -270,26 +271,14 @@ def computed(root):
     return {"isa": engine.isa(), "integers": integers, "rounded": rounded, "translations": translations}
 
 
-COMPUTED = """
-import json, sys
-from pathlib import Path
-from test_native_kernels import computed
-print(json.dumps(computed(Path(sys.argv[1]))))
-"""
-
-
 @pytest.fixture(scope="module")
 def by_set():
-    return {name: json.loads(run(COMPUTED, folders(), NMT_ISA=name)) for name in engine.available_sets()}
+    return {name: called(computed, folders(), NMT_ISA=name) for name in engine.available_sets()}
 
 
 @pytest.mark.parametrize("name", engine.available_sets())
-def test_the_environment_chooses_the_instruction_set(by_set, name):
+def test_the_environment_chooses_the_set_and_integers_are_the_same_on_each(by_set, name):
     assert by_set[name]["isa"] == name
-
-
-@pytest.mark.parametrize("name", engine.available_sets())
-def test_integers_are_the_same_on_every_instruction_set(by_set, name):
     assert by_set[name]["integers"] == by_set["portable"]["integers"]
 
 
@@ -300,11 +289,8 @@ def test_everything_is_the_same_with_fused_multiply_add(by_set):
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 2, reason="this CPU has one set")
-def test_the_portable_set_rounds_otherwise_and_says_nearly_the_same(by_set):
-    """It has no fused multiply-add, so that floats differ.
-
-    They are equal if the compiler took the instructions of this CPU unasked, as zig does.
-    """
+def test_the_portable_set_rounds_otherwise_and_translates_nearly_the_same(by_set):
+    """Without fused multiply-add floats differ, unless the compiler took this CPU's instructions, as zig does."""
     portable, vector = by_set["portable"], by_set[engine.available_sets()[1]]
     assert portable["rounded"] != vector["rounded"]
     for name, translations in portable["translations"].items():
@@ -312,28 +298,15 @@ def test_the_portable_set_rounds_otherwise_and_says_nearly_the_same(by_set):
         assert same >= 0.9 * len(translations), name
 
 
-UNKNOWN = """
-import sys
-from pathlib import Path
-from test_native_kernels import refusals
-refusals(Path(sys.argv[1]))
-"""
-
-
 def refusals(root):
-    """Two ways to load a model in a process whose instruction set does not exist."""
+    """Load a model in two ways in a process whose instruction set does not exist."""
     message = "NMT_ISA=avx3: this CPU has portable"
     with pytest.raises(UserError, match=message):
-        engines.load(root / "float32", Search())
+        engines.load(Path(root) / "float32", Search())
     with pytest.raises(engine.EngineError, match=message):
         worker(root=root)
     assert engine.isa() is None
 
 
 def test_an_unknown_instruction_set_is_one_message():
-    run(UNKNOWN, folders(), NMT_ISA="avx3")
-
-
-def test_rows_that_no_product_takes_are_not_rounded():
-    with pytest.raises(engine.EngineError, match="multiple of 16"):
-        kernels.quantise(np.ones((1, 20), np.float32), "int8")
+    called(refusals, folders(), NMT_ISA="avx3")

@@ -1,4 +1,4 @@
-"""Batches in sentences, runs in turn, n-grams and caches: equal results of all ways."""
+"""Batches in sentences, interleaved runs, n-grams and caches: all ways have equal results."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,11 +19,12 @@ from experiments import beam_batch, components, components_tf, encoder_cache, ng
 from measure import in_process, kept_runs, protocol, timing_loop
 from measure.timing_loop import Repeats, Usage
 
+WORDS = SimpleNamespace(encode=str.split, decode=" ".join)
 PARTS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)
 
 
 @given(PARTS, st.integers(1, 9))
-def test_batches_of_sentences_are_full_whatever_their_length(window, most):
+def test_batches_of_sentences_are_full_for_any_length(window, most):
     cut = [*batches(window, most, weigh=by_sentence)]
     assert sorted(place for batch in cut for place in batch) == [n for n, sentence in enumerate(window) if sentence]
     assert all(len(batch) == most for batch in cut[:-1]) and all(0 < len(batch) <= most for batch in cut)
@@ -39,8 +40,7 @@ def test_a_pipeline_in_sentences_translates_each_line(corpus, most):
         sizes.append(len(batch))
         return [sentence[::-1] for sentence in batch]
 
-    words = SimpleNamespace(encode=str.split, decode=" ".join)
-    pipeline = Pipeline(words, backwards, batch_sentences=most)
+    pipeline = Pipeline(WORDS, backwards, batch_sentences=most)
     found = [*pipeline.windows(" ".join(sentence) for sentence in corpus)]
     assert [line for window in found for line in window] == [" ".join(sentence[::-1]) for sentence in corpus]
     assert all(len(window) == WINDOW_BATCHES * most for window in found[:-1])
@@ -68,7 +68,7 @@ def test_calls_are_warmed_up_and_timed_in_turn():
 
 
 def shares(**tries):
-    """Ways whose tries find these shares of others, one after the other; and the calls that are made of them."""
+    """Ways whose tries are disturbed by these shares, in order; and a list of the calls."""
     calls = []
 
     def way(name):
@@ -86,7 +86,7 @@ def test_a_disturbed_run_is_repeated_and_the_quietest_try_counts():
     found = timing_loop.timed(ways, Repeats(runs=2, noise=0.1), "nothing")
     assert calls == [("a", 1)] * 2 + [("b", 1)] * (1 + timing_loop.RETRIES) + [("a", 2), ("b", 2)]
     assert [usage.others for usage in found["a"]] == [0.05, 0.0]
-    assert [usage.others for usage in found["b"]] == [0.15, None]  # what is unknown counts as quiet
+    assert [usage.others for usage in found["b"]] == [0.15, None]  # unknown counts as quiet
 
 
 def test_ways_may_be_timed_more_or_less_often():
@@ -104,9 +104,7 @@ def test_ratios_are_those_of_pairs():
 def test_components_add_up():
     taken = {"whole": 10.0, "encoder": 2.0, "deaf": 8.5, "few": 6.0, "bare": 4.5, "rows": 7.0, "rows' encoder": 5.0}
     found = components.components(taken)
-    assert found == {
-        "encoder": 2.0, "attention": 1.5, "generator": 4.0, "search": 0.5, "decoder": 2.0, "other": 0.0,
-    }  # fmt: skip
+    assert found == dict(encoder=2.0, attention=1.5, generator=4.0, search=0.5, decoder=2.0, other=0.0)
     greedy = components.components({name: taken[name] for name in ("whole", "encoder", "deaf", "few")})
     assert greedy["search"] == 0 and sum(greedy.values()) == 10.0
 
@@ -116,43 +114,49 @@ LOOP = "transformer/while/body/_1/transformer/while"
 LAYER = f"{LOOP}/self_attention_decoder/self_attention_decoder_layer"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("transformer/self_attention_encoder/self_attention_encoder_layer_3/multi_head_attention_3/x:Mul", "encoder"),
-        ("transformer/word_embedder/embedding_lookup:ResourceGather", "encoder"),
-        (f"{LAYER}/transformer_layer_wrapper_8/multi_head_attention_4/MatMul:BatchMatMulV2", "decoder"),
-        (f"{LAYER}/transformer_layer_wrapper_9/multi_head_attention_5/dense_30/MatMul:MatMul", "attention"),
-        (f"{LAYER}_1/transformer_layer_wrapper_11/multi_head_attention_6/MatMul:MatMul", "decoder"),
-        (f"{LAYER}_1/transformer_layer_wrapper_12/multi_head_attention_7/MatMul:MatMul", "attention"),
-        (f"{LAYER}/transformer_layer_wrapper_10/feed_forward_network_4/dense_33/BiasAdd:MatMul", "decoder"),
-        (f"{LOOP}/self_attention_decoder/dense_34/MatMul:MatMul", "generator"),
-        (f"{LOOP}/LogSoftmax:LogSoftmax", "generator"),
-        (f"{LOOP}/history_decoder/dense_34/MatMul:MatMul", "generator"),
-        (f"{LOOP}/conditional_decoder/dense_7/MatMul:MatMul", "decoder"),
-        (f"{LOOP}/conditional_decoder/dense_9/MatMul:MatMul", "generator"),
-        (f"{LOOP}/conditional_decoder/additive_attention/dense_5/MatMul:MatMul", "attention"),
-        ("x/additive_attention/dense_4/BiasAdd:BiasAdd", "attention"),
-        (f"{LOOP}/attentional_rnn_decoder/attention_wrapper/LuongAttention/MatMul:MatMul", "attention"),
-        (f"{LOOP}/attentional_rnn_decoder/attention_wrapper/stacked_rnn_cells/gru_cell/MatMul:MatMul", "decoder"),
-        ("x/rnn_encoder/rnn/while/body/_1/stacked_rnn_cells/MatMul:MatMul", "encoder"),
-        ("x/dense_bridge/dense_22/MatMul:MatMul", "encoder"),
-        (f"{LOOP}/TopKV2:TopKV2", "search"),
-        (f"{LOOP}/word_embedder_1/embedding_lookup:ResourceGather", "decoder"),
-        ("transformer/strided_slice:StridedSlice", "other"),
-    ],
-)  # fmt: skip
+ENCODER = "transformer/self_attention_encoder/self_attention_encoder_layer_3"
+WRAPPER, RNN = "transformer_layer_wrapper", f"{LOOP}/attentional_rnn_decoder/attention_wrapper"
+OPERATIONS = {
+    "encoder": (
+        f"{ENCODER}/multi_head_attention_3/x:Mul", "transformer/word_embedder/embedding_lookup:ResourceGather",
+        "x/rnn_encoder/rnn/while/body/_1/stacked_rnn_cells/MatMul:MatMul", "x/dense_bridge/dense_22/MatMul:MatMul",
+    ),
+    "decoder": (
+        f"{LAYER}/{WRAPPER}_8/multi_head_attention_4/MatMul:BatchMatMulV2",
+        f"{LAYER}_1/{WRAPPER}_11/multi_head_attention_6/MatMul:MatMul",
+        f"{LAYER}/{WRAPPER}_10/feed_forward_network_4/dense_33/BiasAdd:MatMul",
+        f"{LOOP}/conditional_decoder/dense_7/MatMul:MatMul", f"{RNN}/stacked_rnn_cells/gru_cell/MatMul:MatMul",
+        f"{LOOP}/word_embedder_1/embedding_lookup:ResourceGather",
+    ),
+    "attention": (
+        f"{LAYER}/{WRAPPER}_9/multi_head_attention_5/dense_30/MatMul:MatMul",
+        f"{LAYER}_1/{WRAPPER}_12/multi_head_attention_7/MatMul:MatMul",
+        f"{LOOP}/conditional_decoder/additive_attention/dense_5/MatMul:MatMul",
+        "x/additive_attention/dense_4/BiasAdd:BiasAdd", f"{RNN}/LuongAttention/MatMul:MatMul",
+    ),
+    "generator": (
+        f"{LOOP}/self_attention_decoder/dense_34/MatMul:MatMul", f"{LOOP}/LogSoftmax:LogSoftmax",
+        f"{LOOP}/history_decoder/dense_34/MatMul:MatMul", f"{LOOP}/conditional_decoder/dense_9/MatMul:MatMul",
+    ),
+    "search": (f"{LOOP}/TopKV2:TopKV2",),
+    "other": ("transformer/strided_slice:StridedSlice",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "expected"), [(name, kind) for kind, names in OPERATIONS.items() for name in names])
 def test_operations_belong_to_components(name, expected):
     numbers = {"self_attention_decoder_layer": 5, "self_attention_decoder_layer_1": 7}
     numbers |= {"self_attention_decoder": 34, "history_decoder": 34, "conditional_decoder": 9}
     assert components_tf.component(name, numbers) == expected
 
 
-@pytest.mark.parametrize(
-    ("type", "expected"),
-    [("MatMul", "linear"), ("_MklNativeFusedMatMul", "linear"), ("_MklBatchMatMulV2", "attention"),
-     ("BatchMatMulV2", "attention"), ("LogSoftmax", "softmax"), ("Tanh", "activations"), ("TopKV2", "other")],
-)  # fmt: skip
+OPERATORS = {
+    "MatMul": "linear", "_MklNativeFusedMatMul": "linear", "_MklBatchMatMulV2": "attention",
+    "BatchMatMulV2": "attention", "LogSoftmax": "softmax", "Tanh": "activations", "TopKV2": "other",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "expected"), OPERATORS.items())
 def test_operations_belong_to_operators(type, expected):
     assert components_tf.operator(f"{LOOP}/MatMul/name:{type}") == expected
 
@@ -185,15 +189,14 @@ def test_the_bare_engine_decodes_the_batches_of_the_pipeline():
 
 def test_translations_that_differ_are_not_compared():
     engine = SimpleNamespace(translate=lambda batch: batch)
-    tokenizer = SimpleNamespace(encode=str.split, decode=" ".join)
-    ways = [Pipeline(tokenizer, engine.translate, 16, overlap=on) for on in (False, True)]
+    ways = [Pipeline(WORDS, engine.translate, 16, overlap=on) for on in (False, True)]
     pipelines = dict(zip((pipeline_cost.SYNCHRONOUS, pipeline_cost.ASYNCHRONOUS), ways, strict=True))
     with pytest.raises(UserError, match="cannot be compared"):
         pipeline_cost.agree(engine, [[["a", "b"]]], pipelines, ["a b c"])
 
 
 def by_definition(pieces, n):
-    """The pieces that would end an n-gram for the second time."""
+    """The pieces that would repeat an n-gram."""
     last = pieces[len(pieces) - n + 1 :] if n > 1 else []
     ends = range(n - 1, len(pieces))
     return {pieces[end] for end in ends if pieces[end - n + 1 : end] == last}
@@ -210,7 +213,7 @@ def test_all_algorithms_ban_what_the_definition_bans(sequences, n):
         assert [set(np.isneginf(row).nonzero()[0]) for row in scores] == expected
 
 
-def test_what_is_timed_bans_something():
+def test_timed_sequences_repeat_ngrams():
     assert all(ngram_timing.check(beam, length) > 0 for beam, length in [(1, 128), (4, 256)])
 
 
@@ -219,7 +222,7 @@ def test_shared_and_copied_caches_give_the_same_contexts(beam_size):
     step = encoder_cache.Step(beam_size, length=7, units=16)
     contexts = step.run("shared")
     assert contexts.shape == step.queries.shape
-    for way in ("copied", "reordered", "reordered"):  # again, with the caches that were moved
+    for way in ("copied", "reordered", "reordered"):  # again, with moved caches
         assert step.run(way) == pytest.approx(contexts, abs=1e-5)
     assert step.cache_bytes("copied") == beam_size * step.cache_bytes("shared")
 

@@ -1,4 +1,4 @@
-"""What decoding can be told: an engine takes a switch or refuses it by name, and records and resuming know of it."""
+"""Switches of decoding: an engine takes or refuses each by name; records and resuming depend on them."""
 
 import itertools
 from collections import Counter
@@ -36,10 +36,10 @@ def trigrams(pieces):
 
 
 @pytest.mark.parametrize(("name", "known"), [("float32", "CTranslate2"), ("opennmt-tf", "OpenNMT-tf")])
-def test_what_an_engine_cannot_be_told_is_refused_by_name(name, known):
+def test_a_switch_that_an_engine_lacks_is_refused_by_name(name, known):
     for switch, value in OTHER.items():
         engine, search = engines.of(HERE[name]), Search(**{switch: value})
-        if switch in engine.switches or switch == "map_per_sentence":  # there is no other map than that of the batch
+        if switch in engine.switches or switch == "map_per_sentence":  # its map is of the batch anyway
             continue
         with pytest.raises(UserError, match=f"{known} has no {engines.option(switch)}; leave it out"):
             engines.load(HERE[name], search)
@@ -47,10 +47,11 @@ def test_what_an_engine_cannot_be_told_is_refused_by_name(name, known):
         engines.load(HERE[name], Search(shared_cache=False, parallel_scan=False))
 
 
-def test_the_map_of_ctranslate2_is_of_the_batch_whatever_it_is_told():
+def test_the_map_of_ctranslate2_is_always_of_the_batch():
     batch = [Tokenizer(HERE["int8"]).encode(line) for line in LINES[:8]]
-    found = [engines.load(HERE["int8"], Search(vocabulary_map=True, map_per_sentence=told)) for told in (True, False)]
-    assert found[0].translate(batch) == found[1].translate(batch)
+    searches = [Search(vocabulary_map=True, map_per_sentence=own) for own in (True, False)]
+    own, shared = (engines.load(HERE["int8"], search).translate(batch) for search in searches)
+    assert own == shared
 
 
 def test_ctranslate2_blocks_ngrams(tmp_path):
@@ -68,7 +69,7 @@ def test_switches_are_options_and_change_the_key_of_resuming():
     assert set(OTHER) == {*SWITCHED_OFF, "blocked_ngram"} - {"sorting", "overlap"}
 
 
-def test_the_command_takes_them_and_names_what_it_cannot_do(tmp_path):
+def test_the_command_takes_switches_and_names_what_it_lacks():
     options = ["--no-sorting", "--no-overlap", "--threads", 2, "--blocked-ngram", 3]
     done = run("--model", HERE["float32"], *options, text="".join(f"{line}\n" for line in LINES).encode())
     expected = Translator(HERE["float32"], blocked_ngram=3).translate(LINES)
@@ -83,13 +84,13 @@ def test_every_switch_has_a_name_an_option_and_a_place_in_the_record():
     plain = Configuration(HERE["int8"])
     record = measured(length_penalty=1.0, **plain.settings)
     written = set(SWITCHES) & set(record.as_json())
-    assert written == {"packed"}  # the others only where they differ, as records of older versions lack them
+    assert written == {"packed"}  # others only if they differ: older records lack them
     for switch, value in OTHER.items():
         changed = replace(plain, **{switch: value})
         assert changed.name == f"{plain.name}.{switch}-{value}"
         assert engines.option(switch) in changed.command([]) and engines.option(switch) not in plain.command([])
-        told = measured(length_penalty=1.0, **changed.settings)
-        assert told.as_json()[switch] == value and kept_runs.signature(told) != kept_runs.signature(record)
+        other = measured(length_penalty=1.0, **changed.settings)
+        assert other.as_json()[switch] == value and kept_runs.signature(other) != kept_runs.signature(record)
     assert set(SWITCHES) <= {column.name for column in fields(measurement.Measurement)}
 
 
@@ -106,11 +107,8 @@ def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, mo
     assert Configuration(native).environment == {} and Configuration(native, isa="avx2").environment == {ISA: "avx2"}
     assert Configuration(HERE["opennmt-tf"], isa="AVX2").environment == {}
     monkeypatch.setenv(ISA, "portable")
-    assert (engines.isa(native), engines.isa(HERE["int8"]), engines.isa(HERE["opennmt-tf"])) == (
-        "portable",
-        "AVX512",
-        None,
-    )
+    found = [engines.isa(folder) for folder in (native, HERE["int8"], HERE["opennmt-tf"])]
+    assert found == ["portable", "AVX512", None]
 
 
 # The native engine
@@ -125,11 +123,9 @@ def native():
 @pytest.mark.parametrize(
     ("switch", "beam_size"), [("remove_finished", 1), ("shared_cache", 1), ("shared_cache", 4), ("packed", 4)]
 )
-def test_what_is_only_slower_translates_the_same(native, switch, beam_size):
-    knows(switch)
-    plain, slower = (
-        [*Translator(native, beam_size, workers=1, **told).translate(LINES)] for told in ({}, {switch: False})
-    )
+def test_slower_switches_translate_the_same(native, switch, beam_size):
+    translators = [Translator(native, beam_size, workers=1, **more) for more in ({}, {switch: False})]
+    plain, slower = ([*translator.translate(LINES)] for translator in translators)
     assert plain == slower
 
 
@@ -147,29 +143,19 @@ OPTIONS = {
 
 @pytest.mark.parametrize("switch", OPTIONS)
 def test_a_switch_is_an_option_of_the_engine(native, switch):
-    loaded = [engines.load(native, Search(**told)) for told in ({}, {switch: False})]
+    loaded = [engines.load(native, Search(**more)) for more in ({}, {switch: False})]
     assert [getattr(engine._options, OPTIONS[switch]) for engine in loaded] == [False, True]
 
 
 def test_both_scans_block_the_same_ngrams(native):
-    knows("parallel_scan")
     batch = [Tokenizer(native).encode(line) for line in LINES]
-    found = [
-        engines.load(native, Search(4, blocked_ngram=2, parallel_scan=scan)).translate(batch) for scan in (True, False)
-    ]
-    assert found[0] == found[1]
+    searches = [Search(4, blocked_ngram=2, parallel_scan=scan) for scan in (True, False)]
+    parallel, plain = (engines.load(native, search).translate(batch) for search in searches)
+    assert parallel == plain
 
 
-def knows(switch):
-    """Skip where the installed engine is older than a switch."""
-    import nmt_frontier_engine as engine
-
-    if OPTIONS.get(switch, "n_best") not in vars(engine.Options()):
-        pytest.skip(f"the engine that is installed does not know {switch}: make install")
-
-
-def test_a_map_of_the_batch_lets_sentences_say_more(native):
-    """Each sentence's own candidates are fewer, and the run says of which of the two it tells the mean."""
+def test_a_map_of_the_batch_has_more_candidates(native):
+    """And a run reports the mean of the candidates in use."""
     means = {}
     for own in (True, False):
         translator = Translator(native, workers=1, batch_tokens=200, map_per_sentence=own)
@@ -181,7 +167,7 @@ def test_a_map_of_the_batch_lets_sentences_say_more(native):
     assert means[True] < means[False]
 
 
-def test_the_command_holds_the_native_engine_to_a_set(native):
+def test_the_command_sets_the_instruction_set_of_the_native_engine(native):
     done = run("--model", native, "--isa", "portable", text=b"abc\n")
     assert done.returncode == 0 and done.stdout.count(b"\n") == 1, done.stderr
     done = run("--model", native, "--isa", "AVX9000")
@@ -190,15 +176,12 @@ def test_the_command_holds_the_native_engine_to_a_set(native):
 
 @pytest.mark.parametrize("mkl", ["0", "1"])
 def test_a_wrong_set_for_ctranslate2_is_no_damaged_file(monkeypatch, mkl):
-    """With oneMKL CTranslate2 looks at the set when it decodes, not when it loads."""
+    """With oneMKL CTranslate2 reads the set when it decodes, not when it loads."""
     monkeypatch.setenv(cpu.USE_MKL, mkl)
     done = run("--model", HERE["int8"], "--isa", "AVX9000")
     assert done.returncode == 1 and done.stdout == b""
-    assert done.stderr.startswith(b"error: CT2_FORCE_CPU_ISA=AVX9000: this CPU has GENERIC") and one_line(done)
-
-
-def one_line(done):
-    return done.stderr.count(b"\n") == 1
+    assert done.stderr.startswith(b"error: CT2_FORCE_CPU_ISA=AVX9000: this CPU has GENERIC")
+    assert done.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize(("name", "expected"), CT2_SETS.items())
@@ -215,14 +198,14 @@ def test_the_sets_of_ctranslate2_are_those_of_the_cpu(tmp_path, monkeypatch, nam
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, IndexError, MemoryError])
 def test_what_an_engine_raises_while_it_decodes_is_one_line(monkeypatch, error):
-    """As CTranslate2 does with oneMKL, where it has loaded a model for a set that the CPU lacks."""
+    """As by CTranslate2 with oneMKL, after loading a model for a set that the CPU lacks."""
 
     def raised(*_, **__):
         raise error("Invalid CPU ISA:\n AVX9000")
 
     engine = engines.load(HERE["float32"], Search())
     monkeypatch.setattr(engine, "_translator", SimpleNamespace(translate_batch=raised))
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         engine.translate([["a", "b"], ["a"]])
     size = "a batch of 2 sentences, the longest of 2 pieces"
-    assert str(told.value) == f"CTranslate2 failed at {size}: Invalid CPU ISA: AVX9000"
+    assert str(refused.value) == f"CTranslate2 failed at {size}: Invalid CPU ISA: AVX9000"

@@ -1,7 +1,6 @@
 """The command: files and pipes, broken bytes, long lines, errors of one line."""
 
 import hashlib
-import json
 import os
 import shutil
 import signal
@@ -11,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from descriptions import redescribe
 from models import folders, sentences
-from translation import run
+from translation import COMMAND, run
 
 from decode.pipeline import MAXIMUM_INPUT
 from decode.translator import Translator
@@ -33,7 +33,7 @@ def test_translator(model):
 def test_command(model, tmp_path):
     lines = [*sentences(3), "", "  ", *sentences(3, seed=5)]
     expected = "".join(f"{line}\n" for line in Translator(model, beam_size=4, vocabulary_map=False).translate(lines))
-    (tmp_path / "in").write_text("\n".join(lines), encoding="utf-8")  # without an end of the last line
+    (tmp_path / "in").write_text("\n".join(lines), encoding="utf-8")  # the last line has no end
     options = ["--model", model, "--beam-size", 4, "--no-vocabulary-map"]
     done = run(*options, "--input", tmp_path / "in", "--output", tmp_path / "out")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -42,22 +42,17 @@ def test_command(model, tmp_path):
     assert run(*options, text=(tmp_path / "in").read_bytes()).stdout.decode() == expected
 
 
-def test_nothing_in_nothing_out(model):
-    done = run("--model", model)
-    assert (done.returncode, done.stdout) == (0, b"")
+INPUTS = {  # text, lines of the output, and what is reported
+    "nothing": (b"", 0, ""),
+    "broken bytes": (b"abc \xff\xfe de\nab\0c \xc3\n", 2, "3 broken bytes replaced by U+FFFD\n"),
+    "a long line": (b"ab " * 3000 + b"\n", 1, f"1 lines longer than {MAXIMUM_INPUT} pieces cut there\n"),
+}
 
 
-def test_broken_bytes_are_replaced_and_counted(model):
-    done = run("--model", model, text=b"abc \xff\xfe de\nab\0c \xc3\n")
-    assert done.returncode == 0
-    assert len(done.stdout.decode().splitlines()) == 2
-    assert done.stderr.decode() == "3 broken bytes replaced by U+FFFD\n"
-
-
-def test_a_long_line_is_counted(model):
-    done = run("--model", model, text=b"ab " * 3000 + b"\n")
-    assert done.returncode == 0
-    assert done.stderr.decode() == f"1 lines longer than {MAXIMUM_INPUT} pieces cut there\n"
+@pytest.mark.parametrize(("text", "lines", "report"), INPUTS.values(), ids=INPUTS)
+def test_changes_to_the_input_are_counted(model, text, lines, report):
+    done = run("--model", model, text=text)
+    assert (done.returncode, len(done.stdout.decode().splitlines()), done.stderr.decode()) == (0, lines, report)
 
 
 @pytest.mark.parametrize("long_lines", ["cut", "split"])
@@ -78,54 +73,51 @@ def test_a_closed_pipe_ends_it_quietly(model):
     assert (len(lines), status, done.stderr) == (2, "141", b"")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--model", "{tmp}"], "error: {tmp}: not a model folder, it has no model.json\n"),
-        (["--model", "{model}", "--input", "{tmp}/absent"], "error: {tmp}/absent: No such file or directory\n"),
-        (
-            ["--model", "{model}", "--input", "{tmp}/in", "--output", "{tmp}/in"],
-            "error: {tmp}/in is the input, too; write the translation to another file\n",
-        ),
-        (
-            ["--model", "{model}", "--input", "{tmp}/in", "--output", "/dev/null"],
-            "error: /dev/null: not a file; leave out --output to write to standard output\n",
-        ),
-        (
-            ["--model", "{model}", "--resume"],
-            "error: --resume needs --output: only a file can be gone on with\n",
-        ),
-        (["--model", "{model}", "--device", "cuda"], "error: --device cuda: CTranslate2 finds no GPU here\n"),
-    ],
-)
+ERRORS = {
+    "a folder": ("--model {tmp}", "{tmp}: not a model folder, it has no model.json"),
+    "no input": ("--model {model} --input {tmp}/absent", "{tmp}/absent: No such file or directory"),
+    "input and output": (
+        "--model {model} --input {tmp}/in --output {tmp}/in",
+        "{tmp}/in is the input, too; write the translation to another file",
+    ),
+    "no file": (
+        "--model {model} --input {tmp}/in --output /dev/null",
+        "/dev/null: not a file; leave out --output to write to standard output",
+    ),
+    "resume": ("--model {model} --resume", "--resume needs --output: only a file can be gone on with"),
+    "a GPU": ("--model {model} --device cuda", "--device cuda: CTranslate2 finds no GPU here"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), ERRORS.values(), ids=ERRORS)
 @pytest.mark.slow
 def test_errors_are_one_line(model, tmp_path, options, message):
     (tmp_path / "in").write_text("abc\n")
-    done = run(*(option.format(model=model, tmp=tmp_path) for option in options))
+    done = run(*(option.format(model=model, tmp=tmp_path) for option in options.split()))
     assert done.returncode == 1
-    assert done.stderr.decode() == message.format(model=model, tmp=tmp_path)
+    assert done.stderr.decode() == f"error: {message.format(model=model, tmp=tmp_path)}\n"
     assert (tmp_path / "in").read_text() == "abc\n"
 
 
 def test_standard_input_is_not_written_over(model, tmp_path):
     (tmp_path / "in").write_text("abc\n")
     with open(tmp_path / "in", "rb") as source:
-        command = [sys.executable, "-m", "decode.translate", "--model", str(model), "--output", str(tmp_path / "in")]
+        command = [*COMMAND, "--model", model, "--output", tmp_path / "in"]
         done = subprocess.run(command, stdin=source, capture_output=True, check=False)
     assert done.returncode == 1 and b"is the input, too" in done.stderr
     assert (tmp_path / "in").read_text() == "abc\n"
 
 
-@pytest.mark.parametrize(
-    ("closed", "message"),
-    [
-        ("<&-", "error: standard input is closed; name the text with --input\n"),
-        ("<in >&-", "error: standard output is closed; name a file with --output\n"),
-        ("<in 2>&-", ""),
-    ],
-)
+CLOSED = {
+    "<&-": "error: standard input is closed; name the text with --input\n",
+    "<in >&-": "error: standard output is closed; name a file with --output\n",
+    "<in 2>&-": "",
+}
+
+
+@pytest.mark.parametrize(("closed", "message"), CLOSED.items())
 @pytest.mark.slow
-def test_a_closed_stream_is_told(model, tmp_path, closed, message):
+def test_a_closed_stream_is_an_error(model, tmp_path, closed, message):
     (tmp_path / "in").write_text("abc\n")
     call = f"{sys.executable} -m decode.translate --model {model} {closed}"
     done = subprocess.run(["sh", "-c", call], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -135,7 +127,7 @@ def test_a_closed_stream_is_told(model, tmp_path, closed, message):
 
 @pytest.mark.slow
 def test_a_signal_to_the_process_itself_ends_it(model):
-    command = [sys.executable, "-m", "decode.translate", "--model", str(model)]
+    command = [*COMMAND, "--model", model]
     for number in (signal.SIGINT, signal.SIGTERM):
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():
@@ -150,8 +142,7 @@ def test_standard_input_is_read_from_where_it_is(model, tmp_path):
     (tmp_path / "in").write_text("header\nabc\n")
     with open(tmp_path / "in", "rb", buffering=0) as source:
         source.read(len("header\n"))
-        command = [sys.executable, "-m", "decode.translate", "--model", str(model), "--output", str(tmp_path / "out")]
-        subprocess.run(command, stdin=source, check=True)
+        subprocess.run([*COMMAND, "--model", model, "--output", tmp_path / "out"], stdin=source, check=True)
     assert (tmp_path / "out").read_text().count("\n") == 1
 
 
@@ -164,7 +155,7 @@ def test_numbers_are_at_least_one(model, option):
 
 
 def test_engines_are_loaded_on_the_clock():
-    """Nothing that measures has the library of an engine before it asks for one."""
+    """measure.run imports no engine's library before it loads an engine."""
     program = "import sys, measure.run; print([name for name in ('ctranslate2', 'tensorflow') if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", program]) == b"[]\n"
 
@@ -177,16 +168,12 @@ def test_workers_are_as_many_as_cores(model):
 def test_a_damaged_model_is_one_line_and_can_be_let_through(tmp_path):
     folder = shutil.copytree(folders()["int8"], tmp_path / "int8")
     data = bytearray((folder / "model.bin").read_bytes())
-    description = json.loads((folder / "model.json").read_text())
-    checksum = hashlib.sha256(data).hexdigest()
-    (folder / "model.json").write_text(json.dumps(description | {"sha256": {"model.bin": checksum}}))
+    redescribe(folder, sha256={"model.bin": hashlib.sha256(data).hexdigest()})
     data[len(data) // 2] ^= 1
     (folder / "model.bin").write_bytes(data)
-    call = [sys.executable, "-m", "decode.translate", "--model", str(folder), "--workers", "1"]
-    done = subprocess.run(call, input="a b\n", capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr == (
-        f"error: {folder}/model.bin: damaged, or not the one this model was exported with; copy or export it again\n"
-    )
-    done = subprocess.run([*call, "--no-checksums"], input="a b\n", capture_output=True, text=True, check=True)
-    assert done.stdout.count("\n") == 1
+    options = ["--model", folder, "--workers", 1]
+    done = run(*options, text=b"a b\n")
+    damaged = "damaged, or not the one this model was exported with; copy or export it again"
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", f"error: {folder}/model.bin: {damaged}\n")
+    done = run(*options, "--no-checksums", text=b"a b\n")
+    assert done.returncode == 0 and done.stdout.count(b"\n") == 1

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
+COMMAND = [sys.executable, "-m", "decode.translate"]
+
 
 def run(*arguments, text=b""):
-    command = [sys.executable, "-m", "decode.translate", *map(str, arguments)]
-    return subprocess.run(command, input=text, capture_output=True, check=False)
+    return subprocess.run([*COMMAND, *map(str, arguments)], input=text, capture_output=True, check=False)

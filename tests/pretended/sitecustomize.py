@@ -1,4 +1,4 @@
-"""Pretend a CPU in the processes of a test run with --cpu: Python imports this when it starts (tests/cpus.py)."""
+"""Pretend a CPU in processes of a test run with --cpu; imported at Python's start (tests/cpus.py)."""
 
 import os
 from pathlib import Path
