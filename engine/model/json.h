@@ -12,7 +12,7 @@
 
 namespace nmt {
 
-// A reader at a position in a text. Each function reads what its name says and throws Error at anything else.
+// A reader at a position in a text. Each function reads one kind of value and throws Error at anything else.
 class Json {
  public:
   // subject: begins error messages.

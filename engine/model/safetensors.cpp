@@ -84,7 +84,7 @@ void SafeTensors::parse() {
     for (size_t length : tensor.shape)
       if (__builtin_mul_overflow(bytes, length, &bytes)) throw Error("'" + name + "' has a shape that is too large");
     if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes || offsets[1] - offsets[0] != bytes)
-      throw Error("cut off or damaged: '" + name + "' does not lie in the file as its shape says");
+      throw Error("cut off or damaged: '" + name + "' does not lie in the file as its shape requires");
     tensor.data = data + offsets[0];
     tensor.bytes = bytes;
     if (!tensors_.emplace(name, std::move(tensor)).second) throw Error("'" + name + "' is a duplicate");

@@ -51,13 +51,12 @@ def in_order(
     items: of a window. cut: divides items into batches of indices; each batch is one call of ``work`` in a worker.
     ahead: windows read while another one is worked on.
     """
-    running: deque[tuple[Window, int, list[list[int]], list[Future[list[Result]]]]] = deque()
+    running: deque[tuple[Window, int, list[tuple[list[int], Future[list[Result]]]]]] = deque()
     try:
         for window in windows:
             found = items(window)
-            places = [*cut(found)]
-            futures = [workers.submit(work, [found[place] for place in batch]) for batch in places]
-            running.append((window, len(found), places, futures))
+            submitted = [(places, workers.submit(work, [found[place] for place in places])) for places in [*cut(found)]]
+            running.append((window, len(found), submitted))
             if len(running) > ahead:
                 yield gathered(*running[0])
                 running.popleft()
@@ -65,17 +64,17 @@ def in_order(
             yield gathered(*running[0])
             running.popleft()
     finally:  # after an error the remaining results are not needed
-        for *_, futures in running:
-            for future in futures:
+        for *_, submitted in running:
+            for _, future in submitted:
                 future.cancel()
 
 
 def gathered(
-    window: Window, count: int, places: list[list[int]], futures: list[Future[list[Result]]]
+    window: Window, count: int, submitted: list[tuple[list[int], Future[list[Result]]]]
 ) -> tuple[Window, list[Result | None]]:
     """Wait for a window's batches; return the results in the order of its ``count`` items."""
     results: list[Result | None] = [None] * count
-    for batch, future in zip(places, futures, strict=True):
-        for place, result in zip(batch, future.result(), strict=True):
+    for places, future in submitted:
+        for place, result in zip(places, future.result(), strict=True):
             results[place] = result
     return window, results

@@ -5,6 +5,7 @@ restore the order. As in FastSeq (Yan et al. 2021), stages overlap: while the wo
 read and tokenized, and the previous one is detokenized and written.
 """
 
+import itertools
 import threading
 import time
 from collections import Counter
@@ -94,12 +95,8 @@ def divided(encoded: Iterable[list[str]], limit: int) -> Line:
 
 def cut(encoded: Iterable[list[str]], limit: int) -> Line:
     """The first ``limit`` pieces of a line, given as the pieces of its chunks; later chunks are not tokenized."""
-    sentence: list[str] = []
-    for pieces in encoded:
-        sentence += pieces
-        if len(sentence) > limit:
-            break
-    return Line([sentence[:limit]], long=len(sentence) > limit)
+    pieces = [*itertools.islice(itertools.chain.from_iterable(encoded), limit + 1)]
+    return Line([pieces[:limit]], long=len(pieces) > limit)
 
 
 class Pipeline:
