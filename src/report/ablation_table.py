@@ -55,9 +55,6 @@ def known(rows: list[Row]) -> list[Row]:
     return [{name: cell for name, cell in row.items() if name not in left} for row in rows]
 
 
-# Trainings
-
-
 def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
     """A row for each pair of mixtures of a student, greedy and with a beam. p: of the least significant seed."""
     for beam, result in shown(test_set["beams"]):
@@ -108,9 +105,6 @@ def averages(learning: Iterable[dict[str, Any]]) -> Iterator[Row]:
 
 def trained(count: int) -> str:
     return f"{count} trainings" if count > 1 else "1 training"
-
-
-# Networks
 
 
 def networks(records: list[Measurement]) -> Iterator[Row]:
@@ -169,9 +163,6 @@ def changes(test_set: dict[str, Any], records: list[Measurement]) -> Iterator[Ro
                 pair,
                 speeds(contrasts(records, "system", own, other)) if own and other else NONE,
             )
-
-
-# Decoding
 
 
 def decodings(records: list[Measurement]) -> Iterator[Row]:

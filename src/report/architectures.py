@@ -1,13 +1,12 @@
 """Models of every architecture in OpenNMT-tf and in the native engine (experiments.architectures): table and bars."""
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from formats import measurement
-from formats.captions import engine_label, mark, once
-from formats.comparison import BASELINE, times_faster
+from formats.captions import engine_label
+from formats.comparison import BASELINE
 from formats.measurement import Measurement
-from report import figure, markup, table_parts
+from report import figure, table_parts
 
 read = measurement.read
 
@@ -40,7 +39,7 @@ def name(way: str, record: Measurement) -> str:
 def table(records: list[Measurement]) -> str:
     rows = [row(of, records) for of in ways(records).values()]
     note = NOTE.format(conditions=table_parts.conditions(records))
-    return "\n".join([f"# {TITLE}\n", markup.table(rows, left=("system", "shape")), note])
+    return table_parts.page(TITLE, rows, note, left=("system", "shape"))
 
 
 def row(of: Ways, records: list[Measurement]) -> dict[str, str]:
@@ -48,16 +47,12 @@ def row(of: Ways, records: list[Measurement]) -> dict[str, str]:
     cells = {"system": first.system, "shape": first.shape, "parameters": f"{first.parameters:,}"}
     shown = [way for way in COLORS if way in of]
     for way in shown:
-        record = of[way]
-        rate = f"{table_parts.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}"
-        cells[f"{name(way, record)}, tokens/s"] = rate
+        cells[f"{name(way, of[way])}, tokens/s"] = table_parts.speed(of[way], records)
     for way in shown:
         if baseline and way != BASELINE:
-            cells[f"× {way}"] = f"{times_faster(of[way], baseline):.1f}{mark(of[way], baseline)}"
-    for way in shown:
-        cells[f"{name(way, of[way])}, MB of memory"] = f"{of[way].peak_rss_bytes / 1e6:,.0f}"
-    for way in shown:
-        cells[f"{name(way, of[way])}, MB on disk"] = f"{of[way].model_bytes / 1e6:,.1f}"
+            cells[f"× {way}"] = table_parts.times(of[way], baseline, 1)
+    for unit, cell in (("MB of memory", table_parts.memory), ("MB on disk", table_parts.disk)):
+        cells |= {f"{name(way, of[way])}, {unit}": cell(of[way]) for way in shown}
     return cells
 
 
@@ -69,21 +64,15 @@ def draw(records: list[Measurement]) -> Figure:
     axes = picture.add_subplot()
     shown = {way: color for way, color in COLORS.items() if any(way in of for of in systems.values())}
     for number, (way, color) in enumerate(shown.items()):
-        bars = [
-            (place, table_parts.tokens_per_second(of[way])) for place, of in enumerate(systems.values()) if way in of
-        ]
-        places = [place + (number - (len(shown) - 1) / 2) * BAR for place, _ in bars]
-        spreads = [rate for _, rate in bars]
+        having = [(place, of[way]) for place, of in enumerate(systems.values()) if way in of]
+        places = [place + (number - (len(shown) - 1) / 2) * BAR for place, _ in having]
+        spreads = [table_parts.tokens_per_second(record) for _, record in having]
         axes.barh(places, [rate.middle for rate in spreads], BAR, color=color, xerr=figure.whiskers(*spreads))
     axes.set_yticks(range(len(systems)), systems)
     axes.set_ylim(len(systems) - 0.4, -0.6)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    figure.logarithmic(axes, "{x:,.0f}")
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("target tokens a second, logarithmic")
     labels = {name(way, of[way]): color for way, color in shown.items() for of in systems.values() if way in of}
-    table_parts.heading(picture, TITLE, labels)
-    table_parts.footnote(picture, records)
+    table_parts.around(picture, TITLE, labels, records)
     return picture

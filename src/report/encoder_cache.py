@@ -27,9 +27,6 @@ BATCH = "{system} ({shape}, {quantization}), {sentences} sources of {length} pie
 MEGA = 1e-6
 
 
-# The table
-
-
 def table(result: dict[str, Any]) -> str:
     noise = result["noise"]
     parts = [
@@ -95,9 +92,6 @@ def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
         if row["way"] != "shared":
             line[f"× {row['way']}"] = f"{row['times_shared']:.2f}"
     return list(lines.values())
-
-
-# The picture
 
 
 @figure.styled

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from formats import measurement
 from formats.captions import mark, once
 from formats.comparison import BASELINE, CTRANSLATE2, NATIVE, times_faster
-from formats.measurement import Measurement, Spread
-from report import figure, markup, papers, table_parts
+from formats.measurement import Measurement
+from report import figure, papers, table_parts
 
 read = measurement.read
 
@@ -30,8 +29,8 @@ median with the fastest and the slowest run; not included is a warm-up of a few 
 its graph. ×: times faster, run by run."""
 NOTE = f"""
 OpenNMT-tf with beam 4 against CTranslate2 in 8 bits with the vocabulary map, greedy, on the same cores{{native}}. Cells
-are empty where an engine does not run a system. {MEASURED} "paper": on one core, in table 6 of WNGT 2020. "told": the
-instructions that CTranslate2 is told to use; the others always choose the widest themselves. "candidates": pieces that
+are empty where an engine does not run a system. {MEASURED} "paper": on one core, in table 6 of WNGT 2020. "set": the
+instructions that CTranslate2 is set to use; the others always choose the widest themselves. "candidates": pieces that
 the output layer scores with the map, the mean of the batches. {{conditions}}
 """
 OWN_NOTE = f"""
@@ -57,11 +56,6 @@ class Ways(NamedTuple):
     native: Measurement | None = None
 
     @property
-    def times_faster(self) -> Spread:
-        """CTranslate2 over OpenNMT-tf."""
-        return times_faster(self.optimized, self.baseline, "total_seconds")
-
-    @property
     def measured(self) -> list[Measurement]:
         return [record for record in self if record]
 
@@ -75,9 +69,6 @@ def ways(records: list[Measurement]) -> list[Ways]:
     return [Ways(by[BASELINE], by.get(CTRANSLATE2), by.get(NATIVE)) for by in found.values()]
 
 
-# The table
-
-
 def table(records: list[Measurement]) -> str:
     systems = ways(records)
     parts = [[part(system, records) for system in systems] for part in (toolkit, optimised, native)]
@@ -88,7 +79,7 @@ def table(records: list[Measurement]) -> str:
     ]
     peer, own = (any(getattr(system, field) for system in systems) for field in ("optimized", "native"))
     note = (NOTE if peer else OWN_NOTE).format(native=NATIVE_NOTE * own, conditions=table_parts.conditions(records))
-    return "\n".join([f"# {TITLE}\n", markup.table(rows, left=("system", "shape")), note])
+    return table_parts.page(TITLE, rows, note, left=("system", "shape"))
 
 
 def toolkit(system: Ways, records: list[Measurement]) -> dict[str, str]:
@@ -113,15 +104,15 @@ def optimised(system: Ways, records: list[Measurement]) -> dict[str, str]:
     paper = PAPER.get(record.shape) if len(record.cores) == 1 else None
     return {
         "optimised, s": seconds(record, records),
-        "×": f"{system.times_faster:.1f}{mark(baseline, record)}",
+        "×": table_parts.times(record, baseline, 1, "total_seconds"),
         "paper": table_parts.paper(record, f"{paper[0] / paper[1]:.1f}" if paper else ""),
         "BLEU optimised": table_parts.bleu(record),
         "loss optimised": table_parts.loss(record, records),
-        "told": record.forced_isa or "",
+        "set": record.forced_isa or "",
         "batch, tokens": f"{baseline.batch_tokens:,} → {record.batch_tokens:,}",
         "candidates": table_parts.candidates(record),
-        "memory, MB": f"{baseline.peak_rss_bytes / 1e6:,.0f} → {record.peak_rss_bytes / 1e6:,.0f}",
-        "on disk, MB": f"{baseline.model_bytes / 1e6:,.1f} → {record.model_bytes / 1e6:,.1f}",
+        "memory, MB": f"{table_parts.memory(baseline)} → {table_parts.memory(record)}",
+        "on disk, MB": f"{table_parts.disk(baseline)} → {table_parts.disk(record)}",
     }
 
 
@@ -130,25 +121,21 @@ def native(system: Ways, records: list[Measurement]) -> dict[str, str]:
     baseline, peer, own = system
     if own is None:
         return {}
-    over = f"{times_faster(own, peer, 'total_seconds'):.2f}{mark(peer, own)}" if peer else ""
     return {
         "native, s": seconds(own, records),
-        "native ×": f"{times_faster(own, baseline, 'total_seconds'):.1f}{mark(baseline, own)}",
-        "native × CTranslate2": over,
+        "native ×": table_parts.times(own, baseline, 1, "total_seconds"),
+        "native × CTranslate2": table_parts.times(own, peer, 2, "total_seconds") if peer else "",
         "BLEU native": table_parts.bleu(own),
         "loss native": table_parts.loss(own, records),
         "native's candidates": table_parts.candidates(own),
         "native's batch, tokens": f"{own.batch_tokens:,}",
-        "native's memory, MB": f"{own.peak_rss_bytes / 1e6:,.0f}",
-        "native on disk, MB": f"{own.model_bytes / 1e6:,.1f}",
+        "native's memory, MB": table_parts.memory(own),
+        "native on disk, MB": table_parts.disk(own),
     }
 
 
 def seconds(record: Measurement, records: list[Measurement]) -> str:
     return f"{record.spread('total_seconds'):,.1f}{mark(record)}{once(record, records)}"
-
-
-# The picture
 
 
 @figure.styled
@@ -159,22 +146,16 @@ def draw(records: list[Measurement]) -> Figure:
     axes = picture.add_subplot()
     for place, system in enumerate(systems):
         line(axes, place, system, records)
-    axes.set_yticks(range(len(systems)), [name(system) for system in systems])
+    table_parts.bar_axes(axes, range(len(systems)), [name(system) for system in systems])
     axes.set_ylim(len(systems) - 0.4, -0.7)
-    axes.set_xscale("log")
+    figure.logarithmic(axes, "{x:,g}")
     axes.margins(x=0.16)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
     shown = [any(records_of_way) for records_of_way in zip(*systems, strict=True)]
-    table_parts.heading(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)))
+    table_parts.around(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)), records)
     if any(record.bleu is not None for record in records):
         style = {"va": "center", "fontsize": 8, "weight": "bold"}
         axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
-    table_parts.footnote(picture, records)
     return picture
 
 
@@ -202,9 +183,9 @@ def total(record: Measurement) -> float:
 
 
 def ratios(axes: Axes, place: float, system: Ways) -> None:
-    """How many times faster than the baseline: in the middle of the line, and with our engine above each point.
+    """Write how many times faster than the baseline: in the middle of the line, or with two engines above each point.
 
-    Of two points the left one has its number on its left, so that the numbers of close ones stand apart.
+    The numbers of two points stand on their outer sides, so that those of close points do not overlap.
     """
     alone = len(system.measured) == 2
     aligned = ["center"] if alone else ["right", "left"]

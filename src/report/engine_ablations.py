@@ -7,17 +7,15 @@ from matplotlib.figure import Figure
 
 from common.files import read_json
 from formats import measurement
-from formats.captions import mark, once
-from formats.comparison import times_faster
 from formats.measurement import EVERYTHING, Measurement
-from report import figure, markup, table_parts
+from report import figure, table_parts
 
 read_switches = measurement.read
 
 SWITCHES_NOTE = """
 The native engine with everything, and without one thing at a time: in 8 bits with the map of each sentence, sorted
 batches, overlapping stages, the widest instructions. × everything: times as fast as the row "everything" above it, run
-by run, the median with the lowest and the highest; below 1 what was taken away was worth something. Target tokens over
+by run, the median with the lowest and the highest; below 1 what was taken away had made it faster. Target tokens over
 the time from text to text, the median with the slowest and the fastest run. "candidates": pieces that the output layer
 scores, the mean of the sentences, or of the batches with a map of the batch. "set": the instructions in use.
 {conditions}
@@ -47,31 +45,22 @@ def groups(records: list[Measurement]) -> list[list[Measurement]]:
     return found
 
 
-# The table
-
-
 def table_switches(records: list[Measurement]) -> str:
     rows = [switches_row(record, group[0], records) for group in groups(records) for record in group]
-    title = f"# What each part of the native engine is worth: {table_parts.title(records[0])}\n"
-    return "\n".join([title, markup.table(rows), SWITCHES_NOTE.format(conditions=table_parts.conditions(records))])
+    title = f"What each part of the native engine brings: {table_parts.title(records[0])}"
+    return table_parts.page(title, rows, SWITCHES_NOTE.format(conditions=table_parts.conditions(records)))
 
 
 def switches_row(record: Measurement, everything: Measurement, records: list[Measurement]) -> dict[str, str]:
-    ratio = f"{times_faster(record, everything):.2f}{mark(record, everything)}" if record is not everything else ""
     return {
         "": record.rung,
-        "target tokens/s": f"{table_parts.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}",
-        "× everything": ratio,
+        "target tokens/s": table_parts.speed(record, records),
+        "× everything": table_parts.times(record, everything) if record is not everything else "",
         "BLEU": table_parts.bleu(record),
         "set": record.forced_isa or "",
         "candidates": table_parts.candidates(record),
-        "CPU s": f"{record.cpu_seconds:.1f}",
-        "memory, MB": f"{record.peak_rss_bytes / 1e6:,.0f}",
-        "on disk, MB": f"{record.model_bytes / 1e6:,.1f}",
+        **table_parts.resources(record),
     }
-
-
-# The picture
 
 
 @figure.styled
@@ -86,8 +75,7 @@ def draw_switches(records: list[Measurement]) -> Figure:
     table_parts.ratio_bars(axes, pairs, places, colors)
     axes.axvline(1, color="#777777", linewidth=0.8)
     axes.set_xlabel("times as fast as everything", loc="right")
-    table_parts.heading(picture, table_parts.title(records[0]), COLORS)
-    table_parts.footnote(picture, records)
+    table_parts.around(picture, table_parts.title(records[0]), COLORS, records)
     return picture
 
 
@@ -97,12 +85,12 @@ class Rung(NamedTuple):
 
 
 def read_identities(path: Path) -> list[Rung]:
-    """Records and, beside them, the translations that they name, or of a study that is kept the shares."""
+    """Records with the shares that ``report.keep`` has kept, or those of the translations that they name."""
     found = measurement.read(path)
     if shares(path).exists():
         return [*map(Rung, found, read_json(shares(path)))]
-    said = [(path.parent / record.output).read_text(encoding="utf-8").splitlines() for record in found]
-    same = [sum(map(str.__eq__, lines, said[0])) / len(said[0]) for lines in said]
+    outputs = [(path.parent / record.output).read_text(encoding="utf-8").splitlines() for record in found]
+    same = [sum(map(str.__eq__, lines, outputs[0])) / len(outputs[0]) for lines in outputs]
     return [*map(Rung, found, same)]
 
 
@@ -111,19 +99,16 @@ def shares(path: Path) -> Path:
     return path.with_suffix(".same.json")
 
 
-# The table
-
-
 def table_identities(rungs: list[Rung]) -> str:
     records = [rung.record for rung in rungs]
     above = [None, *records]
     rows = [identities_row(rung, before, records) for before, rung in zip(above, rungs, strict=False)]
-    title = f"# What a recurrent decoder need not compute: {table_parts.title(records[0])}\n"
+    title = f"What a recurrent decoder need not compute: {table_parts.title(records[0])}"
     mapped = "with" if records[0].vocabulary_map else "without"
     note = IDENTITIES_NOTE.format(
         first=records[0], map=f"{mapped} a vocabulary map", conditions=table_parts.conditions(records)
     )
-    return "\n".join([title, markup.table(rows), note])
+    return table_parts.page(title, rows, note)
 
 
 def identities_row(rung: Rung, above: Measurement | None, records: list[Measurement]) -> dict[str, str]:
@@ -131,22 +116,13 @@ def identities_row(rung: Rung, above: Measurement | None, records: list[Measurem
     record = rung.record
     return {
         "": record.rung,
-        "target tokens/s": f"{table_parts.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}",
-        "× the row above": times(record, above) if above else "",
-        "× all computed": times(record, records[0]) if above else "",
+        "target tokens/s": table_parts.speed(record, records),
+        "× the row above": table_parts.times(record, above) if above else "",
+        "× all computed": table_parts.times(record, records[0]) if above else "",
         "same": f"{rung.same:.1%}",
         "BLEU": table_parts.bleu(record),
-        "CPU s": f"{record.cpu_seconds:.1f}",
-        "memory, MB": f"{record.peak_rss_bytes / 1e6:,.0f}",
-        "on disk, MB": f"{record.model_bytes / 1e6:,.1f}",
+        **table_parts.resources(record),
     }
-
-
-def times(record: Measurement, other: Measurement) -> str:
-    return f"{times_faster(record, other):.2f}{mark(record, other)}"
-
-
-# The picture
 
 
 @figure.styled
@@ -155,10 +131,8 @@ def draw_identities(rungs: list[Rung]) -> Figure:
     records = [rung.record for rung in rungs]
     picture = Figure(figsize=(WIDTH, AROUND + BAR * len(rungs)), layout="constrained")
     axes = picture.add_subplot()
-    table_parts.ratio_bars(
-        axes, [(record, records[0]) for record in records], range(len(records)), [COLOR] * len(records)
-    )
+    pairs = [(record, records[0]) for record in records]
+    table_parts.ratio_bars(axes, pairs, range(len(records)), [COLOR] * len(records))
     axes.set_xlabel("times as fast as the first row", loc="right")
-    table_parts.heading(picture, table_parts.title(records[0]), {"native engine": COLOR})
-    table_parts.footnote(picture, records)
+    table_parts.around(picture, table_parts.title(records[0]), {"native engine": COLOR}, records)
     return picture

@@ -55,9 +55,6 @@ def cost(row: dict[str, Any]) -> Spread:
     return Spread(*(100 * (times - 1) for times in Spread.read(row, "times_engine")))
 
 
-# The table
-
-
 def table_pipeline(result: dict[str, Any]) -> str:
     rows, noise = result["rows"], result["noise"]
     bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == "engine"}
@@ -77,9 +74,6 @@ def table_pipeline(result: dict[str, Any]) -> str:
     ]
     note = COST_NOTE.format(**{**result["model"], **result}, repeats=repeats([result["runs"]]))
     return markup.document("Pipeline", note, markup.table(cells), table_parts.row_marks(rows, noise))
-
-
-# The picture
 
 
 @figure.styled
@@ -113,9 +107,6 @@ def pipeline_panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.axhline(0, color="#777777", linewidth=0.8)
     axes.set_xticks(range(len(settings)), settings)
     axes.grid(visible=False, axis="x")
-
-
-# The table
 
 
 def table_ngrams(result: dict[str, Any]) -> str:
@@ -169,9 +160,6 @@ def by_way(rows: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, A
     """The rows of engines by engine and way."""
     keys = dict.fromkeys((row["engine_label"], row["way"]) for row in rows)
     return {key: [row for row in rows if (row["engine_label"], row["way"]) == key] for key in keys}
-
-
-# The picture
 
 
 @figure.styled

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import Formatter, LogLocator, NullFormatter
 from PIL import Image
 
 from common.errors import UserError
@@ -31,7 +33,7 @@ STYLE = {
     "pdf.fonttype": 42,  # TrueType: letters stay letters, as publishers ask
     "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
 }
-FORMATS = {  # what matplotlib is told about each: no date, as equal input gives equal bytes
+FORMATS = {  # options of matplotlib: no date, so that equal input gives equal bytes
     ".svg": {"metadata": {"Date": None}},
     ".png": {},
     ".pdf": {"metadata": {"CreationDate": None}},
@@ -55,8 +57,6 @@ in_column = matplotlib.rc_context(STYLE | SMALL)  # of those that draw for a col
 
 
 class Style(NamedTuple):
-    """Colour and marker of a system."""
-
     color: str
     marker: str
 
@@ -112,6 +112,14 @@ def whiskers(*spreads: Spread) -> list[list[float]]:
     return [[spread.middle - spread.low for spread in spreads], [spread.high - spread.middle for spread in spreads]]
 
 
+def logarithmic(axes: Axes, numbers: str | Formatter) -> None:
+    """Make the x axis logarithmic. ``numbers``: the format of its ticks, as matplotlib takes it."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(numbers)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 def legend(picture: Figure, handles: list[Line2D], loc: str, ncols: int) -> int:
     """Draw a legend outside the axes, in at most ``ncols`` columns, in fewer where they are too wide.
 
@@ -126,16 +134,15 @@ def legend(picture: Figure, handles: list[Line2D], loc: str, ncols: int) -> int:
 
 
 def nothing(reason: str) -> Figure:
-    """A picture that says why there is none."""
+    """A small picture with the reason why there is nothing to draw."""
     picture = Figure(figsize=(COLUMN, 0.4))
-    picture.text(0.5, 0.5, "\n".join(textwrap.wrap(reason, 40)), ha="center", va="center", fontsize=7)
+    picture.text(0.5, 0.5, textwrap.fill(reason, 40), ha="center", va="center", fontsize=7)
     return picture
 
 
 def footnote(picture: Figure, text: str) -> None:
-    """Say in small print, below everything else, what the numbers are."""
-    lines = textwrap.wrap(text, int(CHARACTERS * picture.get_figwidth()))
-    picture.supxlabel("\n".join(lines), **FOOTNOTE)
+    """Write small print below everything else."""
+    picture.supxlabel(textwrap.fill(text, int(CHARACTERS * picture.get_figwidth())), **FOOTNOTE)
 
 
 @styled

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator
 
 from common.errors import UserError
 from formats import best_model, captions, comparison, measurement
@@ -114,10 +114,7 @@ class Plot:
                 elinewidth=0.9,
                 zorder=3,
             )
-        axes.set_xscale("log")  # last: error bars on a logarithmic axis start its limits at 1
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_formatter(FuncFormatter(amount))
+        figure.logarithmic(axes, FuncFormatter(amount))  # last: error bars on such an axis start its limits at 1
         axes.set_xlabel(f"{self.label}, logarithmic")
         axes.set_ylabel("BLEU")
 

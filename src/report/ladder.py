@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from formats import comparison, measurement
-from formats.captions import engine_label, mark, once, sizes
+from formats.captions import engine_label, mark, sizes
 from formats.comparison import times_faster
 from formats.measurement import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH, Measurement
 from formats.shape import registry, shape
@@ -29,8 +29,8 @@ over the time from text to text, the median with the slowest and the fastest run
 median with the lowest and the highest. {paper}The {chosen} chosen after
 measuring, by the median: {tried} target tokens/s with batches of so many tokens.
 "candidates": pieces that the output layer scores, where it is not the whole vocabulary: the mean of the batches, and
-with a map of each sentence that of the sentences. "told": the instructions that CTranslate2 is told to use, or that
-the native engine says it uses; without, an engine chooses them itself. {native}{held}{conditions}
+with a map of each sentence that of the sentences. "set": the instructions that CTranslate2 is set to use, or that
+the native engine reports; without, an engine chooses them itself. {native}{held}{conditions}
 """
 PAPER_NOTE = """"paper": × greedy in table 5 of WNGT 2020, and its BLEU, where Base was decoded on a test set that is
 not public: compare what a row loses, not BLEU itself. """
@@ -49,9 +49,9 @@ The last row {of} with a worker on every core, and the best of the same sizes of
 one core.
 """
 
-TOOLKIT, OURS, EVERYWHERE = "OpenNMT-tf", "native engine", "all cores"
+TOOLKIT, OWN, EVERYWHERE = "OpenNMT-tf", "native engine", "all cores"
 PAPERS, BEYOND = "switches of table 5 of WNGT 2020", "switches beyond it"
-COLORS = {TOOLKIT: "#999999", PAPERS: "#0072b2", BEYOND: "#009e73", OURS: "#d55e00", EVERYWHERE: "#cc79a7"}
+COLORS = {TOOLKIT: "#999999", PAPERS: "#0072b2", BEYOND: "#009e73", OWN: "#d55e00", EVERYWHERE: "#cc79a7"}
 WIDTH, BAR, AROUND = 9.0, 0.34, 1.5  # inches: the picture, a bar, the space above and below the bars
 GAP = 0.5  # in bars, between one core and all cores
 
@@ -62,15 +62,12 @@ def without_reference(records: list[Measurement]) -> list[Measurement]:
 
 
 def paper_of(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float, float] | None:
-    """How many times faster than its first row a paper's row is that stands beside this one, and its BLEU."""
+    """Speed-up over the first row, and BLEU, of the paper's row for this rung; None if it has none."""
     if PEER in rungs and record.rung in PAPER:
         return PAPER[record.rung][0] / PAPER[GREEDY][0], PAPER[record.rung][1]
     if PEER not in rungs and record.shape == TINY_SHAPE and record.rung in TINY:
         return TINY[EXACT][0] / TINY[record.rung][0], TINY[record.rung][1]
     return None
-
-
-# The table
 
 
 def table(records: list[Measurement]) -> str:
@@ -79,7 +76,7 @@ def table(records: list[Measurement]) -> str:
     ladder = [record for record in shown if len(record.cores) == 1]
     above = zip([None, *ladder], ladder, strict=False)
     rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
-    title = f"# What each optimisation is worth on one core: {table_parts.title(records[0])}\n"
+    title = f"What each optimisation brings on one core: {table_parts.title(records[0])}"
     best = [record for record in ladder if record.tried]
     beside = (PAPER_NOTE if PEER in rungs else TINY_NOTE) * any(paper_of(record, rungs) for record in ladder)
     note = NOTE.format(
@@ -91,7 +88,7 @@ def table(records: list[Measurement]) -> str:
         conditions=table_parts.conditions(records),
     )
     everywhere = [apart(shown[len(ladder) :], best, rungs)] if len(shown) > len(ladder) else []
-    return "\n".join([title, markup.table(rows), note, *everywhere])
+    return "\n".join([table_parts.page(title, rows, note), *everywhere])
 
 
 def tried(best: list[Measurement]) -> str:
@@ -106,30 +103,22 @@ def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measure
     paper = paper_of(record, rungs)
     return {
         "": record.rung,
-        "target tokens/s": f"{table_parts.tokens_per_second(record):,.0f}"
-        + mark(record)
-        + once(record, [*rungs.values()]),
-        "× the row above": times(record, above, 2) if above else "",
-        "× beam 4": times(record, rungs[BEAM], 1),
-        "× greedy": times(record, rungs[GREEDY], 1),
+        "target tokens/s": table_parts.speed(record, [*rungs.values()]),
+        "× the row above": table_parts.times(record, above) if above else "",
+        "× beam 4": table_parts.times(record, rungs[BEAM], 1),
+        "× greedy": table_parts.times(record, rungs[GREEDY], 1),
         "paper": table_parts.paper(record, f"{paper[0]:.2f}" if paper else ""),
         "BLEU": table_parts.bleu(record),
         "loss": table_parts.loss(record, list(rungs.values())),
         "paper's BLEU": table_parts.paper(record, f"{paper[1]:.2f}" if paper else ""),
-        "told": record.forced_isa or "",
+        "set": record.forced_isa or "",
         "candidates": table_parts.candidates(record),
-        "CPU s": f"{record.cpu_seconds:.1f}",
-        "memory, MB": f"{record.peak_rss_bytes / 1e6:,.0f}",
-        "on disk, MB": f"{record.model_bytes / 1e6:,.1f}",
+        **table_parts.resources(record),
     }
 
 
-def times(record: Measurement, other: Measurement, digits: int) -> str:
-    return f"{times_faster(record, other):.{digits}f}{mark(record, other)}"
-
-
 def apart(records: list[Measurement], best: list[Measurement], rungs: dict[str, Measurement]) -> str:
-    """A section of its own for the rungs on all cores, an engine each; ``best`` are their last rungs on one core."""
+    """The section of the rungs on all cores, one of each engine; ``best`` are their last rungs on one core."""
     cells = [
         {
             name.replace("the row above", "one core"): cell
@@ -143,9 +132,6 @@ def apart(records: list[Measurement], best: list[Measurement], rungs: dict[str, 
     return APART.format(table=markup.table(cells), tried=tried(records), of=of, that=that)
 
 
-# The picture
-
-
 @figure.styled
 def draw(records: list[Measurement]) -> Figure:
     """Target tokens a second, times faster than the baseline, and BLEU; the first rung is on top."""
@@ -153,20 +139,16 @@ def draw(records: list[Measurement]) -> Figure:
     picture = Figure(figsize=(WIDTH, AROUND + BAR * len(rungs)), layout="constrained")
     axes = picture.add_subplot()
     bars(axes, rungs, records)
-    axes.set_yticks(places(rungs), [record.rung for record in rungs])
+    table_parts.bar_axes(axes, places(rungs), [record.rung for record in rungs])
     axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
     longest = max(table_parts.tokens_per_second(record).high for record in rungs)
     axes.set_xlim(0, 1.42 * longest)  # the text of the longest bar ends before the column of BLEU
     axes.xaxis.set_major_locator(MaxNLocator(5))  # long names leave little room
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core", loc="right")
     kinds = {kind(record) for record in rungs}
-    table_parts.heading(
-        picture, table_parts.title(rungs[0]), {name: color for name, color in COLORS.items() if name in kinds}
-    )
-    table_parts.footnote(picture, records)
+    colors = {name: color for name, color in COLORS.items() if name in kinds}
+    table_parts.around(picture, table_parts.title(rungs[0]), colors, records)
     return picture
 
 
@@ -203,5 +185,5 @@ def kind(record: Measurement) -> str:
     """What a bar's colour stands for."""
     if len(record.cores) > 1:
         return EVERYWHERE
-    color = {comparison.BASELINE: TOOLKIT, comparison.NATIVE: OURS}.get(record.engine)
+    color = {comparison.BASELINE: TOOLKIT, comparison.NATIVE: OWN}.get(record.engine)
     return color or (PAPERS if record.rung in PAPER else BEYOND)

@@ -63,9 +63,6 @@ def joined(dev: dict[str, Any], coverage: dict[str, Any], timing: dict[str, Any]
     return Maps(dev, [{**row, "timed": timed[row["map"]]} for row in coverage["maps"]], timing)
 
 
-# The table
-
-
 def table(maps: Maps) -> str:
     dev, rows, timing = maps
     whole = next(row for row in timing["rows"] if row["map"] == "whole")
@@ -108,9 +105,6 @@ def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
         )
         cells[f"BLEU, {where}"] = f"{timed['bleu_delta']:+z.2f}{markup.star(timed['bleu_p'])}"
     return cells
-
-
-# The picture
 
 
 @figure.styled

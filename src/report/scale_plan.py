@@ -108,9 +108,6 @@ def assumptions(plan: dict[str, Any]) -> str:
     return f"{text}; sentences that a GPU translates in a second: {speeds}." if speeds else f"{text}."
 
 
-# The picture
-
-
 @figure.styled
 def draw(plan: dict[str, Any]) -> Figure:
     """Hours of each stage by the number of nodes, and of all."""

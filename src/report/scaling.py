@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from formats import measurement
-from formats.captions import engine_label, mark, once, sizes
+from formats.captions import engine_label, mark, sizes
 from formats.comparison import matching, times_faster
 from formats.measurement import Measurement
-from report import figure, labels, markup, table_parts
+from report import figure, labels, table_parts
 
 read = measurement.read
 
@@ -28,9 +28,6 @@ LABELS = {"threads": "threads inside the batch", "workers": "workers over the fi
 BAR = 0.36  # of the distance between two numbers of cores
 
 
-# The table
-
-
 def table(records: list[Measurement]) -> str:
     rows = [row(record, of_engine[0], records) for of_engine in by_engine(records) for record in of_engine]
     tried = "; ".join(
@@ -42,8 +39,7 @@ def table(records: list[Measurement]) -> str:
         tried=f"workers × threads: target tokens/s (tokens of a batch); {tried}",
         conditions=table_parts.conditions(records),
     )
-    title = f"# Workers and threads: {table_parts.title(records[0])}\n"
-    return "\n".join([title, markup.table(rows, left=("engine",)), note])
+    return table_parts.page(f"Workers and threads: {table_parts.title(records[0])}", rows, note)
 
 
 def by_engine(records: list[Measurement]) -> list[list[Measurement]]:
@@ -61,15 +57,12 @@ def row(record: Measurement, single: Measurement, records: list[Measurement]) ->
         "threads": f"{record.threads}",
         "batch, tokens": f"{record.batch_tokens:,}",
         "candidates": table_parts.candidates(record),
-        "target tokens/s": f"{table_parts.tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}",
-        "×": f"{times_faster(record, single):.2f}{mark(record, single)}",
+        "target tokens/s": table_parts.speed(record, records),
+        "×": table_parts.times(record, single),
         "CPU s": f"{record.cpu_seconds:.1f}",
         "memory, MB": f"{memory:,.0f}",
         "more memory, MB": f"{memory - base:+,.0f}",
     }
-
-
-# The picture
 
 
 @figure.styled
@@ -85,8 +78,8 @@ def draw(records: list[Measurement]) -> Figure:
             axes.grid(axis="x", visible=False)
             axes.margins(y=0.12)
             axes.set_xlabel("cores")
-    table_parts.heading(picture, table_parts.title(records[0]), {LABELS[way]: color for way, color in WAYS.items()})
-    table_parts.footnote(picture, records)
+    colors = {LABELS[way]: color for way, color in WAYS.items()}
+    table_parts.around(picture, table_parts.title(records[0]), colors, records)
     return picture
 
 

@@ -1,6 +1,6 @@
 """What the tables and pictures of experiments share: cells, titles, notes, marks of disturbed timings."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Self
 
 from matplotlib.axes import Axes
@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from formats import captions, comparison
-from formats.captions import best_searches, cpu, mark, marks, repeats
+from formats.captions import best_searches, cpu, mark, marks, once, repeats
 from formats.measurement import Measurement, Spread
-from report import figure
+from report import figure, markup
 
 SPEED_ONLY = "speed only"
 
@@ -21,13 +21,41 @@ def tokens_per_second(record: Measurement) -> Spread:
     return Spread(*(record.target_tokens / value for value in seconds))
 
 
+def speed(record: Measurement, records: list[Measurement]) -> str:
+    """Target tokens a second, with the marks of a disturbed timing and of one that was taken once among ``records``."""
+    return f"{tokens_per_second(record):,.0f}{mark(record)}{once(record, records)}"
+
+
+def times(record: Measurement, other: Measurement, digits: int = 2, seconds: str = "text_seconds") -> str:
+    """How many times faster than another record, with the mark of a disturbed timing."""
+    return f"{comparison.times_faster(record, other, seconds):.{digits}f}{mark(record, other)}"
+
+
+def memory(record: Measurement) -> str:
+    return f"{record.peak_rss_bytes / 1e6:,.0f}"
+
+
+def disk(record: Measurement) -> str:
+    return f"{record.model_bytes / 1e6:,.1f}"
+
+
+def resources(record: Measurement) -> dict[str, str]:
+    """The last cells of a rung."""
+    return {"CPU s": f"{record.cpu_seconds:.1f}", "memory, MB": memory(record), "on disk, MB": disk(record)}
+
+
+def page(title: str, rows: list[dict[str, str]], note: str, left: Collection[str] | None = None) -> str:
+    """A title, a table and the note below it, in Markdown."""
+    return f"# {title}\n\n{markup.table(rows, left=left)}\n{note}"
+
+
 def candidates(record: Measurement) -> str:
     """Pieces that the output layer scores, the mean of the batches; empty where it scores the whole vocabulary."""
     return f"{record.candidates:,.0f}" if record.candidates else ""
 
 
 def paper(record: Measurement, number: str) -> str:
-    """A number of a paper beside a record. The papers' models were trained; say so where this one is not."""
+    """A number of a paper beside a record, marked where the paper's model was trained and this one was not."""
     return f"{number} (trained)" if number and record.speed_only else number
 
 
@@ -55,7 +83,7 @@ def conditions(records: list[Measurement], marked: bool = True) -> str:
     if untrained := [record for record in records if record.speed_only]:
         text += f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0].sentences:,} sentences,"
         text += f" translations as long as their references ({lengths(untrained)} of their pieces)."
-        text += " Papers' numbers are of trained models, which say other words."
+        text += " Papers' numbers are of trained models, which generate other words."
     if signature := next((record.bleu_signature for record in records if record.bleu_signature), None):
         text += f" BLEU: {signature}."
     if searches := best_searches(records):
@@ -69,34 +97,32 @@ def lengths(records: list[Measurement]) -> str:
     return " to ".join(dict.fromkeys(f"{share:.1%}" for share in (shares[0], shares[-1])))
 
 
-def heading(picture: Figure, text: str, colors: dict[str, str]) -> None:
-    """Write the title, and below it what the colours stand for."""
+def around(picture: Figure, text: str, colors: dict[str, str], records: list[Measurement]) -> None:
+    """Write the title with the meaning of the colours above a picture, and the conditions in small print below it."""
     handles = [Patch(color=color, label=name) for name, color in colors.items()]
     style = {"alignment": "left", "ncols": len(handles), "fontsize": 8, "title_fontsize": 10}
     picture.legend(handles=handles, title=text, loc="outside upper left", **style)
-
-
-def footnote(picture: Figure, records: list[Measurement]) -> None:
-    """Write the conditions in small print below everything else."""
     figure.footnote(picture, conditions(records, marked=False))
+
+
+def bar_axes(axes: Axes, places: Sequence[float], names: list[str]) -> None:
+    """Name horizontal bars, without lines or ticks beside them."""
+    axes.set_yticks(places, names)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
 
 
 def ratio_bars(
     axes: Axes, pairs: list[tuple[Measurement, Measurement]], places: Sequence[float], colors: list[str]
 ) -> None:
-    """A bar for each record, as long as it is times faster than the one beside it in the pair, named by its rung.
-
-    Whiskers go from the lowest run to the highest.
-    """
+    """A bar for each pair: how many times faster the first record is, from the lowest run to the highest."""
     for place, (record, base), color in zip(places, pairs, colors, strict=True):
         ratio = comparison.times_faster(record, base)
         axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), color=color, error_kw={"elinewidth": 0.9})
         text = f"×{ratio.middle:.2f}{mark(record, base)}   {tokens_per_second(record).middle:,.0f} tokens/s"
         axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
-    axes.set_yticks(places, [record.rung for record, _ in pairs])
+    bar_axes(axes, places, [record.rung for record, _ in pairs])
     axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
     longest = max(comparison.times_faster(*pair).high for pair in pairs)
     axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
 
@@ -129,7 +155,7 @@ class Conditions(NamedTuple):
 
 
 def document_footnote(picture: Figure, conditions: Conditions, text: str, *notes: str) -> None:
-    """Say below a picture which system decoded what text, how often and where, then the notes on the picture itself."""
+    """Write below a picture which system decoded what text, how often and where, then notes on the picture itself."""
     system, shape, test_set, runs, cpu, isa = conditions
     words = f"{system} ({shape}); {test_set}, {text}; {repeats([runs])}, {cpu} ({isa})."
     figure.footnote(picture, " ".join([words, *notes]))

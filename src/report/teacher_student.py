@@ -48,9 +48,6 @@ def label(row: Row) -> str:
     return row["student"] if row["mixture"] is None else f"{row['student']}, {row['mixture']}"
 
 
-# The tables
-
-
 def table(gap: dict[str, Any]) -> str:
     parts = ["# The gap between teacher and students\n", NOTE.format(**gap) + "\n"]
     for name, test_set in gap["test_sets"].items():
@@ -168,9 +165,6 @@ def sentences(test_set: dict[str, Any]) -> str:
         head = [f"line {sentence['line']}", f"chrF {sentence['chrf']:.1f}"]
         parts.append(tabulate(rows, head, "pipe", disable_numparse=True) + "\n")
     return "\n".join(parts)
-
-
-# The picture
 
 
 @figure.in_column

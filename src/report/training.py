@@ -45,9 +45,6 @@ def read_system(path: Path) -> Learning:
     return learning
 
 
-# The table
-
-
 def table(systems: list[Learning]) -> str:
     rows = [row(learning) for learning in systems]
     return markup.table(rows, left=set().union(*rows)) + "\n"
@@ -90,9 +87,6 @@ def phases(ends: list[dict[str, int]]) -> list[str]:
         f"{phase['end'] - start:,}" + (f" x{phase['accumulate']}" if phase["accumulate"] > 1 else "")
         for start, phase in zip(starts, ends, strict=False)
     ]
-
-
-# The picture
 
 
 @figure.in_column

@@ -74,9 +74,6 @@ def cell(record: Measurement, measure: str) -> str:
     return f"{getattr(record, measure):.{digits}f}" + ("" if measure == "bleu" else mark(record))
 
 
-# The table
-
-
 def table_grid(records: list[Measurement]) -> str:
     """A table for each measure, batches downwards and beams to the right."""
     first, grid = records[0], places(records)
@@ -108,9 +105,6 @@ def section(title: str, grid: Grid, text: Callable[[Measurement], str]) -> list[
     batches, beams = sides(grid)
     rows = [{"batch": str(batch), **{f"beam {beam}": text(grid[batch, beam]) for beam in beams}} for batch in batches]
     return [f"## {title}", markup.table(rows)]
-
-
-# The picture
 
 
 @figure.styled
@@ -161,9 +155,6 @@ def name(row: dict[str, Any]) -> str:
     return f"{row.get('engine_label', row['engine'])}, {row['compute_type']}, beam {row['beam_size']}{mapped}"
 
 
-# The table
-
-
 def table_components(result: dict[str, Any]) -> str:
     rows, noise = result["rows"], result["noise"]
     notes = [COMPONENTS_NOTE.format(**result, repeats=repeats([result["runs"]]))]
@@ -198,9 +189,6 @@ def operator_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
         operator: f"{Spread.read(shares[operator], 'share', 100):,.1f}" if operator in shares else ""
         for operator in OPERATORS
     }
-
-
-# The picture
 
 
 @figure.styled
