@@ -10,13 +10,12 @@ there. They leave out what depends on versions: pictures, Vega, the last digits 
 
 import argparse
 import base64
+import functools
 import gzip
 import hashlib
-import importlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
@@ -95,30 +94,21 @@ def opened(folder: Path) -> Kept:
 def write_subjects(study: Kept, output: Path, drawn: bool) -> None:
     """Write the tables of a study, and its pictures where they are ``drawn``."""
     for name, stem, paths in study.subjects():
+        functions = SUBJECTS[name].functions()
         if text := subject_table(name, paths):
             write_text(output / f"{stem}.md", text)
             write_text(output / f"{stem}.tex", latex.tables(text))
-        module = importlib.import_module(SUBJECTS[name].module)
-        if hasattr(module, "draw") and name != "training":
-            write_pictures(lambda name=name, paths=paths: picture(name, paths), output / stem, drawn)
+        if hasattr(functions, "draw") and name != "training":  # learning has its picture
+            data = read(functions, SUBJECTS[name].files, paths)
+            write_pictures(functools.partial(functions.draw, data), output / stem, drawn)
 
 
 def subject_table(name: str, paths: list[Path]) -> str:
-    """The table of a subject as Markdown; nothing where it has none."""
-    module, data = loaded(name, paths)
-    return module.table(data) if hasattr(module, "table") and name != "learning" else ""
-
-
-def picture(name: str, paths: list[Path]) -> Figure:
-    module, data = loaded(name, paths)
-    return module.draw(data)
-
-
-def loaded(name: str, paths: list[Path]) -> tuple[ModuleType, Any]:
-    """The module of a subject and its data."""
-    subject = SUBJECTS[name]
-    module = importlib.import_module(subject.module)
-    return module, read(module, subject.files, paths)
+    """The table of a subject as Markdown; empty where it has none."""
+    functions = SUBJECTS[name].functions()
+    if not hasattr(functions, "table") or name == "learning":  # training has its table
+        return ""
+    return functions.table(read(functions, SUBJECTS[name].files, paths))
 
 
 def write_pictures(draw: Callable[[], Figure], stem: Path, drawn: bool) -> None:
