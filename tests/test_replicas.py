@@ -1,4 +1,4 @@
-"""Trainings on several devices: as on one that accumulates gradients, killed or not; and wrong sums are found."""
+"""Trainings on several devices equal those on one that accumulates gradients, killed or not; wrong sums are found."""
 
 import re
 import subprocess
@@ -6,16 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_training import (  # noqa: F401 (data is a fixture)
-    STUDY,
-    data,
-    finish,
-    left_by_kills,
-    run,
-    same_training,
-    training,
-    weights,
-)  # fmt: skip
+from test_training import STUDY, data, finish, left_by_kills, run, same_training, training, weights  # noqa: F401
 from training_settings import entry
 
 from common.files import read_json
@@ -25,7 +16,7 @@ pytestmark = pytest.mark.slow
 TWO = STUDY | entry(steps=6, gpus=2) | {"checkpoint_steps": 3, "validation_steps": 6, "averages": [1, 9]}
 ALIKE = TWO | {"dropout": 0, "optimizer": "sgd", "learning_rate": 0.1, "decay": "constant", "checkpoint_steps": 6}
 
-# A machine whose second device never counts: both get the first one's batch.
+# A machine whose second device never counts: both get the first one's batch
 FAULTY = """
 from train import replicas, train
 class SameBatches(replicas.ReplicaBatches):

@@ -2,12 +2,12 @@
 
 import resource
 import subprocess
-import sys
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import warm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,7 +115,7 @@ def test_corpora_are_mixed_evenly(tmp_path):
 
 
 def run(corpora, *options, output, code=0):
-    command = [sys.executable, "-m", "train.sample", "--corpora", *corpora, *options, "--output", output]
+    command = [warm.python(), "-m", "train.sample", "--corpora", *corpora, *options, "--output", output]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     return done.stderr

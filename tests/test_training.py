@@ -24,27 +24,19 @@ from train.training_record import left_out
 pytestmark = pytest.mark.slow
 
 STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
-    "batch_tokens": 40,
-    "dropout": 0.2,
-    "checkpoint_steps": 6,
-    "validation_steps": 12,
-    "patience": None,
-    "average_last": 2,
-    "averages": [1, 2, 10],
-    "device": "cpu",
-    "precision": "float32",
-    "threads": 1,
+    "batch_tokens": 40, "dropout": 0.2, "checkpoint_steps": 6, "validation_steps": 12, "patience": None,
+    "average_last": 2, "averages": [1, 2, 10], "device": "cpu", "precision": "float32", "threads": 1,
 }  # fmt: skip
-
-SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3} | {
-    "averages": [1, 2, 3, 4],
-    "average_last": 1,
-}  # fmt: skip
+SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3}
+SHORT |= {"averages": [1, 2, 3, 4], "average_last": 1}
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Two epochs of 60 pairs, in pieces."""
+
+    def encoded(path, *outputs):
+        called("train.encode", "--inputs", path, "--model", folder / "model", "--outputs", *outputs)
 
     folder = tmp_path_factory.mktemp("data")
     words = "ein kleiner hund sieht den grossen ball und eine katze schläft auf dem alten sofa im haus"
@@ -53,15 +45,13 @@ def data(tmp_path_factory):
     pairs = [(" ".join(source), " ".join(target)) for source, target in sides]
     records.write(folder / "train.tsv.zst", pairs)
     records.write(folder / "dev.tsv.zst", pairs[:8])
-    command = [warm.python(), "-m", "train.vocabulary", "--corpora", folder / "train.tsv.zst", "--languages"]
-    command += ["de", "en", "--pieces", "110", "--sentences", "1000"]
-    command += ["--model", folder / "model", "--vocabulary", folder / "vocabulary"]
-    subprocess.run(command, check=True, capture_output=True)
+    called("train.vocabulary", "--corpora", folder / "train.tsv.zst", "--languages", "de", "en", "--pieces", "110",
+           "--sentences", "1000", "--model", folder / "model", "--vocabulary", folder / "vocabulary")  # fmt: skip
     for epoch in (1, 2):
         path = folder / f"epoch.{epoch}.tsv.zst"
         sample.draw([folder / "train.tsv.zst"], [1], 60, 1, epoch, path)
-        encoded(path, folder / "model", folder / f"{epoch}.source", folder / f"{epoch}.target")
-    encoded(folder / "dev.tsv.zst", folder / "model", folder / "dev.source", folder / "dev.target")
+        encoded(path, folder / f"{epoch}.source", folder / f"{epoch}.target")
+    encoded(folder / "dev.tsv.zst", folder / "dev.source", folder / "dev.target")
     return folder
 
 
@@ -73,9 +63,14 @@ def trained(data, tmp_path_factory):
     return folder
 
 
-def encoded(path, model, *outputs):
-    command = [warm.python(), "-m", "train.encode", "--inputs", path, "--model", model, "--outputs", *outputs]
-    subprocess.run(command, check=True, capture_output=True)
+@pytest.fixture
+def copied(trained, tmp_path):
+    """A copy of the finished training without its average."""
+    return shutil.copytree(trained, tmp_path / "copy", ignore=shutil.ignore_patterns("averaged"))
+
+
+def called(*command):
+    subprocess.run([warm.python(), "-m", *command], check=True, capture_output=True)
 
 
 def training(data, folder, values=None, settings=STUDY, *options):
@@ -98,8 +93,20 @@ def finish(*arguments):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def refused(message, *arguments):
+    """A training that ends with this message in one line."""
+    done = run(*arguments)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert re.search(message, done.stderr.splitlines()[-1]), done.stderr
+
+
+def same(first, second):
+    """Whether weights are equal to the bit."""
+    return first.keys() == second.keys() and all((first[key] == second[key]).all() for key in first)
+
+
 def weights(folder):
-    """Those of the averaged model, by name."""
+    """The weights of the averaged model, by name."""
     from opennmt.utils.checkpoint import get_checkpoint_variables
     from tensorflow.train import latest_checkpoint
 
@@ -115,9 +122,9 @@ def checkpoint(process, folder, step):
 
 
 def left_by_kills(command, folder, *steps):
-    """Run a training to its end; the folders that kills at the checkpoints of these steps would have left behind.
+    """Run a training to its end. Returns the folders that kills at the checkpoints of these steps would leave.
 
-    A process that is stopped leaves what a killed one leaves, and need not start again.
+    A stopped process leaves the same files as a killed one, and need not start again.
     """
     process, left = forked.Command(*command), []
     for step in steps:
@@ -150,25 +157,22 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_p
 
 
 def same_training(finished, killed):
-    """Both ended with the same weights, and saw and said the same on the way."""
-    of_finished, of_killed = (weights(folder / "averaged") for folder in (finished, killed))
-    assert of_finished.keys() == of_killed.keys()
-    assert all((of_finished[key] == of_killed[key]).all() for key in of_finished)
-    finished, killed = (read_json(folder / "learning.json") for folder in (finished, killed))
+    """Both have the same weights, and their records the same data, scores and losses."""
+    assert same(*(weights(folder / "averaged") for folder in (finished, killed)))
+    records = [read_json(folder / "learning.json") for folder in (finished, killed)]
     for key in ("validation", "phases", "steps", "averages", "seen"):
-        assert finished[key] == killed[key]
-    assert {row["step"]: row["loss"] for row in finished["training"]} == {
-        row["step"]: row["loss"] for row in killed["training"]
-    }
+        assert records[0][key] == records[1][key]
+    first, second = ({row["step"]: row["loss"] for row in record["training"]} for record in records)
+    assert first == second
 
 
 def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
-    """With a rate of next to nothing they stay as they are, whatever the seed; killed or not, a training ends alike."""
+    """With a tiny learning rate they stay the same, whatever the seed; killed or not, a training ends alike."""
     still = SHORT | {"steps": 2, "optimizer": "sgd", "learning_rate": 1e-30}
     start = ["--start-from", trained / "averaged", "--seed", "7"]
     finish(data, tmp_path / "still", None, still, *start)
-    parent, child = weights(trained / "averaged"), weights(tmp_path / "still/averaged")
-    assert parent.keys() == child.keys() and all((parent[key] == child[key]).all() for key in parent)
+    parent = weights(trained / "averaged")
+    assert same(parent, weights(tmp_path / "still/averaged"))
 
     longer = SHORT | {"steps": 12, "checkpoint_steps": 6}
     (left,) = left_by_kills(training(data, tmp_path / "finished", None, longer, *start), tmp_path / "finished", 6)
@@ -182,21 +186,18 @@ def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
 
 def test_without_updates_a_training_ends_with_the_weights_it_started_from(data, trained, tmp_path):
     finish(data, tmp_path, None, SHORT | {"steps": 0, "decay": "cosine"}, "--start-from", trained / "averaged")
-    given, taken = weights(trained / "averaged"), weights(tmp_path / "averaged")
-    assert given.keys() == taken.keys() and all((given[key] == taken[key]).all() for key in given)
+    assert same(weights(trained / "averaged"), weights(tmp_path / "averaged"))
     learning = read_json(tmp_path / "learning.json")
     assert (learning["steps"], learning["seconds"], learning["training"]) == (0, 0, [])
     assert learning["seen"]["pairs"] == 0 and not any(learning["seen"]["shares"].values())
     assert learning["averages"][0]["bleu"] == read_json(trained / "learning.json")["averages"][0]["bleu"]
 
 
-def test_a_damaged_checkpoint_is_told_in_one_line(data, trained, tmp_path):
-    shutil.copytree(trained, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("averaged"))
-    for path in tmp_path.glob("run-*/ckpt-8.data-*"):
+def test_a_damaged_checkpoint_is_an_error_of_one_line(data, copied):
+    for path in copied.glob("run-*/ckpt-8.data-*"):
         path.write_bytes(path.read_bytes()[:100])
-    done = run(data, tmp_path, None, SHORT)
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "its last checkpoint is damaged (Read less bytes than requested); name an earlier one" in done.stderr
+    message = r"its last checkpoint is damaged \(Read less bytes than requested\); name an earlier one"
+    refused(message, data, copied, None, SHORT)
 
 
 def test_an_average_of_one_is_the_last_checkpoint(trained):
@@ -207,49 +208,36 @@ def test_an_average_of_one_is_the_last_checkpoint(trained):
     assert all((value == last[key]).all() for key, value in averaged.items())
 
 
-def test_an_average_is_the_mean_of_the_last_checkpoints(data, trained, tmp_path):
+def test_an_average_is_the_mean_of_the_last_checkpoints(data, copied):
     from opennmt.utils.checkpoint import get_checkpoint_variables
 
-    shutil.copytree(trained, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("averaged"))
-    finish(data, tmp_path, None, SHORT | {"average_last": 2})
-    (folder,) = tmp_path.glob("run-*")
+    finish(data, copied, None, SHORT | {"average_last": 2})
+    (folder,) = copied.glob("run-*")
     before, last = (get_checkpoint_variables(str(folder / f"ckpt-{step}")) for step in (6, 8))
-    averaged = weights(tmp_path / "averaged")
+    averaged = weights(copied / "averaged")
     assert all(np.allclose(value, (before[key] + last[key]) / 2, atol=1e-6) for key, value in averaged.items())
     assert not all((value == last[key]).all() for key, value in averaged.items())
 
 
 def test_a_recurrent_student_is_trained_and_watched(data, tmp_path):
-    """CTranslate2 has no GRU: OpenNMT-tf decodes the dev set. And each phase ends as dev BLEU stalls."""
+    """CTranslate2 has no GRU: OpenNMT-tf decodes the dev set. Each phase ends when dev BLEU stalls."""
     values = {"cell": "gru", "encoder_layers": 2, "decoder_layers": 1, "units": 16, "embedding_units": 16}
-    settings = STUDY | {
-        "batch_tokens": None,
-        "batch_sentences": 16,
-        "max_length": 6,
-        "label_smoothing": 0,
-        "patience": 1,
-        "validation_steps": 2,
-        "optimizer": "sgd",
-        "learning_rate": 1e-9,
-        "decay": "constant",
-    }
+    settings = STUDY | {"batch_tokens": None, "batch_sentences": 16, "max_length": 6, "label_smoothing": 0}
+    settings |= {"patience": 1, "validation_steps": 2, "optimizer": "sgd", "learning_rate": 1e-9, "decay": "constant"}
     finish(data, tmp_path, values, settings)
     learning = read_json(tmp_path / "learning.json")
     assert learning["shape"] == "GRU 2:1 d16 e16"
-    assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8] and [
-        phase["end"] for phase in learning["phases"]
-    ] == [4, 8]
-    epochs = [(data / f"{epoch}.source", data / f"{epoch}.target") for epoch in (1, 2)]
-    missed = [left_out(*sides, 6) for sides in epochs]
+    assert [row["step"] for row in learning["validation"]] == [2, 4, 6, 8]
+    assert [phase["end"] for phase in learning["phases"]] == [4, 8]
+    missed = [left_out(data / f"{epoch}.source", data / f"{epoch}.target", 6) for epoch in (1, 2)]
     assert 0 < sum(missed) < 100 and learning["left_out"] == {"pairs": sum(missed), "of": 120}
     assert learning["seen"]["pairs"] == pytest.approx(learning["seen"]["passes"] * (120 - sum(missed)) / 2, rel=0.1)
     read = read_opennmt_tf.read(tmp_path / "averaged")
     assert read.metadata["cell"] == "gru" and read.tensors("int8")
 
 
-def trained_and_read(data, folder, decoder, precision="float32"):
+def trained_and_read(data, folder, decoder, settings):
     """CTranslate2 has no such layers: OpenNMT-tf decodes the dev set, and the native engine reads the checkpoint."""
-    settings = SHORT | {"validation_steps": 8, "precision": precision}
     finish(data, folder, VALUES | {"decoder": decoder}, settings)
     learning, read = read_json(folder / "learning.json"), read_opennmt_tf.read(folder / "averaged")
     assert decoder in learning["shape"] and learning["validation"]
@@ -257,62 +245,49 @@ def trained_and_read(data, folder, decoder, precision="float32"):
 
 
 def test_a_student_with_averaging_attention_is_trained(data, tmp_path):
-    trained_and_read(data, tmp_path, "averaging")
+    trained_and_read(data, tmp_path, "averaging", SHORT | {"validation_steps": 8})
 
 
-def test_a_student_without_self_attention_goes_on_where_it_was_killed(data, tmp_path):
-    precision = "bfloat16" if "avx512f" in cpu.flags() else "float32"
-    values, short = VALUES | {"decoder": "ssru"}, SHORT | {"validation_steps": 8, "precision": precision}
-    (left,) = left_by_kills(training(data, tmp_path / "finished", values, short), tmp_path / "finished", 3)
-    trained_and_read(data, left, "ssru", precision)
-    same_training(tmp_path / "finished", left)
+def test_a_student_without_self_attention_continues_after_a_kill(data, tmp_path):
+    precision, finished = "bfloat16" if "avx512f" in cpu.flags() else "float32", tmp_path / "finished"
+    settings = SHORT | {"validation_steps": 8, "precision": precision}
+    (left,) = left_by_kills(training(data, finished, VALUES | {"decoder": "ssru"}, settings), finished, 3)
+    trained_and_read(data, left, "ssru", settings)
+    same_training(finished, left)
 
 
 @pytest.mark.parametrize(
-    "model, message",
+    ("model", "message"),
     [
-        (
-            "TransformerTinny",
-            "shape TransformerTinny: The model 'TransformerTinny' does not exist in the model catalog",
-        ),
-        ("none.py", "none.py: No such file or directory"),
+        ("TransformerTinny",
+         "^error: shape TransformerTinny: The model 'TransformerTinny' does not exist in the model catalog$"),
+        ("none.py", "^error: none.py: No such file or directory$"),
+        ("NMTSmallV1", "CTranslate2 has no such model"),
     ],
-)
-def test_models_that_are_not_there(model, message, data, tmp_path):
-    done = run(data, tmp_path, {"model": model})
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == f"error: {message}"
+)  # fmt: skip
+def test_models_that_cannot_be_trained(model, message, data, tmp_path):
+    refused(message, data, tmp_path, {"model": model})
+    assert not list(tmp_path.glob("run-*/ckpt-*"))
 
 
-def test_divergence_is_told(data, tmp_path):
+def test_a_diverged_training_is_not_continued(data, tmp_path):
     settings = STUDY | {"learning_rate": 1e9, "optimizer": "sgd", "decay": "constant", "steps": 400}
-    done = run(data, tmp_path, None, settings)
-    assert done.returncode == 1
-    assert "diverged" in done.stderr.splitlines()[-1] and "a lower learning_rate" in done.stderr.splitlines()[-1]
-    again = run(data, tmp_path, None, settings)
-    assert again.returncode == 1 and "diverged" in again.stderr and "in an earlier start" in again.stderr
+    refused("diverged.*a lower learning_rate", data, tmp_path, None, settings)
+    refused("diverged.*in an earlier start", data, tmp_path, None, settings)
     assert not (tmp_path / "averaged").exists()
 
 
-def test_a_gpu_that_is_not_there_is_told(data, tmp_path):
-    if tf.config.list_physical_devices("GPU"):
-        pytest.skip("TensorFlow finds a GPU here")
-    done = run(data, tmp_path, None, STUDY | {"device": "cuda"})
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "TensorFlow finds no GPU; install requirements-gpu.lock" in done.stderr.splitlines()[-1]
+@pytest.mark.skipif(tf.config.list_physical_devices("GPU"), reason="TensorFlow finds a GPU here")
+def test_a_missing_gpu_is_an_error(data, tmp_path):
+    message = "TensorFlow finds no GPU; install requirements-gpu.lock"
+    refused(message, data, tmp_path, None, STUDY | {"device": "cuda"})
 
 
-def test_fewer_steps_than_were_made_are_told(data, trained):
-    done = run(data, trained, None, SHORT | {"steps": 4})
-    assert done.returncode == 1 and "has 8 steps, more than asked for; delete the folder" in done.stderr
+def test_fewer_steps_than_were_made_are_refused(data, trained):
+    refused("has 8 steps, more than asked for; delete the folder", data, trained, None, SHORT | {"steps": 4})
 
 
 def test_averages_leave_out_the_first_step(trained):
-    """OpenNMT-tf saves it always; it is hardly better than random weights."""
+    """OpenNMT-tf always saves it, although it is hardly better than random weights."""
     assert list(trained.glob("run-*/ckpt-1.index"))
     assert [row["checkpoints"] for row in read_json(trained / "learning.json")["averages"]] == [1, 2, 3]
-
-
-def test_a_catalogue_model_that_ctranslate2_lacks_is_told_before_training(data, tmp_path):
-    done = run(data, tmp_path, {"model": "NMTSmallV1"})
-    assert done.returncode == 1 and "CTranslate2 has no such model" in done.stderr.splitlines()[-1]
