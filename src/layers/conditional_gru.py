@@ -9,7 +9,7 @@ import opennmt
 import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
-from layers.embeddings import embedder, sharing
+from layers.embeddings import embedders
 
 ATTENTION = "additive_attention"  # name scope of the attention's operations, for profiles
 
@@ -153,9 +153,7 @@ class ConditionalGRU(opennmt.models.SequenceToSequence):
         share_embeddings: bool, dropout: float,
     ):  # fmt: skip
         super().__init__(
-            source_inputter=embedder(embedding_units, share_embeddings),
-            target_inputter=embedder(embedding_units, share_embeddings),
             encoder=ConditionalEncoder(encoder_transitions, units, dropout),
             decoder=ConditionalDecoder(decoder_transitions, units, embedding_units, dropout),
-            share_embeddings=sharing(share_embeddings),
+            **embedders(embedding_units, share_embeddings),
         )

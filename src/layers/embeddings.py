@@ -33,3 +33,9 @@ def sharing(shared: bool) -> int:
     """OpenNMT-tf's level of sharing: one matrix for both sides and the softmax, or three."""
     level = opennmt.models.EmbeddingsSharingLevel
     return level.ALL if shared else level.NONE
+
+
+def embedders(units: int, shared: bool) -> dict[str, Any]:
+    """The arguments of a model that decide on the embeddings of both sides."""
+    sides = {f"{side}_inputter": embedder(units, shared) for side in ("source", "target")}
+    return sides | {"share_embeddings": sharing(shared)}

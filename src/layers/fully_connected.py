@@ -9,7 +9,7 @@ import tensorflow as tf
 from opennmt.layers.common import Dense, dropout
 
 from layers.conditional_gru import AttentiveDecoder, ConditionalEncoder, GatedUnit
-from layers.embeddings import embedder, sharing
+from layers.embeddings import embedders
 
 
 class FullyConnected(tf.keras.layers.Layer):
@@ -61,9 +61,7 @@ class FullyConnectedGRU(opennmt.models.SequenceToSequence):
         share_embeddings: bool, dropout: float,
     ):  # fmt: skip
         super().__init__(
-            source_inputter=embedder(embedding_units, share_embeddings),
-            target_inputter=embedder(embedding_units, share_embeddings),
             encoder=ConditionalEncoder(1, units, dropout),
             decoder=FullyConnectedDecoder(fully_connected_layers, fully_connected_units, units, dropout),
-            share_embeddings=sharing(share_embeddings),
+            **embedders(embedding_units, share_embeddings),
         )

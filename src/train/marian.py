@@ -37,23 +37,18 @@ DECODERS = {
 
 def structure(asked: Transformer | Conditional) -> list[object]:
     """Marian's options for a shape."""
-    options = _transformer(asked) if isinstance(asked, Transformer) else _conditional(asked)
+    if isinstance(asked, Transformer):
+        options = ["--type", "transformer", "--enc-depth", asked.encoder_layers]
+        options += ["--dec-depth", asked.decoder_layers, "--dim-emb", asked.units]
+        options += ["--transformer-dim-ffn", asked.ffn_units, "--transformer-heads", asked.heads]
+        options += ["--transformer-ffn-activation", "relu", "--transformer-dropout", 0.1]
+        options += [*DECODERS[asked.decoder], "--transformer-dim-aan", asked.ffn_units]
+    else:
+        options = ["--type", "s2s", "--enc-type", "bidirectional", "--enc-cell", "gru", "--dec-cell", "gru"]
+        options += ["--enc-depth", 1, "--enc-cell-depth", asked.encoder_transitions]
+        options += ["--dec-depth", 1, "--dec-cell-base-depth", asked.decoder_transitions]
+        options += ["--dim-rnn", asked.units, "--dim-emb", asked.embedding_units, "--dropout-rnn", 0.1]
     return options + (["--tied-embeddings-all"] if asked.share_embeddings else [])
-
-
-def _transformer(asked: Transformer) -> list[object]:
-    options = ["--type", "transformer", "--enc-depth", asked.encoder_layers]
-    options += ["--dec-depth", asked.decoder_layers, "--dim-emb", asked.units]
-    options += ["--transformer-dim-ffn", asked.ffn_units, "--transformer-heads", asked.heads]
-    options += ["--transformer-ffn-activation", "relu", "--transformer-dropout", 0.1]
-    return [*options, *DECODERS[asked.decoder], "--transformer-dim-aan", asked.ffn_units]
-
-
-def _conditional(asked: Conditional) -> list[object]:
-    options = ["--type", "s2s", "--enc-type", "bidirectional", "--enc-cell", "gru", "--dec-cell", "gru"]
-    options += ["--enc-depth", 1, "--enc-cell-depth", asked.encoder_transitions]
-    options += ["--dec-depth", 1, "--dec-cell-base-depth", asked.decoder_transitions]
-    return [*options, "--dim-rnn", asked.units, "--dim-emb", asked.embedding_units, "--dropout-rnn", 0.1]
 
 
 @dataclass(frozen=True)
