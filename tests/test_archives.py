@@ -36,11 +36,11 @@ def test_our_own_files_have_a_skippable_frame(tmp_path):
 
 
 @kinds
-@pytest.mark.parametrize("kept", [0.3, 0.9, -1])
+@pytest.mark.parametrize("kept", [6, 0.3, 0.5, 0.9, -1])
 def test_a_truncated_file_is_never_whole(tmp_path, kind, kept):
     source = saved(tmp_path, pack=COMPRESS[kind])
     data = (tmp_path / "x.de").read_bytes()
-    (tmp_path / "x.de").write_bytes(data[: int(len(data) * kept) if kept > 0 else kept])
+    (tmp_path / "x.de").write_bytes(data[: int(len(data) * kept) if isinstance(kept, float) else kept])
     assert f"{tmp_path}/{DAMAGED}" in fails(tmp_path, **source)
 
 
@@ -66,10 +66,9 @@ def test_members_of_archives(tmp_path, pack):
 def test_a_missing_member_shows_what_is_there(tmp_path, pack):
     pack(tmp_path / "x.dat", {f"a/{number}": b"" for number in range(30)})
     message = fails(tmp_path, file="x.dat", member="b.{lang}")
-    assert "x.dat: has no member b.en; it has a/0, a/1, a/10" in message
-    assert message.endswith("and 10 more")
-    message = fails(tmp_path, file="x.dat", format="tsv")
-    assert "x.dat: is an archive; say which file of it is meant (member): it has a/0" in message
+    assert "x.dat: has no member b.en; it has a/0, a/1, a/10" in message and message.endswith("and 10 more")
+    message = "x.dat: is an archive; say which file of it is meant (member): it has a/0"
+    assert message in fails(tmp_path, file="x.dat", format="tsv")
 
 
 @packs

@@ -1,4 +1,4 @@
-"""Work in a job with a time limit: it ends at a checkpoint, and goes on to the same bytes."""
+"""Work in a job with a time limit: it ends at a checkpoint and continues to the same bytes."""
 
 import os
 import signal
@@ -25,21 +25,24 @@ def signals():
 
 @pytest.fixture
 def slurm(tmp_path, monkeypatch):
-    """A function that sets what Slurm says of this job. It writes down what it is told to put back."""
+    """A function that sets Slurm's answers on this job and returns the file with the requeued jobs."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
 
-    def says(answer, status=0, requeue=0):
-        scripts = {"squeue": f"echo '{answer}'; exit {status}", "scontrol": f"echo $@ >> {folder}/told; exit {requeue}"}
-        for name, script in scripts.items():
+    def answers(answer, status=0, requeue=0):
+        log = folder / "log"
+        for name, script in (
+            ("squeue", f"echo '{answer}'; exit {status}"),
+            ("scontrol", f"echo $@ >> {log}; exit {requeue}"),
+        ):
             (folder / name).write_text(f"#!/bin/sh\n{script}\n")
             (folder / name).chmod(0o755)
-        (folder / "told").write_text("")
-        return folder / "told"
+        log.write_text("")
+        return log
 
-    return says
+    return answers
 
 
 @pytest.mark.parametrize(
@@ -50,27 +53,27 @@ def test_times_of_slurm(text, expected):
     assert batch_job.seconds(text) == expected
 
 
-def test_without_slurm_work_goes_on(monkeypatch):
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    BatchJob("x").checkpoint("step 1")
-
-
 @pytest.mark.parametrize(
-    ("answer", "status"), [("RUNNING 2:00:00", 0), ("RUNNING UNLIMITED", 0), ("", 1), ("", 0), ("RUNNING 1:00", 0)]
-)
-def test_a_job_with_time_left_goes_on(slurm, answer, status):
-    told = slurm(answer, status)
+    ("job", "answer", "status"),
+    [
+        ("7", "RUNNING 2:00:00", 0), ("7", "RUNNING UNLIMITED", 0), ("7", "", 1), ("7", "", 0),
+        ("7", "RUNNING 1:00", 0), ("", "RUNNING 0:00", 0),
+    ],
+)  # fmt: skip
+def test_a_job_with_time_left_or_without_slurm_goes_on(slurm, monkeypatch, job, answer, status):
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    requeued = slurm(answer, status)
     BatchJob("x").checkpoint("step 1")
-    assert not told.read_text()
+    assert not requeued.read_text()
 
 
 def test_a_job_that_may_not_reach_its_next_checkpoint_goes_back_to_the_queue(slurm, monkeypatch):
-    told, job = slurm("RUNNING 1:00"), BatchJob("training of x")
+    requeued, job = slurm("RUNNING 1:00"), BatchJob("training of x")
     monkeypatch.setattr(batch_job.time, "monotonic", lambda start=job._last: start + 50)  # 1.5 x 50 + 20 > 60
     message = r"^training of x ended at step 9 \(60 s left of the job's time\); job 7 is back in the queue$"
     with pytest.raises(JobEndsError, match=message):
         job.checkpoint("step 9")
-    assert told.read_text() == "requeue 7\n"
+    assert requeued.read_text() == "requeue 7\n"
 
 
 def test_the_longest_time_between_two_checkpoints_counts(slurm, monkeypatch):
@@ -92,20 +95,28 @@ def test_the_longest_time_between_two_checkpoints_counts(slurm, monkeypatch):
         ("COMPLETING 9:00:00", 0, False, "the same command"),  # the user cancelled it
     ],
 )
-def test_a_job_that_is_told_to_end_ends_at_its_next_checkpoint(slurm, capfd, answer, requeue, asked, message):
-    told, job = slurm(answer, requeue=requeue), BatchJob("x")
+def test_a_job_ends_at_its_next_checkpoint_after_sigterm(slurm, capfd, answer, requeue, asked, message):
+    requeued, job = slurm(answer, requeue=requeue), BatchJob("x")
     os.kill(os.getpid(), signal.SIGTERM)
     assert "x: SIGTERM, ends at its next checkpoint" in capfd.readouterr().err
     with pytest.raises(JobEndsError, match=message):
         job.checkpoint("step 3")
-    assert bool(told.read_text()) == asked
+    assert bool(requeued.read_text()) == asked
 
 
 # Distillation
 
 
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """The file to write, in parts of three records."""
+    monkeypatch.setattr(parts, "RECORDS", 3)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    return tmp_path / "x.tsv.zst"
+
+
 def write(path, key=None, items=7, total=7, calls=None):
-    """Records whose second column says which part they were made in."""
+    """Write records whose second column names their part; ``calls`` collects the parts made."""
 
     def made(part):
         if calls is not None:
@@ -119,87 +130,74 @@ def write(path, key=None, items=7, total=7, calls=None):
     return read_json(records.info(path))
 
 
-@pytest.fixture
-def threes(monkeypatch):
-    monkeypatch.setattr(parts, "RECORDS", 3)
+def interrupted(path, place, **keys):
+    """Write until the job ends at this checkpoint."""
 
-
-@pytest.mark.usefixtures("threes")
-def test_interrupted_work_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    whole, path, calls = tmp_path / "whole.tsv.zst", tmp_path / "x.tsv.zst", []
-    expected = write(whole)
-    assert [*records.read(whole)] == [(str(item), str(item - item % 3)) for item in range(7)]
-    monkeypatch.setattr(BatchJob, "checkpoint", ends_at("sentence 3 of 7"))
-    with pytest.raises(JobEndsError):
-        write(path, calls=calls)
-    assert not path.exists()
-    monkeypatch.setattr(BatchJob, "checkpoint", ends_at("sentence 6 of 7"))
-    with pytest.raises(JobEndsError):
-        write(path, calls=calls)
-    assert write(path, calls=calls) == expected and calls == [0, 3, 6]
-    assert path.read_bytes() == whole.read_bytes() and {*tmp_path.glob("*.zst*")} == {whole, path}
-
-
-def ends_at(place):
     def checkpoint(self, where):
         if where == place:
             raise JobEndsError(where)
 
-    return checkpoint
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(JobEndsError):
+        patch.setattr(BatchJob, "checkpoint", checkpoint)
+        write(path, **keys)
+    assert not path.exists()
 
 
-@pytest.mark.usefixtures("threes")
-def test_parts_of_other_settings_are_made_again(tmp_path, monkeypatch):
-    path, calls = tmp_path / "x.tsv.zst", []
-    with monkeypatch.context() as patch, pytest.raises(JobEndsError):
-        patch.setattr(BatchJob, "checkpoint", ends_at("sentence 3 of 7"))
-        write(path, key={"beam_size": 4})
-    write(path, key={"beam_size": 5}, calls=calls)
+def test_interrupted_work_goes_on_to_the_same_bytes(path):
+    whole, calls = path.with_name("whole.tsv.zst"), []
+    expected = write(whole)
+    assert [*records.read(whole)] == [(str(item), str(item - item % 3)) for item in range(7)]
+    interrupted(path, "sentence 3 of 7", calls=calls)
+    interrupted(path, "sentence 6 of 7", calls=calls)
+    assert write(path, calls=calls) == expected and calls == [0, 3, 6]
+    assert path.read_bytes() == whole.read_bytes() and {*path.parent.glob("*.zst*")} == {whole, path}
+
+
+def test_parts_of_other_settings_are_made_again(path):
+    interrupted(path, "sentence 3 of 7", key={"beam_size": 4})
+    write(path, key={"beam_size": 5}, calls=(calls := []))
     assert calls == [0, 3, 6]
 
 
-def test_parts_are_made_by_one_process_at_a_time(tmp_path):
-    """A job whose scheduler died may still run when it is started again."""
-    folder = tmp_path / ".x.tsv.zst.parts"
+def test_parts_are_made_by_one_process_at_a_time(path):
+    """A job whose scheduler has died may still run when it is started again."""
+    folder = path.with_name(".x.tsv.zst.parts")
     with folder_lock.held(folder), pytest.raises(UserError, match=r"x\.tsv\.zst\.parts: process .* still writes there"):
-        write(tmp_path / "x.tsv.zst")
-    assert write(tmp_path / "x.tsv.zst")["lines_out"] == 7 and not folder.exists()
+        write(path)
+    assert write(path)["lines_out"] == 7 and not folder.exists()
 
 
-@pytest.mark.usefixtures("threes")
 @pytest.mark.parametrize("total", [0, 2, 3, 6])
-def test_every_number_of_records(tmp_path, total):
-    path = tmp_path / "x.tsv.zst"
+def test_every_number_of_records(path, total):
     assert write(path, items=total, total=total)["lines_out"] == total == records.count(path)
 
 
-@pytest.mark.usefixtures("threes")
-def test_an_input_that_grew_is_told(tmp_path):
+def test_an_input_that_grew_is_an_error(path):
     with pytest.raises(UserError, match="has more than 6 lines"):
-        write(tmp_path / "x.tsv.zst", total=6)
+        write(path, total=6)
 
 
 def test_the_key_changes_with_options_and_files_but_not_with_threads(tmp_path):
+    def key(beam_size=4, threads=1):
+        return parts.key(Namespace(beam_size=beam_size, threads=threads), [text, model, None])
+
     model, text = tmp_path / "model", tmp_path / "text"
     model.mkdir()
     (model / "weights").write_text("1")
     text.write_text("a")
-    args = Namespace(beam_size=4, threads=1)
-    before = parts.key(args, [text, model, None])
-    assert parts.key(Namespace(beam_size=4, threads=8), [text, model, None]) == before
-    assert parts.key(Namespace(beam_size=5, threads=1), [text, model, None]) != before
+    before = key()
+    assert key(threads=8) == before != key(beam_size=5)
     (model / "weights").write_text("12")
-    assert parts.key(args, [text, model, None]) != before
+    assert key() != before
 
 
-def test_the_key_takes_the_checksum_of_a_corpus_from_beside_it(tmp_path):
-    records.write(path := tmp_path / "x.tsv.zst", [("a", "b")])
-    write_json(records.info(path), {"sha256": "told"})
-    assert parts.key(Namespace(), [path])["files"] == [[str(path), "told"]]
+def test_the_key_takes_the_checksum_of_a_corpus_from_its_json(path):
+    records.write(path, [("a", "b")])
+    write_json(records.info(path), {"sha256": "kept"})
+    assert parts.key(Namespace(), [path])["files"] == [[str(path), "kept"]]
 
 
-def test_a_lock_that_lives_until_it_is_closed_does_not_hold_the_parts(tmp_path, monkeypatch):
+def test_a_lock_that_lives_until_it_is_closed_does_not_keep_the_folder_of_parts(path, monkeypatch):
     """NFS renames an open file that is deleted, so that its folder is not empty until it is closed."""
     held = folder_lock.held
 
@@ -210,5 +208,5 @@ def test_a_lock_that_lives_until_it_is_closed_does_not_hold_the_parts(tmp_path, 
             assert folder.exists()
 
     monkeypatch.setattr(folder_lock, "held", as_nfs)
-    write(tmp_path / "x.tsv.zst")
-    assert not (tmp_path / ".x.tsv.zst.parts").exists()
+    write(path)
+    assert not path.with_name(".x.tsv.zst.parts").exists()

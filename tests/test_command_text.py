@@ -1,4 +1,4 @@
-"""The command of submissions reads and writes text as decode.translate does: UTF-8, form C, white space."""
+"""The command of submissions reads and writes text as decode.translate: UTF-8, form C, white space."""
 
 import random
 import shutil

@@ -1,4 +1,4 @@
-"""The pages say what is there: links, paths, commands, options, configurations and numbers."""
+"""The pages are true: links, paths, commands, options, configurations and numbers."""
 
 import os
 import re
@@ -17,12 +17,10 @@ from formats import captions, comparison, measurement
 from report import measurements as tables
 
 ROOT = Path(__file__).parents[1]
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-# Names that stand for the reader's own, or for what a run makes.
+# Names of the reader's own files, or of those that a run makes.
 PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/(mine\.yaml|en-(cs|es)\.)")
 FOLDERS = "src|workflow|configs|benchmarks|docs|tests|notebooks|profiles|results/reference"
 
@@ -30,11 +28,11 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relativ
 
 
 def matches(page, pattern):
-    return re.findall(pattern, page.read_text(), re.MULTILINE)
+    return re.findall(pattern, (ROOT / page).read_text(), re.MULTILINE)
 
 
 def build(root, target, api=True):
-    """The site of a repository; warnings are errors."""
+    """Build the site of a repository; warnings are errors."""
     environment = os.environ | {"SITE_API": str(api).lower(), "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", target]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
@@ -45,16 +43,14 @@ def build(root, target, api=True):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The folder of the whole site."""
-    folder = tmp_path_factory.mktemp("site")
-    done = build(ROOT, folder)
+    """The folder of the whole site, which is not built if a link or an anchor is broken."""
+    done = build(ROOT, folder := tmp_path_factory.mktemp("site"))
     assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.mark.slow
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(site):
-    """Else there is no site."""
     assert (site / "index.html").exists() and (site / "docs/front.png").exists()
     assert (site / "results/reference/demo/published.png").exists()
 
@@ -73,8 +69,7 @@ def test_broken_links_are_errors(tmp_path):
     assert [link for link in links if f"'{link}'" not in done.stderr] == []
 
 
-def test_names_of_generated_files_are_links_where_they_are_there(tmp_path, monkeypatch):
-    """On the site; in the repository they are not there."""
+def test_names_of_generated_files_are_links_on_the_site(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     import site_tree
 
@@ -108,14 +103,14 @@ def test_the_navigation_has_every_page():
 
 
 @pages
-def test_every_path_is_there(page):
+def test_every_path_exists(page):
     named = matches(page, rf"(?<![\w/.-])(?:{FOLDERS})/[\w./<>{{}}*-]*[\w/>}}*]")
     assert [name for name in named if not PLACEHOLDER.search(name) and not (ROOT / name).exists()] == []
 
 
 @pages
 @pytest.mark.slow
-def test_every_command_and_its_options_are_there(page):
+def test_every_command_and_its_options_exist(page):
     for module, rest in matches(page, r"python -m ([\w.]+)((?:\\\n|[^\n`|])*)"):
         path = ROOT / "src" / module.replace(".", "/")
         files = [file for file in (path.with_suffix(".py"), path / "__main__.py") if file.exists()]
@@ -125,10 +120,8 @@ def test_every_command_and_its_options_are_there(page):
 
 @cache
 def options():
-    """Those of all commands."""
-    return {"--help"} | {
-        name for path in (ROOT / "src").rglob("*.py") for name in re.findall(r'"(--[a-z-]+)"', path.read_text())
-    }
+    """The options of all commands."""
+    return {"--help"}.union(*(matches(path, r'"(--[a-z-]+)"') for path in (ROOT / "src").rglob("*.py")))
 
 
 @pages
@@ -136,18 +129,15 @@ def test_every_configuration_is_a_valid_one(page):
     for block in matches(page, r"(?s)```yaml\n(.*?)```"):
         keys = yaml.safe_load(block)
         keys["corpora"] = {name: corpus for name, corpus in keys.get("corpora", {}).items() if corpus}
-        schema = {key: value for key, value in SCHEMA.items() if key != "required"}  # of a study that extends another
-        schema = schema | {"properties": SCHEMA["properties"] | {"extends": {"type": "string"}}}
-        schema["properties"]["corpora"] = SCHEMA["properties"]["corpora"] | {"minProperties": 0}
+        corpora = SCHEMA["properties"]["corpora"] | {"minProperties": 0}
+        properties = SCHEMA["properties"] | {"extends": {"type": "string"}, "corpora": corpora}
+        schema = SCHEMA | {"properties": properties, "required": []}  # of a study that extends another
         jsonschema.Draft202012Validator(schema).validate(keys)
 
 
 def test_every_target_is_a_rule():
-    rules = {
-        name
-        for path in (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk"))
-        for name in re.findall(r"^rule (\w+):", path.read_text(), re.MULTILINE)
-    }
+    files = (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk"))
+    rules = {name for path in files for name in matches(path, r"^rule (\w+):")}
     section = (ROOT / "docs/pipeline.md").read_text().partition("| target |")[2].partition("\n\n")[0]
     targets = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
     assert targets and targets <= rules
@@ -176,37 +166,33 @@ def timed():
 def test_the_headline_table_is_that_of_the_reference_run(timed):
     base = comparison.baseline(timed, "teacher").source_words_per_second
     known = {(*headline(one, timed), f"{one.source_words_per_second / base:.1f}") for one in timed}
-    for system, decoding, bleu, speed, faster, *sizes in (quoted := quotes("README.md", 7)):
+    quoted = quotes("README.md", 7)
+    for system, decoding, bleu, speed, faster, *sizes in quoted:
         assert (re.sub(r"student \((.*)\)", r"\1", system), decoding, bleu, speed, *sizes, faster) in known
     assert len(quoted) == 3
 
 
 def test_the_table_of_the_reference_run_is_that_of_its_records(timed):
     numbers = {headline(one, timed): tables.row(one, timed) for one in timed}
-    for system, decoding, bleu, loss, speed, faster, *sizes in (
-        quoted := quotes("results/reference/multi30k/README.md", 8)
-    ):
+    quoted = quotes("results/reference/multi30k/README.md", 8)
+    for system, decoding, bleu, loss, speed, faster, *sizes in quoted:
         cells = numbers[system, decoding, bleu, speed, *sizes]
         assert [cells[name].rstrip("¹?") for name in ("loss", "×")] == [loss, faster]
     assert len(quoted) == 6
 
 
 def quotes(page, length):
-    """The lines of so many cells that end with a number with one digit."""
-    lines = [line.strip("|").split("|") for line in (ROOT / page).read_text().splitlines() if line.startswith("|")]
-    lines = [[cell.strip().strip("*") for cell in line] for line in lines if len(line) == length]
+    """The lines of tables with so many cells that end with a number with one digit."""
+    lines = [[cell.strip(" *") for cell in line.split("|")] for line in matches(page, r"^\|(.*)\|$")]
+    lines = [line for line in lines if len(line) == length]
     return [line for line in lines if re.fullmatch(r"\d+\.\d", line[-1]) and "," in line[1]]
 
 
 def headline(record, timed):
     """System, decoding, BLEU, speed, core-seconds and disk of a record."""
     cells = tables.row(record, timed)
-    ways = [
-        captions.engine_label(record),
-        record.compute_type,
-        captions.search(record),
-        *["map"] * record.vocabulary_map,
-    ]
+    ways = [captions.engine_label(record), record.compute_type, captions.search(record)]
+    ways += ["map"] * record.vocabulary_map
     numbers = (cells[name].rstrip("¹?") for name in ("BLEU", "source words/s", "core-s/M words", "disk MB"))
     return record.system, ", ".join(ways), *numbers
 
@@ -214,12 +200,10 @@ def headline(record, timed):
 # Kept studies
 
 
-@pytest.mark.parametrize(
-    "page", sorted((ROOT / "results/reference").glob("*/README.md")), ids=lambda page: page.parent.name
-)
-def test_the_page_of_a_study_has_the_one_form(page):
-    text = page.read_text()
-    assert text.startswith(f"# {page.parent.name}: ")
+@pytest.mark.parametrize("study", sorted(page.parent.name for page in (ROOT / "results/reference").glob("*/README.md")))
+def test_the_page_of_a_study_has_the_one_form(study):
+    text = (ROOT / "results/reference" / study / "README.md").read_text()
+    assert text.startswith(f"# {study}: ")
     parts = ["**Question.** ", "**Answer.**\n\n* **", "## Table", "## Conditions\n", "## Commands\n"]
     assert [text.count(part) for part in parts[:2]] == [1, 1]
     assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
@@ -231,20 +215,19 @@ def test_the_page_of_a_study_has_the_one_form(page):
 
 
 def test_there_is_one_version():
-    newest = re.search(r"^## (\d+\.\d+\.\d+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
+    newest = matches("CHANGELOG.md", r"^## (\d+\.\d+\.\d+)$")[0]
     places = {
         "pyproject.toml": r'^version = "(.*)"$',
         "engine/pyproject.toml": r'^version = "(.*)"$',
         "engine/python/nmt_frontier_engine/__init__.py": r'^__version__ = "(.*)"$',
         "CITATION.cff": r"^version: (.*)$",
     }
-    found = {name: re.findall(form, (ROOT / name).read_text(), re.MULTILINE) for name, form in places.items()}
-    assert found == {name: [newest] for name in places}
+    assert {name: matches(name, form) for name, form in places.items()} == {name: [newest] for name in places}
 
 
 def test_the_changelog_names_the_locked_packages():
     note = (ROOT / "CHANGELOG.md").read_text().partition("The lock has ")[2].partition("\n\n")[0]
-    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    locked = dict(matches("requirements.lock", r"^([\w.-]+)==(\S+)"))
     named = {name.lower(): number for name, number in re.findall(r"([\w-]+)\s(\d+\.\d+\.\d+)", note)}
     assert len(named) == 5 and named == {name: locked[name] for name in named}
 
@@ -253,6 +236,5 @@ def test_the_changelog_names_the_locked_packages():
 
 
 def test_the_glossary_has_every_term_once():
-    terms = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
-    terms = [term for term in terms if term != "term"]
+    terms = [term for term in matches("docs/glossary.md", r"^\| ([^|]+) \| [^|]+ \|$") if term != "term"]
     assert len(terms) > 70 and len(set(terms)) == len(terms)

@@ -2,6 +2,7 @@
 
 import gzip
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, records_of, refused
@@ -80,19 +81,20 @@ def test_alternatives_are_tried_in_order(server, tmp_path):
     assert server.requests == ["/a.en", "/a.de", "/b.en", "/b.de"]
 
 
-def test_a_busy_server_is_asked_three_times(server, tmp_path):
-    server.files, server.busy = {"/x": b"0"}, 2
-    download.download(f"{server.url}/x", tmp_path / "x")
-    server.busy = 3
-    with pytest.raises(download.Unreachable, match=r"/x: HTTP 503 Service Unavailable"):
-        download.download(f"{server.url}/x", tmp_path / "y")
-    assert len(server.requests) == 6
-
-
-def test_a_missing_file_is_asked_for_once(server, tmp_path):
-    with pytest.raises(download.Unreachable, match="/x: HTTP 404 Not Found"):
-        download.download(f"{server.url}/x", tmp_path / "x")
-    assert server.requests == ["/x"]
+@pytest.mark.parametrize(
+    ("name", "busy", "requests", "error"),
+    [
+        ("/x", 2, 3, None),
+        ("/x", 3, 3, "/x: HTTP 503 Service Unavailable"),
+        ("/gone", 0, 1, "/gone: HTTP 404 Not Found"),
+    ],
+    ids=["busy twice", "busy", "missing"],
+)
+def test_a_busy_server_is_asked_three_times(server, tmp_path, name, busy, requests, error):
+    server.files, server.busy = {"/x": b"0"}, busy
+    with pytest.raises(download.Unreachable, match=error) if error else nullcontext():
+        download.download(server.url + name, tmp_path / "x")
+    assert len(server.requests) == requests
 
 
 def test_a_wrong_download_is_deleted(server, tmp_path):

@@ -1,4 +1,4 @@
-"""The built-in corpus: deterministic, disjoint, several translations, and grammatical where a rule can say so."""
+"""The built-in corpus: deterministic, disjoint, several translations, and grammar as far as rules can check it."""
 
 import itertools
 import random
@@ -17,12 +17,15 @@ def sample(target, split, sentences, seed=1):
     return list(generate(target, split, sentences, seed))
 
 
-@pytest.mark.parametrize("target", LANGUAGES)
+targets = pytest.mark.parametrize("target", LANGUAGES)
+
+
+@targets
 def test_the_same_seed_gives_the_same_text_and_another_seed_another(target):
     assert sample(target, "train", 300) == sample(target, "train", 300) != sample(target, "train", 300, seed=2)
 
 
-@pytest.mark.parametrize("target", LANGUAGES)
+@targets
 @pytest.mark.slow
 def test_splits_share_no_sentence_on_either_side(target):
     sides = [{side for record in sample(target, split, 1000) for side in record} for split in SPLITS]
@@ -54,14 +57,13 @@ def test_one_english_sentence_and_several_translations(seed):
 
 def test_most_sentences_have_several_translations():
     meanings = [draw(random.Random(seed)) for seed in range(200)]
-    several = [len({german.sentence(m, random.Random(n)) for n in range(20)}) > 1 for m in meanings]
-    assert sum(several) > 150
+    assert sum(len({german.sentence(m, random.Random(n)) for n in range(20)}) > 1 for m in meanings) > 150
 
 
-@pytest.mark.parametrize("language", ["de", "fr"])
-def test_no_word_stands_in_two_meanings(language):
+@targets
+def test_no_word_has_two_meanings(target):
     for meanings in lexicon().values():
-        owners = [str(word) for meaning in meanings for word in getattr(meaning, language)]
+        owners = [str(word) for meaning in meanings for word in getattr(meaning, target)]
         assert len(owners) == len(set(owners))
 
 
@@ -96,7 +98,7 @@ def test_german_adjective_endings(stem, determiner, case, gender, form):
     assert german.adjective(stem, determiner, case, gender) == form
 
 
-def test_unknown_languages_and_splits_are_said_plainly():
+def test_unknown_languages_and_splits_are_errors():
     with pytest.raises(UserError, match="no language 'es'; it has de, fr"):
         sample("es", "train", 1)
     with pytest.raises(UserError, match="no split 'valid'; it has dev, test, test2, monolingual, train"):

@@ -24,10 +24,24 @@ LINES = Lines(Selection(["en"], []))
 # Lines
 
 
-def test_line_ends(tmp_path):
-    """Only \\n ends a line; every other break, and a tab, is a space inside it."""
-    source = saved(tmp_path, "a\r\nb\rc\n\u2028d\x85\te\x0b\n\r\nf", "1\n2\n3\n4\n5")
-    assert fetched(tmp_path, **source)[0] == [("a", "1"), ("b c", "2"), ("d  e", "3"), ("", "4"), ("f", "5")]
+LONGEST = "x" * MAX_LINE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("english", "expected"),
+    [
+        ("a\r\nb\rc\n\u2028d\x85\te\x0b\n\r\nf", ["a", "b c", "d  e", "", "f"]),
+        (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", ["one", "\ufefftwo"]),
+        ("a\0b\n" + ENGLISH, ["a\0b", *ENGLISH.splitlines()]),
+        (f"a\n{LONGEST}\nb\n", ["a", LONGEST, "b"]),
+    ],
+    ids=["breaks and tabs become spaces", "byte order mark", "NUL is left to the cleaning", "longest line"],
+)
+def test_lines(tmp_path, english, expected):
+    """Only \\n ends a line."""
+    german = list(map(str, range(len(expected))))
+    pairs, _ = fetched(tmp_path, **saved(tmp_path, english, "\n".join(german)))
+    assert pairs == list(zip(expected, german, strict=True))
 
 
 def test_no_line_end_at_the_end_of_a_part(tmp_path):
@@ -38,19 +52,10 @@ def test_no_line_end_at_the_end_of_a_part(tmp_path):
     assert files.sha256() == hashlib.sha256(b"one\ntwothree\n").hexdigest()
 
 
-def test_a_byte_order_mark_is_not_text(tmp_path):
-    source = saved(tmp_path, b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", b"eins\nzwei\n")
-    assert fetched(tmp_path, **source)[0] == [("one", "eins"), ("\ufefftwo", "zwei")]
-
-
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf16(tmp_path, encoding):
     message = fails(tmp_path, **saved(tmp_path, ENGLISH.encode(encoding)))
     assert message.endswith("x.en: looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
-
-
-def test_a_nul_is_kept_for_the_cleaning(tmp_path):
-    assert fetched(tmp_path, **saved(tmp_path, "a\0b\n" + ENGLISH, "c\n" + GERMAN))[0][0] == ("a\0b", "c")
 
 
 BAD = GERMAN.encode().splitlines(keepends=True)
@@ -96,10 +101,8 @@ def test_a_line_of_50_mb(tmp_path, at, invalid):
     tracemalloc.stop()
 
 
-def test_the_longest_line_that_is_taken(tmp_path):
-    longest = "x" * MAX_LINE_BYTES
-    assert fetched(tmp_path, **saved(tmp_path, f"a\n{longest}\nb\n", "c\nd\ne\n"))[0][1] == (longest, "d")
-    fails(tmp_path, **saved(tmp_path, f"a\nx{longest}\nb\n", "c\nd\ne\n"))
+def test_a_line_one_byte_too_long(tmp_path):
+    assert "x.en: line 2: longer than" in fails(tmp_path, **saved(tmp_path, f"a\nx{LONGEST}\nb\n", "c\nd\ne\n"))
 
 
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 9))

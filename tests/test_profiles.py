@@ -1,4 +1,4 @@
-"""The profile for Slurm says nothing that profiles/default says, and knows the rules that must be alone on a node."""
+"""The profile for Slurm sets nothing that profiles/default sets, and gives timed rules a whole node."""
 
 import importlib.util
 import re
@@ -12,7 +12,7 @@ def profile(name):
     return yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text(encoding="utf-8"))
 
 
-def test_what_reruns_a_job_is_the_same_on_a_cluster():
+def test_the_profiles_have_no_key_in_common():
     assert not {*profile("slurm")} & {*profile("default")}
 
 
@@ -29,7 +29,7 @@ def test_jobs_that_time_something_have_the_cores_of_a_node():
     not importlib.util.find_spec("snakemake_executor_plugin_slurm"), reason="needs requirements-slurm.lock"
 )
 def test_the_command_of_the_page_gives_jobs_the_cores_of_a_node(tmp_path):
-    """Here on a submit host of two cores; no job gets more than --cores."""
+    """On a submit host of two cores; no job gets more than --cores."""
     page = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
     options = re.search(r"^snakemake --profile profiles/slurm (.*)--configfile", page, re.MULTILINE)[1].split()
     command = ("--profile", ROOT / "profiles/slurm", *options, "--configfile", TINY)

@@ -83,10 +83,8 @@ def test_what_mtdata_does_not_give(tmp_path, identifier, message):
 
 
 def test_mtdata_leaves_no_trace(tmp_path):
-    code = (
-        "import logging; from corpora.sources.mtdata import look_up; look_up('Statmt-europarl-9-deu-eng');"
-        "assert not logging.getLogger().handlers"
-    )
+    look_up = "from corpora.sources.mtdata import look_up; look_up('Statmt-europarl-9-deu-eng')"
+    code = f"import logging; {look_up}; assert not logging.getLogger().handlers"
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -141,10 +139,9 @@ def test_a_file_is_looked_for_in_the_mirror_and_here(tmp_path, files, file, expe
 
 
 def test_a_file_for_each_language_may_have_any_name(tmp_path):
-    saved(tmp_path, name="{lang}")
-    (tmp_path / "en").rename(tmp_path / "corpus_english.txt")
-    (tmp_path / "de").rename(tmp_path / "tgt.txt")
     named = {"en": "corpus_english.txt", "de": "tgt.txt"}
+    (tmp_path / named["en"]).write_text(ENGLISH)
+    (tmp_path / named["de"]).write_text(GERMAN)
     assert fetched(tmp_path, file=named)[0] == PAIRS
     assert fetched(tmp_path, role="monolingual", file=named)[0] == [(english,) for english, _ in PAIRS]
     assert fails(tmp_path, file=named | {"de": "gone.txt"}).startswith("x: no ")
