@@ -47,19 +47,15 @@ class BatchJob:
         if not (self._terminated or (left is not None and left < SPARE * self._longest + ENDING)):
             return
         reason = "SIGTERM" if self._terminated else f"{left:.0f} s left of the job's time"
-        # A job that the user has cancelled is not RUNNING, and must not be requeued.
-        queued = state == "RUNNING" and requeue(self._number)
+        # A job that the user has cancelled is not RUNNING, and must not be requeued; some clusters refuse any.
+        queued = state == "RUNNING" and slurm("scontrol", "requeue", self._number) is not None
         goes_on = f"job {self._number} is back in the queue" if queued else "the same command goes on from there"
         raise JobEndsError(f"{self._what} ended at {where} ({reason}); {goes_on}")
 
 
 def state_and_seconds_left(job: str) -> tuple[str | None, float | None]:
     """State and remaining seconds of a job as of now (an administrator may extend it); None for what is unknown."""
-    command = ["squeue", "--noheader", "--jobs", job, "--format", "%T %L"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=QUERY_SECONDS).stdout
-    except (OSError, subprocess.SubprocessError):  # the controller is down, or this node has no squeue
-        return None, None
+    answer = slurm("squeue", "--noheader", "--jobs", job, "--format", "%T %L") or ""
     state, _, left = answer.strip().partition(" ")
     return state or None, seconds(left)
 
@@ -74,10 +70,9 @@ def seconds(text: str) -> float | None:
     return ((days * 24 + hours) * 60 + minutes) * 60.0 + rest
 
 
-def requeue(job: str) -> bool:
-    """Requeue this job, which ends it; False if Slurm refuses, as some clusters do."""
+def slurm(*command: str) -> str | None:
+    """The output of a command of Slurm; None if it fails or is missing, or the controller is down."""
     try:
-        subprocess.run(["scontrol", "requeue", job], capture_output=True, check=True, timeout=QUERY_SECONDS)
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=QUERY_SECONDS).stdout
     except (OSError, subprocess.SubprocessError):
-        return False
-    return True
+        return None

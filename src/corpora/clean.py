@@ -6,7 +6,6 @@ line with an empty side is an error.
 """
 
 import argparse
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from corpora import rules
 from corpora.funnel import KEPT, Funnel, with_reading
 from corpora.text_features import Characters, Measured, characters
 from formats import records
-from formats.batches import Batch, batches
+from formats.batches import batches
 
 FILTERED_ROLES = ("train", "monolingual")
 ROLES = (*FILTERED_ROLES, "dev", "test")
@@ -32,10 +31,17 @@ def keys_file(path: Path) -> Path:
     return path.with_name(records.name(path) + KEYS_SUFFIX)
 
 
-def rejected_lines(batch: Batch, verdict: np.ndarray, reasons: list[str]) -> Iterator[bytes]:
-    """Each dropped record as a line of TSV, reason first."""
-    for row in np.flatnonzero(verdict != KEPT):
-        yield records.line((reasons[verdict[row]], *batch.record(row)))
+def write_sorted(
+    measured: Measured, funnel: Funnel, kept: records.Writer, dropped: records.Writer | None
+) -> np.ndarray:
+    """Write each record to ``kept`` or, reason first, to ``dropped``, if given. Returns the rows that were kept."""
+    batch, verdict = measured.batch, funnel.sort_out(measured)
+    rows = np.flatnonzero(verdict == KEPT)
+    kept.write(batch.lines(rows))
+    if dropped:
+        refused = ((funnel.reasons[verdict[row]], *batch.record(row)) for row in np.flatnonzero(verdict != KEPT))
+        dropped.write(b"".join(map(records.line, refused)))
+    return rows
 
 
 def clean(
@@ -48,12 +54,8 @@ def clean(
         dropped = stack.enter_context(records.writer(rejected)) if rejected else None
         for batch in progress(batches(source, shard), f"clean {records.name(output)}", size=len):
             measured = Measured(batch, tables)
-            verdict = funnel.sort_out(measured)
-            rows = np.flatnonzero(verdict == KEPT)
-            kept.write(batch.lines(rows))
+            rows = write_sorted(measured, funnel, kept, dropped)
             keys.write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
-            if dropped:
-                dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
     write_json(records.info(output), funnel.counts() | {"sha256": kept.sha256})
 
 

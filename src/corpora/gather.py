@@ -16,8 +16,8 @@ from common.errors import UserError, command
 from common.files import read_json, write_json
 from common.progress import progress
 from corpora import duplicates
-from corpora.clean import keys_file, rejected_lines
-from corpora.funnel import KEPT, Funnel, chained, merged, require_lines, with_reading
+from corpora.clean import keys_file, write_sorted
+from corpora.funnel import Funnel, chained, merged, require_lines, with_reading
 from corpora.rules import Rule
 from corpora.text_features import Measured, characters
 from formats import records
@@ -78,12 +78,7 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
         dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
         stream = (batch for path in shards for batch in verified(path))
         for batch in progress(stream, f"gather {records.name(output)}", before["lines_out"], size=len):
-            measured = Measured(batch, tables)
-            verdict = funnel.sort_out(measured)
-            rows = np.flatnonzero(verdict == KEPT)
-            kept.write(batch.lines(rows))
-            if dropped:
-                dropped.write(b"".join(rejected_lines(batch, verdict, funnel.reasons)))
+            write_sorted(Measured(batch, tables), funnel, kept, dropped)
         for text in (text for path in rejected for text in records.frames(path)):
             dropped.write(text)
         counts = chained(before, funnel.counts())

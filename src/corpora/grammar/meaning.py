@@ -2,9 +2,9 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from common.files import read_yaml
 
@@ -12,8 +12,7 @@ DETERMINERS = ("a", "the", "two", "three", "four", "several", "many")
 CONJUNCTIONS = ("while", "because", "when")
 
 
-@dataclass(frozen=True)
-class Noun:
+class Noun(NamedTuple):
     """``weak``: German masculines that take -(e)n in all cases but the nominative."""
 
     singular: str
@@ -22,8 +21,7 @@ class Noun:
     weak: bool = False
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(NamedTuple):
     """``singular`` and ``plural`` are third person; ``prefix`` is separable; ``ing`` is English."""
 
     infinitive: str
@@ -34,8 +32,7 @@ class Verb:
     ing: str = ""
 
 
-@dataclass(frozen=True)
-class Adjective:
+class Adjective(NamedTuple):
     """German has the stem only; French puts it ``before`` the noun, with a form ``before_vowel``, or after it."""
 
     masculine: str
@@ -44,8 +41,7 @@ class Adjective:
     before_vowel: str = ""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A place with its prepositions of rest and of motion."""
 
     noun: Noun
@@ -53,8 +49,7 @@ class Place:
     motion: str
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """Words of one meaning; German and French with all synonyms."""
 
     en: object
@@ -150,8 +145,7 @@ def lexicon() -> dict[str, list[Meaning]]:
     }
 
 
-@dataclass(frozen=True)
-class Phrase:
+class Phrase(NamedTuple):
     """``material`` makes the noun a compound; ``wears`` and ``clause`` modify a person."""
 
     noun: Meaning
@@ -166,8 +160,7 @@ class Phrase:
         return self.determiner not in ("a", "the")
 
 
-@dataclass(frozen=True)
-class Clause:
+class Clause(NamedTuple):
     """``subject`` is None in a relative clause."""
 
     subject: Phrase | None
@@ -177,8 +170,7 @@ class Clause:
     towards: bool = False
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     main: Clause
     conjunction: str | None = None
     other: Clause | None = None
