@@ -34,7 +34,7 @@ def program(tmp_path_factory):
 
 
 def written(program: Path, texts: list[bytes]) -> tuple[list[str], int]:
-    """Texts as the program writes them, and how many characters it replaced."""
+    """The output of the program, and the number of replaced characters."""
     done = subprocess.run([program], input=b"\0".join(texts), capture_output=True, check=True)
     *lines, replaced, _ = done.stdout.decode().split("\n")
     return lines, int(replaced)

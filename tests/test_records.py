@@ -1,6 +1,5 @@
 """Files of records: whole or refused, in shards and batches."""
 
-import json
 import unicodedata
 
 import numpy as np
@@ -42,12 +41,9 @@ def test_a_sentence_is_one_field_of_one_line(text):
     assert clean.split() == unicodedata.normalize("NFC", text).split()
 
 
-def test_breaks_become_spaces():
+def test_sentence_name_and_json():
     assert records.sentence(" a\tb\u2028c\r\n") == "a b c"
     assert records.sentence("e\u0301") == "\u00e9"
-
-
-def test_name_and_json_of_a_corpus():
     assert records.name("a/b.c.tsv.zst") == "b.c"
     assert str(records.info("a/b.c.tsv.zst")) == "a/b.c.json"
 
@@ -71,23 +67,15 @@ def flipped(data):
     return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
 
 
-WHOLE = r"x\.tsv\.zst: not a whole file of records, cut off or damaged"
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        *(pytest.param(lambda data, end=end: data[:end], WHOLE, id=f"cut at {end}") for end in (0, 1, 5, -5, -1)),
-        *(pytest.param(lambda d, share=share: d[: int(len(d) * share)], WHOLE, id=str(share)) for share in (0.3, 0.9)),
-        pytest.param(unfinished, WHOLE, id="unfinished"),
-        pytest.param(flipped, r"x\.tsv\.zst: (not a whole|record \d+ does)", id="flipped bits"),
-        pytest.param(lambda _: json.dumps({"not": "zstd"}).encode(), WHOLE, id="plain text"),
-    ],
-)
-def test_a_truncated_or_damaged_file_is_refused(path, changed, message):
+@pytest.mark.parametrize("change", [0, 1, 5, 0.3, 0.9, -5, -1, unfinished, flipped, lambda _: b'{"not": "zstd"}'])
+def test_a_truncated_or_damaged_file_is_refused(path, change):
     records.write(path, CORPUS)
-    path.write_bytes(changed(path.read_bytes()))
-    with pytest.raises(UserError, match=message):
+    data = path.read_bytes()
+    if isinstance(change, float):
+        change = int(len(data) * change)
+    path.write_bytes(data[:change] if isinstance(change, int) else change(data))
+    message = "not a whole file of records, cut off or damaged"
+    with pytest.raises(UserError, match=rf"x\.tsv\.zst: ({message}{'|record .* does' if change is flipped else ''})"):
         list(records.read(path))
 
 

@@ -35,8 +35,10 @@ def copies_of(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
     if named and LANGUAGE in named:
         yield _file_for_each_language(source, mirror / named)
     originals = list(source.originals())
-    if named and LANGUAGE not in named:
-        yield _in_one_file(originals[0], mirror / named)
+    if named and LANGUAGE not in named:  # the same texts in one file or archive
+        texts = originals[0].texts.items()
+        files = {code: [LocalFile(str(mirror / named), places[0].member)] for code, places in texts}
+        yield Copy(originals[0].reader, files)
     named_alike = originals if mirror and source.mirrored_by_name else []
     for original in named_alike:
         yield _in_mirror(original, mirror, "address")
@@ -55,12 +57,6 @@ def _file_for_each_language(source: "StoredSource", path: Path) -> Copy:
     member = source.entry["member"]
     texts = {code: [LocalFile(in_language(str(path), code), in_language(member, code))] for code in source.languages}
     return Copy(reader(Selection(source.languages, [])), texts)
-
-
-def _in_one_file(original: Copy, path: Path) -> Copy:
-    """The texts of the original in one file or archive."""
-    texts = {code: [LocalFile(str(path), places[0].member)] for code, places in original.texts.items()}
-    return Copy(original.reader, texts)
 
 
 def _named_apart(original: Copy) -> bool:
