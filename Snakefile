@@ -22,7 +22,7 @@ include: "workflow/rules/decoding.smk"  #      decode, time and score every syst
 include: "workflow/rules/gap.smk"  #           what separates students from their teacher
 include: "workflow/rules/first.smk"  #         a first front of what is trained first, replaced by the report's
 include: "workflow/rules/maps.smk"  #          vocabulary maps of many knobs
-include: "workflow/rules/speed.smk"  #         what each optimisation is worth, end to end, workers against threads
+include: "workflow/rules/speed.smk"  #         ablations of the optimisations, end to end, workers against threads
 include: "workflow/rules/search.smk"  #        beams, batches, components, the pipeline: figures of the papers
 include: "workflow/rules/report.smk"  #        tables, pictures, samples, pages
 

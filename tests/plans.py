@@ -43,7 +43,7 @@ def plan(study: Path, targets: set[str], folder: Path) -> str:
 
 
 def parsed_once(parse):
-    """Snakemake's ``parse``, which takes most of the time of a plan, with what it said of each file before."""
+    """Snakemake's ``parse``, which takes most of the time of a plan, with its results for earlier files."""
     parsed = {}
 
     def kept(path, workflow, linemap, overwrite_shellcmd=None, rulecount=0):
@@ -66,7 +66,7 @@ def main() -> None:
     folder, targets = Path(sys.argv[1]).resolve(), set(sys.argv[2:])
     study_plan.config_hash = lambda _: "HASH"  # every change of a configuration changes its hash
     availability.available = lambda *_, **__: availability.Problems([], [])
-    rates.rates = lambda *_: rates.Rates(1e-10, 1e-10, 1e-4, 3.0, 0.3)  # what the estimate says is no part of a plan
+    rates.rates = lambda *_: rates.Rates(1e-10, 1e-10, 1e-4, 3.0, 0.3)  # the estimate is no part of a plan
     logging.disable()
     for study in sorted(folder.glob("*.yaml")):
         with contextlib.redirect_stderr(io.StringIO()):

@@ -75,7 +75,7 @@ class Slurm:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def jobs(self):
-        """Of every job so far: number, state, and what the executor says of it, as the rule."""
+        """Of every job so far: number, state, and the comment of the executor, such as the rule."""
         lines = self.call("squeue", "--noheader", "--states=all", "--format", "%i|%T|%k").splitlines()
         return [line.split("|") for line in lines]
 

@@ -118,25 +118,25 @@ class Fate(threading.Thread):
 
     def _happens(self, number, state, rule):
         if (number, state) not in self._seen:
-            self.tell(job=number, rule=rule, state=state)
+            self.note(job=number, rule=rule, state=state)
         if state != "RUNNING":
             return
         if rule == "train_teacher" and self._trains("teacher") and self._first("stalled"):
             self._stall(number, rule)
         elif rule == "translate_shard" and self._first("cancelled"):
             self._cluster.call("scancel", number)
-            self.tell(job=number, rule=rule, done="cancelled by its user")
+            self.note(job=number, rule=rule, done="cancelled by its user")
         elif rule == "train_student" and self._trains("deep", "ckpt-*.index") and self._first("taken"):
             self._cluster.call("scontrol", "requeue", number)
-            self.tell(job=number, rule=rule, done="its node was taken away, it went back to the queue")
+            self.note(job=number, rule=rule, done="its node was taken away, it went back to the queue")
         elif rule == "benchmark" and (process := self._process("measure.benchmark")) and self._first("held"):
             os.kill(process, signal.SIGSTOP)  # Slurm wakes it to end it
-            self.tell(job=number, rule=rule, done="its measurement stalled until the end of its job")
+            self.note(job=number, rule=rule, done="its measurement stalled until the end of its job")
         elif rule == "train_teacher" and "stalled" in self._done and self._first("restarted"):
             self._cluster.stop("slurmctld")
             time.sleep(3)
             self._cluster.start("slurmctld")
-            self.tell(done="the controller was restarted")
+            self.note(done="the controller was restarted")
 
     def _stall(self, number, rule):
         """Stop the teacher's training for a while, as a busy file system does; else a fast one ends within its job."""
@@ -145,7 +145,7 @@ class Fate(threading.Thread):
         process = self._process("train.train", "teacher")
         os.kill(process, signal.SIGSTOP)
         threading.Timer(seconds, os.kill, [process, signal.SIGCONT]).start()  # whatever becomes of the test
-        self.tell(job=number, rule=rule, done=f"its training stalled for {seconds:.0f} s")
+        self.note(job=number, rule=rule, done=f"its training stalled for {seconds:.0f} s")
 
     def _process(self, *arguments):
         return process_of(self._cluster.folder / "run", *arguments)
@@ -157,7 +157,7 @@ class Fate(threading.Thread):
         """Whether a training has got so far. One whose job is about to start would wait minutes for the controller."""
         return any((self._cluster.folder / f"run/results/{NAME}/systems").glob(f"{system}/run-*/{files}"))
 
-    def tell(self, **event):
+    def note(self, **event):
         self.events.append({"seconds": round(time.monotonic() - self._since, 1), **event})
 
 
@@ -242,9 +242,11 @@ def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
     succeeded(
         warm_snakemake("--omit-from", "benchmark", "gap", "picture", "table", "--configfile", STUDY, cwd=tmp_path)
     )
-    alone, ours = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
-    assert {name for name in ours if not name.startswith("decoding/translations/")} == alone.keys() and len(alone) > 100
-    assert [name for name in alone if alone[name] != ours[name]] == []
+    alone, cluster = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
+    assert {name for name in cluster if not name.startswith("decoding/translations/")} == alone.keys() and len(
+        alone
+    ) > 100
+    assert [name for name in alone if alone[name] != cluster[name]] == []
     assert any("averaged/ckpt" in name for name in alone) and any(name.endswith("model.bin") for name in alone)
 
 

@@ -48,7 +48,7 @@ ELSEWHERE = {"ctranslate2": "folder"}
 
 @pytest.fixture
 def installed(monkeypatch):
-    """A function that says whether the native engine is installed; it is, until told otherwise. int8 is exact."""
+    """A function that installs the native engine, or removes it; it is installed at first. int8 is exact."""
     monkeypatch.setattr(precision, "warning", lambda _: None)
 
     def say(there):

@@ -1,4 +1,4 @@
-"""The Methods paragraph of Snakemake's report says what a study does, and nothing that is off."""
+"""The Methods paragraph of Snakemake's report has what a study does, and nothing that is off."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ OFF = {
     "min_script_share": False, "max_digit_mismatch": False, "max_repeats": False, "langid": [],
     "duplicates": False, "near_duplicates": False,
 }  # fmt: skip
-SAID = {  # what is switched on, and what is said of it then
+WORDS = {  # a rule that is switched on, and its words
     "control_characters": (True, "control characters"),
     "max_tokens": (77, "more than 77 whitespace tokens"),
     "max_length_ratio": (5.5, "a length ratio above 5.5"),
@@ -50,16 +50,16 @@ def loaded(folder, base="offline", **changes):
 
 def test_every_cleaning_rule_has_its_words():
     described = schema()["$defs"]["cleaning"]["properties"]
-    assert set(OFF) == set(SAID) == set(described) - {"langid_languages"}  # which is how langid decides
+    assert set(OFF) == set(WORDS) == set(described) - {"langid_languages"}  # an option of langid
 
 
-@pytest.mark.parametrize("key", [None, *SAID])
-def test_a_cleaning_rule_is_told_where_it_is_on(tmp_path, key):
-    text = methods(loaded(tmp_path, cleaning=OFF | ({key: SAID[key][0]} if key else {})))
-    told = [part.split(" One joint ")[0] for part in text.split("Cleaning of ")[1:]]
+@pytest.mark.parametrize("key", [None, *WORDS])
+def test_a_cleaning_rule_is_named_where_it_is_on(tmp_path, key):
+    text = methods(loaded(tmp_path, cleaning=OFF | ({key: WORDS[key][0]} if key else {})))
+    parts = [part.split(" One joint ")[0] for part in text.split("Cleaning of ")[1:]]
     names = "grammar" if key in OF_PAIRS else "grammar, grammar_english"
-    assert [part.partition(" dropped lines with: ")[0] for part in told] == ([names] if key else [])
-    assert all(part.count(";") == 0 and SAID[key][1] in part for part in told)
+    assert [part.partition(" dropped lines with: ")[0] for part in parts] == ([names] if key else [])
+    assert all(part.count(";") == 0 and WORDS[key][1] in part for part in parts)
 
 
 def test_corpora_that_are_cleaned_alike_are_named_together():
@@ -69,14 +69,14 @@ def test_corpora_that_are_cleaned_alike_are_named_together():
     assert "language" not in talk and "digits" not in talk and "in a row" in talk
 
 
-def test_usd_are_told_where_the_study_names_its_machine(tmp_path):
+def test_usd_are_named_where_the_study_names_its_machine(tmp_path):
     assert "USD" not in methods(loaded(tmp_path))
     text = methods(loaded(tmp_path, prices={"machine": "m7i.large"}))
     assert "core a run was pinned to, and in USD at the price of m7i.large (AWS, us-east-1, 20" in text
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("configs/*.yaml")), ids=lambda path: path.stem)
-def test_nothing_is_said_of_what_is_not_there(path):
+def test_nothing_absent_is_mentioned(path):
     text = methods(config.load(path))
     assert not {"False", "None", "none", "{", "}"} & set(text.replace("(", " ").replace(",", " ").split())
     study = config.load(path)
@@ -104,7 +104,7 @@ def test_how_students_of_2018_were_trained():
     assert "Each is the average of its last 1 or 8 checkpoints." in opennmt
 
 
-def test_the_paper_of_2020_is_told_with_its_subset_its_vocabulary_and_its_ensemble():
+def test_the_paper_of_2020_has_its_subset_its_vocabulary_and_its_ensemble():
     text = methods(config.load(ROOT / "configs/wngt2020.yaml"))
     assert "Of news-crawl a random subset of 31,409,061 lines was taken." in text
     assert "pieces was trained on what students learn from in the mixture distilled." in text

@@ -266,10 +266,8 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
 def test_letters_of_other_scripts_are_told(tmp_path, capsys):
     mixed = [f"{line} {'мир и дружба' if row % 3 == 0 else ''}" for row, line in enumerate(FRENCH)]
     proposed(tmp_path, {"train.en": ENGLISH, "train.fr": mixed})
-    told = [line for line in capsys.readouterr().out.splitlines() if "in no script" in line]
-    assert len(told) == 1 and re.fullmatch(
-        r"train: \d+ % of the letters of its target side are in no script of fr", told[0]
-    )
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "in no script" in line]
+    assert re.fullmatch(r"train: \d+ % of the letters of its target side are in no script of fr", line)
 
 
 def test_norwegian_is_a_language_in_yaml(draft):
@@ -330,7 +328,7 @@ def test_lines_that_were_dropped_and_small_sets_are_told(tmp_path, capsys):
 
 @pytest.fixture
 def draft(tmp_path):
-    """Of a text that looks as large as a test says."""
+    """Of a text that looks as large as a test wants."""
     written(tmp_path, {"x.en": ENGLISH[:500], "x.fr": FRENCH[:500]})
     looked = [look(corpus, PAIR, cleaning(PAIR), "error", 1) for corpus in files.corpora([tmp_path], PAIR)[0]]
     sets = [replace(looked[0], corpus=replace(looked[0].corpus, name=role, role=role)) for role in ("dev", "test")]
@@ -375,13 +373,13 @@ def test_a_size_is_that_of_the_study_it_names(draft, tmp_path, size):
     written = config.load(tmp_path / "x.yaml")
     teachers = [study["teachers"]["teacher"] for study in (written, named)]
     students = [study["students"]["deep"] for study in (written, named)]
-    for ours, theirs in (teachers, students):
-        assert ours["shape"] == theirs["shape"]
+    for proposed, expected in (teachers, students):
+        assert proposed["shape"] == expected["shape"]
         for key in ("steps", "batch_tokens", "learning_rate"):
-            assert ours["training"][key] == theirs["training"][key]
+            assert proposed["training"][key] == expected["training"][key]
     tiny, of_deep = (written["students"][name]["shape"] for name in ("tiny", "deep"))
-    theirs = (of_tiny or [named])[0]["students"]["tiny"]["shape"]
-    assert tiny == theirs | {"share_embeddings": of_deep.get("share_embeddings", False)}
+    expected = (of_tiny or [named])[0]["students"]["tiny"]["shape"]
+    assert tiny == expected | {"share_embeddings": of_deep.get("share_embeddings", False)}
 
 
 def test_multi30k_gets_the_sizes_of_multi30k(draft, tmp_path):
@@ -399,11 +397,11 @@ def test_more_time_and_more_text_make_larger_models(draft, tmp_path):
     assert small.full and small.passes(small.teacher_steps, small.pairs) <= 1.1 * sizes.PASSES
 
 
-@pytest.mark.parametrize(("cores", "said"), [(1, "there is one core"), (2, "side by side on 2 cores")])
-def test_one_core_is_not_called_several(draft, tmp_path, cores, said):
+@pytest.mark.parametrize(("cores", "comment"), [(1, "there is one core"), (2, "side by side on 2 cores")])
+def test_one_core_is_not_called_several(draft, tmp_path, cores, comment):
     planned(draft(29_000, 9, cores), tmp_path)
     written = (tmp_path / "x.yaml").read_text()
-    assert said in written and f"for 9 hours on {cores} core{'s' * (cores > 1)}.\n" in written
+    assert comment in written and f"for 9 hours on {cores} core{'s' * (cores > 1)}.\n" in written
 
 
 def test_what_is_little_is_not_called_nothing():

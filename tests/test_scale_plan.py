@@ -133,7 +133,7 @@ def test_more_shards_are_more_and_shorter_jobs_of_the_same_work():
 
 
 def test_the_shards_of_the_paper_are_enough_for_64_nodes():
-    """As docs/cluster.md says: more would shorten the study by a hundredth."""
+    """As in docs/cluster.md: more would shorten the study by a hundredth."""
     hours = [
         plan(edited(lambda study, n=n: study["distillation"].update(shards=n)), [64])["hours"]["64"] for n in (200, 400)
     ]
@@ -166,7 +166,7 @@ def test_several_gpus_share_a_training():
     assert several["gpu_hours"] == pytest.approx(one["gpu_hours"], rel=0.001)
     assert several["longest_job_hours"] == pytest.approx(one["longest_job_hours"] / 4, rel=0.001)
     hours = [plan(study, [64])["hours"]["64"] for study in (load("wngt2020"), edited(four))]
-    assert [f"{each:.0f}" for each in hours] == ["64", "35"]  # as docs/cluster.md says
+    assert [f"{each:.0f}" for each in hours] == ["64", "35"]  # as in docs/cluster.md
 
 
 def test_a_teacher_from_elsewhere_counts_by_its_parameters():

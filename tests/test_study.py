@@ -52,8 +52,8 @@ def test_corpora_are_held_out_or_learned_from():
 def test_chinese_and_japanese_keep_their_punctuation():
     assert plan().normalization == "nmt_nfkc"
     assert plan(change=lambda study: study.update(target="zh")).normalization == "identity"
-    told = {**OFFLINE["vocabulary"], "normalization": "nmt_nfkc"}
-    assert plan(change=lambda study: study.update(target="zh", vocabulary=told)).normalization == "nmt_nfkc"
+    named = {**OFFLINE["vocabulary"], "normalization": "nmt_nfkc"}
+    assert plan(change=lambda study: study.update(target="zh", vocabulary=named)).normalization == "nmt_nfkc"
 
 
 def test_another_weight_is_no_reason_to_read_a_corpus_again():
@@ -154,7 +154,7 @@ def test_teachers_translate_in_the_engine_that_distils(monkeypatch, exported):
     study = plan(change=change)
     assert study.teacher_model("given") == "results/offline/systems/given/imported/native-int16"
     assert study.teacher_model("teacher") == "results/offline/systems/teacher/native/native-int16"
-    assert study.converted_types == ["float32", "int8"]  # CTranslate2's, of which float32 is converted again
+    assert study.converted_types == ["float32", "int8"]  # CTranslate2's; its float32 is converted again
     assert study.native_types == (["float32", "int16", "int8"] if exported else ["int16"])
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
     assert plan(change=change).teacher_model("teacher") == "results/offline/systems/teacher/converted/int16"
@@ -257,7 +257,7 @@ def test_what_an_engine_does_not_decode_is_said_once_with_what_does(monkeypatch)
 
 
 def test_people_read_every_measured_system_whatever_engine_has_it():
-    """By the names that measure.benchmark gives the translations, of which OpenNMT-tf's are all with beam 4."""
+    """By the names that measure.benchmark gives the translations; those of OpenNMT-tf are all with beam 4."""
     shapes = {"deep": RECURRENT, "tiny": OFFLINE["students"]["tiny"]["shape"] | {"decoder": "ssru"}}
 
     def change(study):

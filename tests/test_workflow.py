@@ -75,9 +75,9 @@ def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
     study.write_text(f"extends: {ROOT}/configs/offline.yaml\ndecoding: {{beam: 4}}\n")
     run = dry_run("--configfile", study, cwd=tmp_path)
     assert run.returncode != 0
-    told = run.stdout + run.stderr  # Snakemake 9.27 tells errors of a dry run on stdout
-    assert "unknown key decoding.beam; did you mean decoding.beam_sizes?" in told
-    assert "Traceback" not in told
+    text = run.stdout + run.stderr  # Snakemake 9.27 writes errors of a dry run to stdout
+    assert "unknown key decoding.beam; did you mean decoding.beam_sizes?" in text
+    assert "Traceback" not in text
 
 
 def test_jobs_have_the_hash_of_the_configuration_as_it_is_printed(tmp_path):

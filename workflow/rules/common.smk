@@ -75,7 +75,7 @@ def growing(**resources):
 
 
 def absent_metrics():
-    """A line for each thing that COMET lacks on this machine; in an image, the job itself says what it lacks there."""
+    """A line for each thing that COMET lacks on this machine; in an image, the job itself reports that."""
     return metrics.comet_problems(METRICS["comet"], METRICS["comet_score"]) if METRICS and not IMAGE else []
 
 
@@ -85,7 +85,7 @@ def one_of(names):
 
 
 def unless(problem, files):
-    """The files of a target that not every study can make: raises an error that says why this one cannot."""
+    """The files of a target that not every study can make: raises an error with the reason if this one cannot."""
     if problem:
         raise WorkflowError(problem)
     return files

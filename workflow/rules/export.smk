@@ -121,7 +121,7 @@ rule package:
     benchmark:
         f"{study.folder}/benchmarks/package_{{system}}_{{type}}.tsv"
     wildcard_constraints:
-        system=one_of(study.measured),  # a package tells how fast it is
+        system=one_of(study.measured),  # a package contains its speed
         type=one_of(study.submitted_types),
     resources:
         **growing(mem_mb=500, runtime=10),

@@ -1,6 +1,6 @@
 # A first front, long before the study is done. It has only systems that learn from the original pairs, which need no
 # translations: controls, which are smaller than teachers and trained before them, else teachers. Each is timed once as
-# soon as it is trained, beside whatever else runs and without a vocabulary map; the picture says so. The report's front
+# soon as it is trained, beside whatever else runs and without a vocabulary map, as the picture notes. The report's front
 # replaces it.
 
 FIRST = [name for name in study.transformers if study.systems[name].role == "control"] or [

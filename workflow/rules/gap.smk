@@ -30,7 +30,7 @@ rule outputs:
 
 
 rule foreign_outputs:
-    """What an ensemble says, or a teacher that was trained elsewhere."""
+    """The translations of an ensemble, or of a teacher from elsewhere."""
     input:
         candidates=f"{study.folder}/n-best/{{foreign}}/{{corpus}}/1-of-1.tsv.zst",
     output:

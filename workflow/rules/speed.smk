@@ -63,7 +63,7 @@ rule untrained:
 
 
 rule ladder:
-    """What each optimisation is worth, one switch after the other. The experiments below are made in the same way."""
+    """The gain of each optimisation, one switch after the other. The experiments below are made in the same way."""
     input:
         baseline=study.model("{system}", "opennmt-tf"),
         models=lambda w: study.ladder_models(w.system),
@@ -147,7 +147,7 @@ use rule ladder as scaling with:
         translations=lambda w, output: output.records.removesuffix(".json"),
 
 
-# What each part of the native engine is worth: everything but one thing at a time.
+# Ablations of the native engine: all of its parts but one at a time.
 use rule ladder as switches with:
     input:
         model=study.model("{system}", "native-int8"),
@@ -168,7 +168,7 @@ use rule ladder as switches with:
         translations=lambda w, output: output.records.removesuffix(".json"),
 
 
-# What each way to compute less is worth in a recurrent model with fully connected layers, as in Devlin 2017.
+# Ablations after Devlin 2017: each way to compute less in a recurrent model with fully connected layers.
 use rule ladder as identities with:
     input:
         models=lambda w: [study.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
