@@ -96,12 +96,18 @@ def test_the_engine_is_part_of_the_hash(tmp_path, installed):
     assert len({*map(config_hash, studies)}) == 2
 
 
+NARROW = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2}
+
+
+def of_shape(shape):
+    """A teacher of this shape that is trained here, beside the study's own."""
+    return {"own": edited("study", "x")["teachers"]["teacher"] | {"shape": shape}}
+
+
 def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teachers(tmp_path, installed):
-    of = {"training": edited("study", "x")["teachers"]["teacher"]["training"]}
-    narrow = of | {"shape": {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2}}
     assert chosen(distilling(tmp_path, {}))[0] == "native"
     assert chosen(distilling(tmp_path, {}, given=ELSEWHERE))[0] == "ctranslate2"
-    assert chosen(distilling(tmp_path, {}, narrow=narrow))[0] == "ctranslate2"
+    assert chosen(distilling(tmp_path, {}, **of_shape(NARROW)))[0] == "ctranslate2"
     installed(False)
     assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "int8")
 
@@ -112,26 +118,18 @@ def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teacher
         ({}, False, "is not installed"),
         ({"device": "cuda"}, True, "does not run on cuda"),
         ({"compute_type": "int8_float16"}, True, "does not compute in int8_float16, only in float32, int16, int8"),
-        ({}, True, "needs units in multiples of 16, not 24 (teachers.narrow)"),
+        ({}, True, "needs units in multiples of 16, not 24 (teachers.own)"),
     ],
 )
-def test_a_wish_that_cannot_be_had_is_said_in_one_line(tmp_path, installed, section, there, reason):
-    teachers = edited("study", "x")["teachers"]
+def test_an_engine_that_is_not_available_is_reported_in_one_line(tmp_path, installed, section, there, reason):
     installed(there)
-    shape = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2}
-    narrow = {"narrow": teachers["teacher"] | {"shape": shape}} if "narrow" in reason else {}
-    study = distilling(tmp_path, NATIVE | section, **narrow)
+    study = distilling(tmp_path, NATIVE | section, **(of_shape(NARROW) if "own" in reason else {}))
     (line,) = precision.warnings(study)
     assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
     assert Study(study).teacher_engine == "ctranslate2"
 
 
 OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "wnmt2018-rnn-tiny"}
-
-
-def of_shape(shape):
-    """A teacher of this shape that is trained here, beside the study's own."""
-    return {"own": edited("study", "x")["teachers"]["teacher"] | {"shape": shape}}
 
 
 @pytest.mark.parametrize("shape", OF_NATIVE.values(), ids=OF_NATIVE)
@@ -144,9 +142,6 @@ def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_pa
     assert Study(with_another).teacher_model("given").endswith("native-int8")
 
 
-NARROW = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64, "heads": 2, "decoder": "averaging"}
-
-
 @pytest.mark.parametrize(
     ("section", "there", "teachers", "reason"),
     [
@@ -156,7 +151,7 @@ NARROW = {"encoder_layers": 1, "decoder_layers": 1, "units": 24, "ffn_units": 64
         ({}, False, of_shape(OF_NATIVE["ssru"]), "; native decodes it, but native is not installed"),
         ({"device": "cuda"}, True, of_shape(OF_NATIVE["recurrent"]),
          "CTranslate2 has no recurrent model; native decodes it, but native does not run on cuda"),
-        ({}, True, of_shape(NARROW),
+        ({}, True, of_shape(NARROW | {"decoder": "averaging"}),
          "CTranslate2 has no averaging decoder, but native needs units in multiples of 16, not 24 (teachers.own)"),
     ],
 )  # fmt: skip
@@ -213,24 +208,24 @@ def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, in
     assert list(precision.warnings(study)) == []  # exact there
 
 
-def test_cores_that_are_not_here_and_checkpoints_that_will_not_be_are_told(tmp_path, monkeypatch):
+def test_absent_cores_and_checkpoints_are_warned_of(tmp_path, monkeypatch):
+    def warned(study):
+        return list(checks.warnings(config.load(saved(tmp_path, study))))
+
     monkeypatch.setattr(checks.machine, "cores", lambda: (2, 3))
     study = edited("decoding.cores", [3, 7])
     study["teachers"]["teacher"]["training"]["average_last"] = 100
-    assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
+    assert warned(study) == [
         "decoding.cores: 7 cannot be used here; this process may use 2, 3",
         "teachers.teacher.training.average_last: in 700 steps there are fewer than 100 checkpoints",
     ]
     study = edited("teachers.teacher.training.warmup_steps", 700)
-    study["teachers"]["teacher"]["training"]["then"] = [{"steps": 20}]
+    training, path = study["teachers"]["teacher"]["training"], "teachers.teacher.training"
+    training["then"] = [{"steps": 20}]
     monkeypatch.setattr(checks.machine, "cores", lambda: (0,))
-    assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
-        "teachers.teacher.training.average_last: in 20 steps there are fewer than 5 checkpoints",
-    ]
-    del study["teachers"]["teacher"]["training"]["then"]
-    assert list(checks.warnings(config.load(saved(tmp_path, study)))) == [
-        "teachers.teacher.training.warmup_steps: the rate still rises at the end, after 700 steps",
-    ]
+    assert warned(study) == [f"{path}.average_last: in 20 steps there are fewer than 5 checkpoints"]
+    del training["then"]
+    assert warned(study) == [f"{path}.warmup_steps: the rate still rises at the end, after 700 steps"]
 
 
 def test_a_type_this_cpu_lacks(monkeypatch):
@@ -238,9 +233,8 @@ def test_a_type_this_cpu_lacks(monkeypatch):
     monkeypatch.setattr(cpu, "has_onemkl", lambda: True)
     assert "int16" in config.load(CONFIGS / "demo.yaml")["decoding"]["compute_types"]  # outside Intel, too
     monkeypatch.setattr(cpu, "has_onemkl", lambda: False)
-    with pytest.raises(
-        UserError, match=r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8, float16"
-    ):
+    message = r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8, float16"
+    with pytest.raises(UserError, match=message):
         config.load(CONFIGS / "demo.yaml")
 
 
@@ -249,9 +243,8 @@ def test_teachers_from_elsewhere_are_looked_for(tmp_path):
     wmt19 = {"from": "fairseq", "options": {"model_path": "m.pt", "source_lang": "en", "vocab_paths": ["a", "b"]}}
     study = edited("teachers.a", {"ctranslate2": str(tmp_path / "there")})
     study["teachers"]["b"] = {"converted": wmt19, "tokenization": {"bpe": "codes"}}
-    study["teachers"]["c"] = {  # a name to download, no file
-        "converted": {"from": "transformers", "options": {"model": "Helsinki-NLP/opus-mt-en-de"}}
-    }
+    download = {"model": "Helsinki-NLP/opus-mt-en-de"}  # a name, no file
+    study["teachers"]["c"] = {"converted": {"from": "transformers", "options": download}}
     study["students"]["tiny"] |= {"start_from": "weights/tiny"}
     absent = absent_models(config.load(saved(tmp_path, study)))
     assert absent == ["b: no m.pt", "b: no a", "b: no b", "b: no codes", "tiny: no weights/tiny"]
@@ -261,9 +254,8 @@ def test_the_environment_of_a_converter_is_looked_for(tmp_path):
     converted = {"from": "fairseq", "environment": str(tmp_path / "none")}
     study = edited("teachers.a", {"converted": converted, "tokenization": {"bpe": __file__}})
     (line,) = absent_models(config.load(saved(tmp_path, study)))
-    assert line.startswith(
-        f"a: no {tmp_path}/none; make it: python3.10 -m venv {tmp_path}/none && {tmp_path}/none/bin/pip"
-    )
+    none = f"{tmp_path}/none"
+    assert line.startswith(f"a: no {none}; make it: python3.10 -m venv {none} && {none}/bin/pip")
 
 
 def test_a_study_without_metrics_keeps_its_hash_and_one_with_them_has_another(tmp_path):

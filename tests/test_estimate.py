@@ -125,12 +125,7 @@ def test_teachers_translate_faster_in_the_native_engine(compute_type, share, mon
 
 @pytest.mark.parametrize(
     ("rate", "stage"),
-    [
-        ("product", "training"),
-        ("logit", "training"),
-        ("decoded", "distillation"),
-        ("tensorflow", "decoding"),
-    ],
+    [("product", "training"), ("logit", "training"), ("decoded", "distillation"), ("tensorflow", "decoding")],
 )
 def test_a_slower_machine_takes_longer(rate, stage):
     slower = replace(RATES, **{rate: 3 * getattr(RATES, rate)})

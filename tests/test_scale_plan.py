@@ -118,15 +118,16 @@ def edited(change):
     return study
 
 
+def sharded(number, section="distillation"):
+    return edited(lambda study: study[section].update(shards=number))
+
+
 def of(stage, made):
     return next(row for row in made["stages"] if row["stage"] == stage)
 
 
 def test_more_shards_are_more_and_shorter_jobs_of_the_same_work():
-    few, many = (
-        of(Stage.TRANSLATION, plan(edited(lambda study, n=n: study["distillation"].update(shards=n)), [1]))
-        for n in (100, 200)
-    )
+    few, many = (of(Stage.TRANSLATION, plan(sharded(n), [1])) for n in (100, 200))
     assert many["jobs"] == 2 * few["jobs"]
     assert many["longest_job_hours"] == pytest.approx(few["longest_job_hours"] / 2, rel=0.01)
     assert many["gpu_hours"] == pytest.approx(few["gpu_hours"], rel=0.01)
@@ -134,14 +135,11 @@ def test_more_shards_are_more_and_shorter_jobs_of_the_same_work():
 
 def test_the_shards_of_the_paper_are_enough_for_64_nodes():
     """As in docs/cluster.md: more would shorten the study by a hundredth."""
-    hours = [
-        plan(edited(lambda study, n=n: study["distillation"].update(shards=n)), [64])["hours"]["64"] for n in (200, 400)
-    ]
+    hours = [plan(sharded(n), [64])["hours"]["64"] for n in (200, 400)]
     assert hours[1] == pytest.approx(0.99 * hours[0], rel=0.005)
-    two = plan(edited(lambda study: study["alignment"].update(shards=2)), [64])
-    assert (
-        of(Stage.ALIGNMENT, two)["hours"]["64"] > 4 * of(Stage.ALIGNMENT, plan(load("wngt2020"), [64]))["hours"]["64"]
-    )
+    made = (plan(study, [64]) for study in (sharded(2, "alignment"), load("wngt2020")))
+    two, usual = (of(Stage.ALIGNMENT, each)["hours"]["64"] for each in made)
+    assert two > 4 * usual
 
 
 def test_one_training_gains_nothing_by_nodes_and_shards_do():
@@ -181,10 +179,7 @@ def test_a_teacher_from_elsewhere_counts_by_its_parameters():
     ("change", "message"),
     [
         (lambda study: study["teachers"]["wmt19-2"].update(parameters=None), "the size of teacher wmt19-2; set"),
-        (
-            lambda study: study["students"]["6-3"]["training"].update(device="cpu"),
-            "wngt2020: trained on CPUs: 6-3; plans",
-        ),
+        (lambda study: study["students"]["6-3"]["training"].update(device="cpu"), "wngt2020: trained on CPUs: 6-3; p"),
         (lambda study: study["corpora"]["rapid"].update(lines=None), "the size of rapid; set lines or parameters"),
     ],
 )

@@ -29,10 +29,18 @@ OFFLINE, SEVERAL_TEACHERS = loaded("configs/offline.yaml"), loaded("tests/studie
 RECURRENT = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8}
 
 
-def plan(base=OFFLINE, change=lambda study: None):
+def plan(base=OFFLINE, change=lambda study: None, **sections):
+    """The plan of a study with these changes; sections: keys that replace some of a section, or a whole value."""
     study = copy.deepcopy(base)
+    for name, values in sections.items():
+        study[name] = study[name] | values if isinstance(values, dict) else values
     change(study)
     return Study(study)
+
+
+def student(name, **keys):
+    """The section of students in which this one has other values."""
+    return {name: OFFLINE["students"][name] | keys}
 
 
 def foreign_teacher(**keys):
@@ -51,23 +59,21 @@ def test_corpora_are_held_out_or_learned_from():
 
 def test_chinese_and_japanese_keep_their_punctuation():
     assert plan().normalization == "nmt_nfkc"
-    assert plan(change=lambda study: study.update(target="zh")).normalization == "identity"
-    named = {**OFFLINE["vocabulary"], "normalization": "nmt_nfkc"}
-    assert plan(change=lambda study: study.update(target="zh", vocabulary=named)).normalization == "nmt_nfkc"
+    assert plan(target="zh").normalization == "identity"
+    assert plan(target="zh", vocabulary={"normalization": "nmt_nfkc"}).normalization == "nmt_nfkc"
 
 
 def test_another_weight_is_no_reason_to_read_a_corpus_again():
     name = plan().training_corpora[0]
-    for key, value in {"weight": 7, "sample": 3}.items():
-        changed = plan(change=lambda study, key=key, value=value: study["corpora"][name].update({key: value}))
-        assert changed.reading(name) == plan().reading(name)
-    assert plan(change=lambda study: study["corpora"][name].update(max_lines=3)).reading(name) != plan().reading(name)
+    for key, value in {"weight": 7, "sample": 3, "max_lines": 3}.items():
+        changed = plan(corpora={name: OFFLINE["corpora"][name] | {key: value}})
+        assert (changed.reading(name) == plan().reading(name)) == (key != "max_lines"), key
 
 
 def test_a_random_subset_is_cleaned_where_one_is_taken():
     name = plan().training_corpora[0]
     assert plan().uncleaned(name) + ".tsv.zst" == plan().raw(name)
-    sampled = plan(change=lambda study: study["corpora"][name].update(sample=3))
+    sampled = plan(corpora={name: OFFLINE["corpora"][name] | {"sample": 3}})
     assert sampled.uncleaned(name) == f"results/offline/corpora/subset/{name}"
 
 
@@ -100,17 +106,15 @@ def test_of_several_seeds_the_first_is_measured():
     study = plan(SEVERAL_TEACHERS)
     assert "deep-seed1" in study.measured and "deep-seed2" in study.trained
     assert not any(name.endswith("seed2") for name in study.measured)
-    for name in study.trained:
-        of_kind = [other for other in study.measured if study.systems[other].student == study.systems[name].student
-                   and study.systems[other].mixture == study.systems[name].mixture]  # fmt: skip
-        assert len(of_kind) == 1
+    kinds = {name: (system.student, system.mixture) for name, system in study.systems.items()}
+    measured = [kinds[name] for name in study.measured]
+    assert all(measured.count(kinds[name]) == 1 for name in study.trained)
 
 
 def test_a_student_that_is_named_as_a_teacher_is_measured_too():
-    def change(study):
-        study["students"] = {"teacher": study["students"]["tiny"] | {"mixtures": ["original"], "seeds": None}}
-
-    assert plan(change=change).measured == ["teacher", "teacher-original"]
+    named = {"teacher": OFFLINE["students"]["tiny"] | {"mixtures": ["original"], "seeds": None}}
+    study = plan(change=lambda study: study.update(students=named))
+    assert study.measured == ["teacher", "teacher-original"]
 
 
 def test_several_teachers_are_an_ensemble():
@@ -135,8 +139,8 @@ def test_a_study_without_teachers_imitates_none():
     assert study.imitable == study.foreign == study.compared[2:] == [] and study.aligned_mixture == "original"
 
 
-def test_a_teacher_from_elsewhere_translates_and_is_not_measured():
-    study = plan(change=lambda study: study["teachers"].update(given=foreign_teacher()))
+def test_a_teacher_from_elsewhere_is_imported_translates_and_is_not_measured():
+    study = plan(teachers={"given": foreign_teacher()})
     assert list(study.imported) == ["given"] and "given" not in study.trained
     assert study.teacher_model("given") == "results/offline/systems/given/imported/int8"
     assert study.teacher_model("teacher") == "results/offline/systems/teacher/converted/int8"
@@ -162,18 +166,10 @@ def test_teachers_translate_in_the_engine_that_distils(monkeypatch, exported):
 
 def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():
     own = {"bpe": "codes", "sentencepiece": None}
-    study = plan(
-        change=lambda study: study["teachers"].update(a=foreign_teacher(), b=foreign_teacher(tokenization=own))
-    )
+    study = plan(teachers={"a": foreign_teacher(), "b": foreign_teacher(tokenization=own)})
     assert study.pieces_for("a") == study.pieces_for("b", "a") == [study.sentencepiece]
     assert study.vocabulary_for("a") == [study.vocabulary]
     assert study.pieces_for("b") == study.vocabulary_for("b") == []
-
-
-def test_a_teacher_from_elsewhere_is_imported():
-    study = plan(change=lambda study: study["teachers"].update(a=foreign_teacher()))
-    assert list(study.imported) == ["a"]
-    assert study.teacher_model("a") == "results/offline/systems/a/imported/int8"
 
 
 # What a system is made of
@@ -184,16 +180,12 @@ def test_a_student_knows_its_teachers_corpora_and_parent():
     assert study.teachers_of("deep-seed1") == ["narrow"] and study.teachers_of("wide") == []
     assert [corpus["name"] for corpus in study.corpora_of("wide")] == list(study.weights("original"))
     assert all(set(corpus) == {"name", "role", "licence", "url"} for corpus in study.corpora_of("deep-seed1"))
-    twin = plan(change=lambda study: study["students"]["tiny"].update(start_from="teacher"))
+    twin = plan(students=student("tiny", start_from="teacher"))
     assert twin.parent("tiny") == twin.averaged("teacher") and twin.parent("deep") is None
 
 
 def test_a_mixture_draws_from_originals_translations_or_the_best_of_them():
-    def change(study):
-        mixtures = study["mixtures"]
-        mixtures["clean"] = mixtures["distilled"] | {"drop_worst": 5}
-
-    study = plan(change=change)
+    study = plan(mixtures={"clean": OFFLINE["mixtures"]["distilled"] | {"drop_worst": 5}})
     assert study.mixed_corpus("original", "x") == study.clean("x") == "results/offline/corpora/clean/x.tsv.zst"
     best = "results/offline/distilled/teacher/best/x.tsv.zst"
     assert study.mixed_corpus("distilled", "x") == study.distilled_corpus("distilled", "x") == best
@@ -212,7 +204,7 @@ def test_the_mixture_of_the_teachers_needs_no_entry():
 
 def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
     """The native engine computes with vectors of 16."""
-    study = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
+    study = plan(students=student("tiny", shape=RECURRENT))
     assert study.formats("tiny") == ["opennmt-tf"] and "tiny" in study.measured and "tiny" not in study.transformers
     native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
     assert study.formats("deep") == ["opennmt-tf", *study.types, *native]
@@ -224,7 +216,7 @@ def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
     [OFFLINE["students"]["tiny"]["shape"] | {"decoder": "ssru"}, RECURRENT | {"units": 32, "embedding_units": 16}],
 )
 def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(shape):
-    study = plan(change=lambda study: study["students"]["tiny"].update(shape=shape))
+    study = plan(students=student("tiny", shape=shape))
     native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
     assert study.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.transformers
     assert study.quick_format("tiny") == (native or ["opennmt-tf"])[0] and study.quick_format("deep") == study.types[0]
@@ -260,12 +252,8 @@ def test_people_read_every_measured_system_whatever_engine_has_it():
     """By the names that measure.benchmark gives the translations; those of OpenNMT-tf are all with beam 4."""
     shapes = {"deep": RECURRENT, "tiny": OFFLINE["students"]["tiny"]["shape"] | {"decoder": "ssru"}}
 
-    def change(study):
-        study["decoding"].update(beam_sizes=[1, 2], engines=["native"])
-        for name, shape in shapes.items():
-            study["students"][name]["shape"] = shape
-
-    study = plan(change=change)
+    students = {name: OFFLINE["students"][name] | {"shape": shape} for name, shape in shapes.items()}
+    study = plan(students=students, decoding={"beam_sizes": [1, 2], "engines": ["native"]})
     formats = {system: study.quick_format(system) for system in study.measured}
     assert set(formats) > {"teacher", "deep", "tiny"}
     assert formats["deep"] == BASELINE and formats["teacher"] == "float32" == OFFLINE["decoding"]["compute_types"][0]
@@ -276,15 +264,14 @@ def test_people_read_every_measured_system_whatever_engine_has_it():
         assert study.shown(system) == f"{study.folder}/decoding/translations/{decoded.name}.{study.timed_corpus}.txt"
 
 
+def all_of_shape(shape):
+    return {name: entry | {"shape": shape} for name, entry in OFFLINE["students"].items()}
+
+
 def test_maps_are_fitted_to_a_student_that_is_exported():
     assert plan().map_system == next(iter(OFFLINE["students"]))
-    assert plan(change=lambda study: study["vocabulary_map"].update(system="tiny")).map_system == "tiny"
-
-    def recurrent(study):
-        for entry in study["students"].values():
-            entry["shape"] = RECURRENT
-
-    study = plan(change=recurrent)
+    assert plan(vocabulary_map={"system": "tiny"}).map_system == "tiny"
+    study = plan(students=all_of_shape(RECURRENT))
     assert study.map_system is None and study.search_problem == (
         "search.system: None is none of the systems of this study that are trained here and exported"
     )
@@ -293,17 +280,13 @@ def test_maps_are_fitted_to_a_student_that_is_exported():
 
 def test_maps_are_fitted_in_int8_where_the_study_has_it():
     assert plan().map_type == "int8"
-    without = plan(change=lambda study: study["decoding"].update(compute_types=["float32", "int16"]))
+    without = plan(decoding={"compute_types": ["float32", "int16"]})
     assert without.map_type == "float32" and without.converted_types == ["float32", "int16", "int8"]  # the teacher's
 
 
 def test_maps_are_fitted_in_a_type_that_the_engine_of_the_system_has():
-    def recurrent(study):
-        study["decoding"].update(compute_types=["float16", "float32"], engines=["native"])
-        for entry in study["students"].values():
-            entry["shape"] = RECURRENT | {"units": 32, "embedding_units": 16}
-
-    study = plan(change=recurrent)
+    decoding = {"compute_types": ["float16", "float32"], "engines": ["native"]}
+    study = plan(decoding=decoding, students=all_of_shape(RECURRENT | {"units": 32, "embedding_units": 16}))
     assert study.map_type == "float32" and study.map_weights.endswith("native-float32")
 
 
@@ -311,50 +294,40 @@ def test_maps_are_fitted_in_a_type_that_the_engine_of_the_system_has():
 
 
 def test_speed_is_of_the_named_systems_or_of_all():
-    everything = plan(change=lambda study: study["speed"].update(systems=[], untrained=[]))
-    assert (
-        everything.speed_systems == everything.exported == everything.transformers
-        and everything.speed_systems[-1] == "teacher"
-    )
-    named = plan(change=lambda study: study["speed"].update(systems=["tiny"], untrained=["wngt2020-base"]))
+    everything = plan(speed={"systems": [], "untrained": []})
+    assert everything.speed_systems == everything.exported == everything.transformers
+    assert everything.speed_systems[-1] == "teacher"
+    named = plan(speed={"systems": ["tiny"], "untrained": ["wngt2020-base"]})
     assert named.speed_systems == ["tiny", "wngt2020-base-untrained"] and named.speed_problem is None
-    alone = plan(change=lambda study: study["speed"].update(systems=[], untrained=["wngt2020-base"]))
+    alone = plan(speed={"systems": [], "untrained": ["wngt2020-base"]})
     assert alone.speed_systems == ["wngt2020-base-untrained"]
-    foreign = plan(change=lambda study: study["speed"].update(systems=[], untrained=["bergamot-ssru-tiny"]))
-    engine = "native" in foreign.engines
-    assert foreign.speed_systems == ["bergamot-ssru-tiny-untrained"] * engine
+    foreign = plan(speed={"systems": [], "untrained": ["bergamot-ssru-tiny"]})
+    assert foreign.speed_systems == ["bergamot-ssru-tiny-untrained"] * ("native" in foreign.engines)
     assert foreign.speed_problem is None
-    assert {path.split("/")[-2] for path in foreign.architecture_models} == {"bergamot-ssru-tiny-untrained"}
-    assert "opennmt-tf" in foreign.architecture_models[0] and "int8" not in {
-        path.split("/")[-1] for path in foreign.architecture_models
-    }
+    systems, formats = zip(*(path.split("/")[-2:] for path in foreign.architecture_models), strict=True)
+    assert {*systems} == {"bergamot-ssru-tiny-untrained"} and formats[0] == "opennmt-tf" and "int8" not in formats
 
 
 def test_a_target_that_cannot_be_made_says_why():
-    assert plan(change=lambda study: study["search"].update(system="tiny")).search_problem is None
-    assert (
-        "big is none of the systems" in plan(change=lambda study: study["search"].update(system="big")).search_problem
-    )
-    assert plan(change=lambda study: study["vocabulary_map"].update(grid={})).maps_problem is None
-    no_grid = plan(change=lambda study: study["vocabulary_map"].update(grid=None))
+    assert plan(search={"system": "tiny"}).search_problem is None
+    assert "big is none of the systems" in plan(search={"system": "big"}).search_problem
+    assert plan(vocabulary_map={"grid": {}}).maps_problem is None
+    no_grid = plan(vocabulary_map={"grid": None})
     assert no_grid.maps_problem == "the study offline tries no maps: give it a vocabulary_map.grid"
 
 
 def test_what_the_native_engine_is_measured_with():
-    study, without = plan(), plan(change=lambda study: study["decoding"].update(engines=[]))
+    study, without = plan(), plan(decoding={"engines": []})
     assert without.native("tiny") == without.search_models("int8")[1:] == []
     if "native" not in study.engines:
         pytest.skip("the native engine is not installed here")
     assert study.native("tiny", "deep") == [study.model(system, "native-int8") for system in ("tiny", "deep")]
     both = [study.model(study.searched, name) for name in ("float32", "native-float32")]
     assert study.search_models("float32") == both
-    recurrent = plan(change=lambda study: study["students"]["tiny"].update(shape=RECURRENT))
-    assert (
-        recurrent.native("tiny") == []
-        and recurrent.native("deep", "tiny") == recurrent.native("deep")
-        and recurrent.native("deep") == study.native("deep")
-    )
-    assert plan(change=lambda study: study["search"].update(system="big")).search_models("int8") == []
+    recurrent = plan(students=student("tiny", shape=RECURRENT))
+    assert recurrent.native("tiny") == []
+    assert recurrent.native("deep", "tiny") == recurrent.native("deep") == study.native("deep")
+    assert plan(search={"system": "big"}).search_models("int8") == []
 
 
 # Files

@@ -15,27 +15,31 @@ from study.schema import config_hash
 pytestmark = pytest.mark.slow
 
 STUDIES = sorted(ROOT.glob("configs/*.yaml"))
+OFFLINE = ROOT / "configs/offline.yaml"
+
+
+def extended(folder, base, text, name="x.yaml"):
+    """A study with these lines of YAML over those of a base."""
+    (folder / name).write_text(f"extends: {base}\n{text}\n")
+    return folder / name
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.stem)
 def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
     if missing := available(config.load(study)).missing:  # files that no address is known for
         pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
-    few = tmp_path / study.name  # with few shards: the plan of 13,000 jobs takes half a minute
-    shards = "cleaning_shards: 2\ndistillation: {shards: 2}\nalignment: {shards: 2}\n"
-    few.write_text(f"extends: {study}\n{shards}")
+    shards = "cleaning_shards: 2\ndistillation: {shards: 2}\nalignment: {shards: 2}"
+    few = extended(tmp_path, study, shards, study.name)  # the plan of 13,000 jobs takes half a minute
     run = succeeded(dry_run("--configfile", few, cwd=tmp_path))
     assert re.search(r"Estimate for the study \S+: about .+ on \d+ cores?.* GB of disk", run.stderr)
     assert "train_student" in run.stdout + run.stderr
 
 
 def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
-    study = tmp_path / "study.yaml"
-    study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: tiny}}\n")
+    study = extended(tmp_path, OFFLINE, "search: {system: tiny}")
     plan = succeeded(dry_run("search", "--configfile", study, cwd=tmp_path))
     assert "models/tiny/int8" in plan.stdout and "search-components.svg" in plan.stdout
-    study.write_text(f"extends: {ROOT}/configs/offline.yaml\nsearch: {{system: big}}\n")
-    run = dry_run("search", "--configfile", study, cwd=tmp_path)
+    run = dry_run("search", "--configfile", extended(tmp_path, OFFLINE, "search: {system: big}"), cwd=tmp_path)
     assert run.returncode != 0 and "search.system: 'big' is not one of the systems" in run.stdout + run.stderr
 
 
@@ -65,15 +69,8 @@ def test_lint(tmp_path):
     assert "in a good condition" in run.stdout + run.stderr
 
 
-def test_french_differs_in_language_and_name_only():
-    german, french = (config.load(ROOT / f"configs/{name}.yaml") for name in ("demo", "demo-fr"))
-    assert {key for key in german if german[key] != french[key]} == {"study", "target"}
-
-
 def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
-    study = tmp_path / "bad.yaml"
-    study.write_text(f"extends: {ROOT}/configs/offline.yaml\ndecoding: {{beam: 4}}\n")
-    run = dry_run("--configfile", study, cwd=tmp_path)
+    run = dry_run("--configfile", extended(tmp_path, OFFLINE, "decoding: {beam: 4}"), cwd=tmp_path)
     assert run.returncode != 0
     text = run.stdout + run.stderr  # Snakemake 9.27 writes errors of a dry run to stdout
     assert "unknown key decoding.beam; did you mean decoding.beam_sizes?" in text
@@ -93,9 +90,8 @@ def test_text_without_spaces_is_split_as_its_language_is(tmp_path):
         texts[name] = {"role": role, "file": f"{name}.{{lang}}", "licence": "none", "builtin": None}
         for language in ("en", "zh"):
             (tmp_path / f"{name}.{language}").write_text(f"{name}\n" * 40)
-    study = tmp_path / "study.yaml"
     changed = {"target": "zh", "mirror": str(tmp_path), "corpora": texts}
-    study.write_text(json.dumps({"extends": f"{ROOT}/configs/offline.yaml"} | changed))
+    study = extended(tmp_path, OFFLINE, "\n".join(f"{key}: {json.dumps(value)}" for key, value in changed.items()))
     plan = succeeded(dry_run("-p", "--configfile", study, cwd=tmp_path)).stdout
     calls = re.findall(r"python -m (train\.train|distill\.select) (.*)", plan)
     assert len(dict(calls)) == 2 and all(" --target-language zh " in call for _, call in calls)
@@ -122,9 +118,7 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
 
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
-    study = tmp_path / "x.yaml"
-    changes = "decoding: {engines: [native]}\nspeed: {sentences: null}"
-    study.write_text(f"extends: {TINY_GIVEN}\nstudy: x\n{changes}\n")
+    study = extended(tmp_path, TINY_GIVEN, "study: x\ndecoding: {engines: [native]}\nspeed: {sentences: null}")
     run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
     jobs = planned(run)
     assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 8, 8)
@@ -136,13 +130,12 @@ def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
 
 
 def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
-    run = dry_run("-p", "speed", "--configfile", ROOT / "configs/offline.yaml", cwd=tmp_path)
+    run = dry_run("-p", "speed", "--configfile", OFFLINE, cwd=tmp_path)
     assert planned(run)["ladder"] == planned(run)["scaling"] == 1
     (call,) = re.findall(r"experiments.end_to_end (.*?) --test-sets", run.stdout)
     for format in ("int8", "float32"):
         assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "deep-original", "tiny", "teacher"]
-    study = tmp_path / "x.yaml"
-    study.write_text(f"extends: {ROOT}/configs/offline.yaml\nstudy: x\ndecoding: {{compute_types: [float32]}}\n")
+    study = extended(tmp_path, OFFLINE, "study: x\ndecoding: {compute_types: [float32]}")
     run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
     assert planned(run)["ladder"] == 1 and "models/deep/int8" in run.stdout  # made for these tables alone
 
@@ -150,15 +143,13 @@ def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_a_recurrent_student_takes_part_in_speed_search_and_maps(tmp_path):
     """CTranslate2 runs none of the students: the native engine's folders stand in for its own."""
-    study = tmp_path / "x.yaml"
     shape = "{cell: gru, encoder_layers: 2, decoder_layers: 1, units: 32, embedding_units: 16}"
-    study.write_text(f"""extends: {ROOT}/configs/offline.yaml
-study: x
+    changes = f"""study: x
 students: {{deep: null, tiny: null, first: {{shape: {shape}}}, second: {{shape: {shape}}}}}
 speed: {{systems: [second], untrained: [wnmt2018-rnn-tiny]}}
 search: {{system: second}}
-vocabulary_map: {{grid: {{}}}}
-""")
+vocabulary_map: {{grid: {{}}}}"""
+    study = extended(tmp_path, OFFLINE, changes)
     ladder = "results/x/report/ladder.wnmt2018-rnn-tiny-untrained.md"
     samples = "results/x/report/samples.md"
     run = dry_run("-p", "speed", "search", "maps", ladder, samples, "--configfile", study, cwd=tmp_path)
