@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 from native import engine, folders, kernels, outputs, sentences
+from test_native_kernels import LIMITS, stored
 
 from common.errors import UserError
 from decode import engines
@@ -12,7 +13,6 @@ from decode.engines import Search
 from formats import model_folder, native_model, records, safetensors
 from measure import calibrate
 
-LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of stored integers
 LINES = ["a b c", "c b a d", "b"]
 SENTENCES = sentences(20)
 CLOSE = {"int8": 0.3, "int16": 0.01}  # mean difference of log probabilities
@@ -39,7 +39,7 @@ def test_a_fixed_scale_holds_for_all_rows_and_clips(kind):
     signed, shift = kind != "unsigned int8", 128 if kind == "int8" else 0
     rows = np.random.default_rng(1).normal(0, high / 2, (7, 48)).astype(np.float32)
     rows = rows if signed else np.abs(rows)
-    found, scale = kernels.quantise(rows, kind.split()[-1], signed, fixed=0.5)
+    found, scale = kernels.quantise(rows, stored(kind), signed, fixed=0.5)
     assert (scale == 0.5).all()
     assert (found == np.clip(np.rint(rows / 0.5) + shift, low, high)).all()
     assert (found == high).any() and (found == low).any() | (not signed)

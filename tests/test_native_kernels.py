@@ -53,17 +53,16 @@ def extremes(integers, kind):
     return np.array(rows).astype(np.int16 if kind == "int16" else np.uint8)
 
 
-def packed(matrix, kind):
-    """The integers of weights, and the tensors of their product without a bias."""
-    integers, _ = native_model.quantized(matrix, kind)
-    tensors = native_model.linear("x", matrix, np.zeros(len(matrix)), kind)
-    return integers, {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+def linear(matrix, kind, bias=0):
+    """The tensors of a product."""
+    tensors = native_model.linear("x", matrix, np.broadcast_to(bias, len(matrix)), kind)
+    return {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
 
 
 def cases(kind, inputs, outputs):
     """Name, tensors, rows, their scales and the exact product for each of ``weights``. kind: a key of LIMITS."""
     for name, matrix in weights(inputs, outputs).items():
-        integers, tensors = packed(matrix, stored(kind))
+        (integers, _), tensors = native_model.quantized(matrix, stored(kind)), linear(matrix, stored(kind))
         rows = extremes(integers, kind)
         scales = np.random.default_rng(2).uniform(0.1, 2, ROWS).astype(np.float32)
         sums = (rows.astype(np.int64) - 128 * (kind == "int8")) @ integers.T.astype(np.int64)
@@ -83,17 +82,12 @@ def test_products_of_integers_are_exact_at_their_extremes(kind, inputs, outputs)
             assert (found == exact[:count]).all(), (name, count)
 
 
-def float_tensors(matrix, bias=0):
-    tensors = native_model.linear("x", matrix, np.broadcast_to(bias, len(matrix)), "float32")
-    return {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
-
-
 @pytest.mark.parametrize(("inputs", "outputs"), SIZES)
 def test_products_of_floats_are_exact_where_floats_are(inputs, outputs):
     generator = np.random.default_rng(1)
     matrix, rows = (generator.integers(-8, 8, (count, inputs), endpoint=True) for count in (outputs, ROWS))
     bias = generator.integers(-99, 99, outputs).astype(np.float32)
-    found = product("float32", float_tensors(matrix, bias), rows.astype(np.float32), np.ones(ROWS, np.float32))
+    found = product("float32", linear(matrix, "float32", bias), rows.astype(np.float32), np.ones(ROWS, np.float32))
     assert (found == rows @ matrix.T + bias).all()
 
 
@@ -103,7 +97,7 @@ def test_a_bias_is_added(kind):
     bias = generator.normal(size=80).astype(np.float32)
     if kind == "float32":
         matrix, rows = (generator.normal(size=(count, 48)).astype(np.float32) for count in (80, ROWS))
-        tensors, scales, exact = float_tensors(matrix), np.ones(ROWS, np.float32), rows @ matrix.T
+        tensors, scales, exact = linear(matrix, "float32"), np.ones(ROWS, np.float32), rows @ matrix.T
     else:
         _, tensors, rows, scales, exact = [*cases(kind, 48, 80)][-1]
     found = product(kind, {**tensors, "bias": bias}, rows, scales)
@@ -113,8 +107,7 @@ def test_a_bias_is_added(kind):
 @pytest.mark.parametrize("kind", ["float32", *LIMITS])
 def test_a_row_does_not_depend_on_how_many_rows_there_are(kind):
     generator = np.random.default_rng(1)
-    tensors = native_model.linear("x", weights(64, 80)["random"], generator.normal(size=80), stored(kind))
-    tensors = {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+    tensors = linear(weights(64, 80)["random"], stored(kind), generator.normal(size=80))
     floats = np.abs(generator.normal(size=(30, 64)))
     rows, scales = kernels.quantise(floats, stored(kind), signed=kind != "unsigned int8")
     alone = np.concatenate([product(kind, tensors, rows[r : r + 1], scales[r : r + 1]) for r in range(len(rows))])
@@ -257,7 +250,8 @@ def computed(root):
     matrix, rows = (np.random.default_rng(1).normal(size=(80, 64)).astype(np.float32) for _ in range(2))
     gates = np.random.default_rng(1).normal(0, 3, (4, 64))
     rounded["cells"] = digest([*kernels.lstm(gates, gates, *gates[:2]), kernels.gru(gates[:3], gates[1:], gates[0])])
-    rounded["products of float32"] = digest([product("float32", float_tensors(matrix), rows, np.ones(80, np.float32))])
+    found = product("float32", linear(matrix, "float32"), rows, np.ones(80, np.float32))
+    rounded["products of float32"] = digest([found])
     translations = {}
     for kind in KINDS:
         one = worker(kind, root=root)

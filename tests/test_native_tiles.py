@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from native import KINDS, engine, folders, kernels, outputs, sentences, worker
+from test_native_kernels import linear
 
 from common.errors import UserError
 from decode import engines, tuned
@@ -29,8 +30,7 @@ def quick(monkeypatch):
 def test_products_are_the_same_in_all_tiles(kind, inputs, count):
     random = np.random.default_rng(1)
     matrix = random.normal(size=(80, inputs)).astype(np.float32)
-    tensors = native_model.linear("x", matrix, random.normal(size=80), kind)
-    tensors = {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
+    tensors = linear(matrix, kind, random.normal(size=80))
     rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), kind)
     found = [kernels.product(tensors, kind, rows, scale, True, tile=tile).tobytes() for tile in engine.TILES]
     assert len({*found}) == 1

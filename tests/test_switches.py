@@ -120,11 +120,13 @@ def native():
     return pytest.importorskip("native").folders() / "float32"
 
 
-@pytest.mark.parametrize(
-    ("switch", "beam_size"), [("remove_finished", 1), ("shared_cache", 1), ("shared_cache", 4), ("packed", 4)]
-)
+SLOWER = [("remove_finished", 1), ("shared_cache", 1), ("shared_cache", 4), ("packed", 4), ("parallel_scan", 4)]
+
+
+@pytest.mark.parametrize(("switch", "beam_size"), SLOWER)
 def test_slower_switches_translate_the_same(native, switch, beam_size):
-    translators = [Translator(native, beam_size, workers=1, **more) for more in ({}, {switch: False})]
+    options = {"workers": 1, "blocked_ngram": 2 * (switch == "parallel_scan")}
+    translators = [Translator(native, beam_size, **options, **more) for more in ({}, {switch: False})]
     plain, slower = ([*translator.translate(LINES)] for translator in translators)
     assert plain == slower
 
@@ -145,13 +147,6 @@ OPTIONS = {
 def test_a_switch_is_an_option_of_the_engine(native, switch):
     loaded = [engines.load(native, Search(**more)) for more in ({}, {switch: False})]
     assert [getattr(engine._options, OPTIONS[switch]) for engine in loaded] == [False, True]
-
-
-def test_both_scans_block_the_same_ngrams(native):
-    batch = [Tokenizer(native).encode(line) for line in LINES]
-    searches = [Search(4, blocked_ngram=2, parallel_scan=scan) for scan in (True, False)]
-    parallel, plain = (engines.load(native, search).translate(batch) for search in searches)
-    assert parallel == plain
 
 
 def test_a_map_of_the_batch_has_more_candidates(native):
