@@ -10,7 +10,7 @@ from measured import measured
 
 from formats import cost as prices
 from formats.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
-from report.published import OURS, PRICES, SOURCE_TOKENS, priced, published, words_per_usd
+from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, words_per_usd
 
 XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"
 MACHINE = prices.prices()["m7i.large"]
@@ -105,5 +105,5 @@ def test_published_systems_are_those_of_both_tables():
 
 @pytest.mark.parametrize(("cores", "machines"), [([0], 1), ([0, 1], 1), ([0, 1, 2], 2), ([4, 5, 6, 7], 2)])
 def test_a_run_pays_for_whole_machines_of_the_paper(cores, machines):
-    expected = 1000 * 3600 / (machines * PRICES[OURS])
+    expected = 1000 * 3600 / (machines * PRICES[CPU])
     assert priced(measured(source_words_per_second=1000.0, cores=cores)) == pytest.approx(expected)

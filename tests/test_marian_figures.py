@@ -86,8 +86,8 @@ def test_pictures_connect_families_and_say_whose_bleu_it_is(draw, scale):
     baselines = [line for line in lines if line.get_marker() == MARKERS["baselines"]]
     assert len(baselines) == 2 and all(line.get_linestyle() == "None" for line in baselines)
     legend = [text.get_text() for text in side.get_legend().get_texts()]
-    assert "native engine: cost ours, BLEU the paper's" in legend
-    assert "Filled: cost ours, BLEU the paper's" in picture.get_suptitle()
+    assert "native engine: cost measured, BLEU the paper's" in legend
+    assert "Filled: cost measured, BLEU the paper's" in picture.get_suptitle()
     note = " ".join(picture.get_supxlabel().split())
     assert "random weights, which have no BLEU" in note and "one core of a CPU" in note
     assert ("24i" in side.texts[0].get_text()) == (scale == "log")

@@ -4,7 +4,7 @@
 
 - ``measurements``: all measurements as tables, as CSV and as headline figures (command)
 - ``front``: quality against speed, on a page or in one column of a paper
-- ``published``: our systems among those of Junczys-Dowmunt et al. 2018
+- ``published``: measured systems among those of Junczys-Dowmunt et al. 2018
 - ``rows``: what the papers print beside what was measured (command); ``papers`` has the numbers and the tolerances
 - ``reproduction``: the pages of ``docs/reproduction`` and their summary in ``docs/papers.md``, of all rows (command)
 - ``training``: how every system was trained
@@ -27,8 +27,8 @@ Of study.scale_plan: ``scale_plan``, what a study takes on clusters of several s
 
 Pages and texts, each a command:
 
-- ``study_page``: one HTML page about a study; ``recommendation`` says which model to ship, ``ablation_table`` what each
-  idea was worth
+- ``study_page``: one HTML page about a study; ``recommendation`` chooses the model to ship, ``ablation_table`` has
+  what each idea brought
 - ``front_page``: fronts of one study or several, with axes and filters to choose
 - ``corpora_page``: one HTML page about its corpora
 - ``samples``: sentences to read

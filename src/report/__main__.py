@@ -1,7 +1,7 @@
 """Make a table or a picture: python -m report NAME --input FILE.json... --output X.md X.tex X.svg X.pdf
 
-The suffix of an output says whether it is the table or the picture of NAME. The names, and what each is made from,
-below the folder of a study:
+The suffix of an output chooses between the table and the picture of NAME. The names, and what each is made from, below
+the folder of a study:
 """
 
 import argparse

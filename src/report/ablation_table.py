@@ -1,8 +1,8 @@
-"""What each idea of a study was worth: its difference in BLEU with its confidence, and its ratio of speeds.
+"""What each idea of a study brought: its difference in BLEU with its confidence, and its ratio of speeds.
 
 Trainings are compared by the paired bootstrap of ``measure.bootstrap``. Ways to decode are compared in all pairs of
-records that differ in this one setting: the median of the pairs, with the lowest and the highest, says how far one can
-rely on it. Ideas that cost quality are told, too.
+records that differ in this one setting: the median of the pairs, with the lowest and the highest. Ideas that cost
+quality are listed, too.
 """
 
 import statistics
@@ -99,12 +99,8 @@ def averages(learning: Iterable[dict[str, Any]]) -> Iterator[Row]:
         for count in bleu.keys() - {1} if 1 in bleu else ():
             gains.setdefault(count, []).append(bleu[count] - bleu[1])
     for count, found in sorted(gains.items()):
-        compared = f"rather than the last one, {trained(len(found))}"
-        yield row(f"average of {count}", compared, Spread.of(found).short(BLEU))
-
-
-def trained(count: int) -> str:
-    return f"{count} trainings" if count > 1 else "1 training"
+        trainings = f"{len(found)} trainings" if len(found) > 1 else "1 training"
+        yield row(f"average of {count}", f"rather than the last one, {trainings}", Spread.of(found).short(BLEU))
 
 
 def networks(records: list[Measurement]) -> Iterator[Row]:
@@ -114,9 +110,7 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
         teacher = first.teacher
         if first.role not in STUDENTS or not teacher or (first.role == "control" and compared_to(records, system)):
             continue
-        if pair := next(
-            filter(None, (exact(records, system, teacher, engine) for engine in (CTRANSLATE2, NATIVE))), None
-        ):
+        if pair := exact(records, system, teacher, CTRANSLATE2) or exact(records, system, teacher, NATIVE):
             groups.setdefault((first.student or system, first.mixture or "", first.shape), []).append(pair)
     mixtures = Counter(student for student, _, _ in groups)
     for (student, mixture, shape), pairs in groups.items():
@@ -135,7 +129,7 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
 
 
 def compared_to(records: list[Measurement], control: str) -> bool:
-    """Whether some student has this control, which then tells of its training, not of its network."""
+    """Whether some student has this control, which then is about its training, not about its network."""
     return any(other == control for other, _ in controls(records).values())
 
 

@@ -42,15 +42,16 @@ BIN_WORDS = 5  # width of a bin; corpora.funnel counts in these
 
 def read_funnel(*paths: Path) -> list[Counts]:
     """Read the JSON beside each cleaned corpus. Raises UserError for a file without its counts."""
-    return [read_counts(path) for path in paths]
-
-
-def read_counts(path: Path) -> Counts:
-    try:
-        counts = read_json(path)
-        return {key: counts[key] for key in ("name", "role", "lines_in", "lines_out", "dropped")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: not the counts of a cleaned corpus ({error}); give corpora/clean/*.json") from None
+    found = []
+    for path in paths:
+        try:
+            counts = read_json(path)
+            found.append({key: counts[key] for key in ("name", "role", "lines_in", "lines_out", "dropped")})
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{path}: not the counts of a cleaned corpus ({error}); give corpora/clean/*.json"
+            ) from None
+    return found
 
 
 @figure.in_column
@@ -114,14 +115,10 @@ def percent(parts: dict[str, int]) -> dict[str, float]:
 
 def read_lengths(*paths: Path) -> list[dict[str, Any]]:
     """Read the JSON beside each cleaned corpus. Raises UserError for a file without histograms."""
-    return [read_histograms(path) for path in paths]
-
-
-def read_histograms(path: Path) -> dict[str, Any]:
-    counts = read_json(path)
-    if not counts.get("lengths"):
-        raise UserError(f"{path}: no histograms of lengths; give corpora/clean/*.json of a finished run")
-    return counts
+    found = {path: read_json(path) for path in paths}
+    if missing := [path for path, counts in found.items() if not counts.get("lengths")]:
+        raise UserError(f"{missing[0]}: no histograms of lengths; give corpora/clean/*.json of a finished run")
+    return [*found.values()]
 
 
 @figure.in_column

@@ -16,17 +16,10 @@ def main() -> None:
     parser.add_argument("--lengths", type=Path, required=True, help="picture of the lengths")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
-    page = (
-        templates()
-        .get_template("corpora.html.jinja")
-        .render(
-            study=args.study,
-            corpora=[read_json(path) for path in args.counts],
-            funnel=data_uri(args.funnel),
-            lengths=data_uri(args.lengths),
-        )
-    )
-    write_text(args.output, page)
+    corpora = [read_json(path) for path in args.counts]
+    pictures = {"funnel": data_uri(args.funnel), "lengths": data_uri(args.lengths)}
+    template = templates().get_template("corpora.html.jinja")
+    write_text(args.output, template.render(study=args.study, corpora=corpora, **pictures))
 
 
 if __name__ == "__main__":

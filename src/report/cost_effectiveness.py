@@ -1,4 +1,4 @@
-"""Cost-effectiveness against BLEU, as in figures 1 and 2 of Junczys-Dowmunt et al. 2018, with our engines beside.
+"""Cost-effectiveness against BLEU, as in figures 1 and 2 of Junczys-Dowmunt et al. 2018, with measured engines.
 
 ``marian_figure1`` and ``marian_figure2`` are the two pictures.
 
@@ -41,18 +41,12 @@ class Line(NamedTuple):
 LINES = {
     GPU: Line(f"the paper's, {GPU} (GPU)", "#56b4e9", ":", False),
     CPU: Line(f"the paper's, {CPU} (CPU)", "#0072b2", "--", False),
-    NATIVE: Line("native engine: cost ours, BLEU the paper's", "#d55e00", "-", True),
-    BASELINE: Line("OpenNMT-tf: cost ours, BLEU the paper's", "#e69f00", "-.", True),
+    NATIVE: Line("native engine: cost measured, BLEU the paper's", "#d55e00", "-", True),
+    BASELINE: Line("OpenNMT-tf: cost measured, BLEU the paper's", "#e69f00", "-.", True),
 }
-SEARCHES = {NATIVE: {"engine": NATIVE, "map": True}, BASELINE: {"engine": BASELINE, "map": False}}  # of our records
+SEARCHES = {NATIVE: {"engine": NATIVE, "map": True}, BASELINE: {"engine": BASELINE, "map": False}}  # of the records
 BASELINES = "baselines"
-MARKERS = {
-    BASELINES: "X",
-    "teachers": "D",
-    "recurrent": "^",
-    "averaging attention": "s",
-    "Transformer": "o",
-}
+MARKERS = {BASELINES: "X", "teachers": "D", "recurrent": "^", "averaging attention": "s", "Transformer": "o"}
 FAMILIES = {  # by what the paper's name of a system has, the first that fits
     "Baseline": BASELINES,
     "Sockeye": BASELINES,
@@ -61,8 +55,8 @@ FAMILIES = {  # by what the paper's name of a system has, the first that fits
     "AAN": "averaging attention",
     "Transformer": "Transformer",
 }
-TITLE = "{} of Junczys-Dowmunt et al. 2018, {}. Hollow: the paper's. Filled: cost ours, BLEU the paper's"
-NOTE = """Numbers: rows of the paper's tables; i: in 16 bits, 7i in 8. Ours: random weights, which have no BLEU, so
+TITLE = "{} of Junczys-Dowmunt et al. 2018, {}. Hollow: the paper's. Filled: cost measured, BLEU the paper's"
+NOTE = """Numbers: rows of the paper's tables; i: in 16 bits, 7i in 8. Measured: random weights, which have no BLEU, so
 each stands at that of the paper's row; {} sentences of {}, {}, one core of {}, at the price of the paper's whole {}, {}
 USD an hour (its GPU: {}). The machines are of different years: compare the order and the ratios of the systems of one
 machine."""
@@ -86,17 +80,17 @@ class Point(NamedTuple):
 
 
 def points(records: list[Measurement]) -> list[Point]:
-    """All rows of the paper, and ours beside them. Raises UserError where none of the records stands beside any."""
+    """All rows of the paper, and the records of their shapes. Raises UserError where no record has one."""
     systems = published()
-    ours = [
+    measured = [
         _point(system, line, _cost(record))
         for system in _greedy(systems)
         for line, search in SEARCHES.items()
         if (record := timed(system.printed._replace(**search), records))
     ]
-    if not ours:
+    if not measured:
         raise UserError("no record is of a system of Junczys-Dowmunt et al. 2018 (src/report/papers.csv)")
-    return [_point(system, system.machine, Spread(*[system.tokens_per_usd] * 3)) for system in systems] + ours
+    return [_point(system, system.machine, Spread(*[system.tokens_per_usd] * 3)) for system in systems] + measured
 
 
 def _point(system: Published, line: str, cost: Spread) -> Point:
@@ -118,7 +112,7 @@ def _cost(record: Measurement) -> Spread:
 
 @figure.styled
 def draw_systems(records: list[Measurement], number: str, what: str, scale: str, least: float = 0.0) -> Figure:
-    """All systems of at least a BLEU. Raises UserError where none of the records stands beside any.
+    """The systems with a BLEU of at least ``least``. Raises UserError where no record has a shape of the paper.
 
     number, what: of the paper's figure, for the title. scale: of the costs, one of matplotlib's.
     """

@@ -10,13 +10,13 @@ from formats.measurement import Spread
 from report import figure, markup, table_parts
 
 NOTE = """The keys and values of the encoder, one copy a sentence or one a beam: after section 5.2 of FastSeq, where \
-one copy takes 1.8 GB in place of 6.3, which its Table 2 estimates for 1,024 pieces in and 50 out, and does not \
+one copy takes 1.8 GB instead of 6.3, which its Table 2 estimates for 1,024 pieces in and 50 out, and does not \
 measure. On one core of {cpu} ({isa}), {repeats}, CPU seconds; load average before: {load_average}."""
 ENGINE = """**CTranslate2 {engine_version} keeps one copy a sentence.** {system} ({shape}, {quantization}), \
 {sentences} sources of {length} pieces, {steps} pieces out, few candidates. Memory is what decoding adds to the \
 loaded model, in a process for each run. The last column is what copies for all beams would take on top, in {layers} \
-decoder layers of {units} units: where that is more than all that was added, there are none. Of fewer beams the peak \
-is that of the encoder, and says nothing."""
+decoder layers of {units} units: where that is more than all that was added, there are none. With fewer beams the \
+peak is that of the encoder and tells nothing about the decoder."""
 NATIVE = """**The native engine decodes in both ways**: {batch}, with one copy a sentence, and with a copy for \
 every beam, which is moved behind its beam at every step, as engines did that FastSeq improved. × is CPU time with \
 copies over one copy, run by run."""
@@ -32,14 +32,7 @@ def table(result: dict[str, Any]) -> str:
     parts = [
         NOTE.format(**result, repeats=repeats([result["runs"]])),
         *(engine_parts(result) if result["engine"] else []),
-        *(
-            [
-                NATIVE.format(batch=native_batch(result)),
-                markup.table([both_ways(row, noise) for row in result["native"]]),
-            ]
-            if result["native"]
-            else []
-        ),
+        *(native_parts(result) if result["native"] else []),
         RECKONING.format(**result),
         markup.table(reckoned(result["reckoning"], noise)),
     ]
@@ -53,16 +46,17 @@ def engine_parts(result: dict[str, Any]) -> list[str]:
     return [note, markup.table([measured(row, result["noise"]) for row in result["engine"]])]
 
 
-def native_batch(result: dict[str, Any]) -> str:
-    """What the native engine decodes, in words."""
-    return "the same batch" if result["engine"] else BATCH.format(**{**result["model"], **result["native"][0]})
+def native_parts(result: dict[str, Any]) -> list[str]:
+    """The time and the memory of the native engine with one copy and with a copy a beam."""
+    batch = "the same batch" if result["engine"] else BATCH.format(**{**result["model"], **result["native"][0]})
+    return [NATIVE.format(batch=batch), markup.table([both_ways(row, result["noise"]) for row in result["native"]])]
 
 
 def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
     """The cells of a run of the engine."""
     return {
         "beam": str(row["beam_size"]),
-        "CPU s": f"{Spread.read(row, 'cpu_seconds'):,.2f}{table_parts.row_mark(row, noise)}",
+        "CPU s": table_parts.marked(row, noise, "cpu_seconds"),
         "added memory, MB": f"{Spread.read(row, 'added_bytes', MEGA):,.0f}",
         "copies alone, MB": f"{row['copies_bytes'] * MEGA:.0f}",
     }
@@ -72,8 +66,8 @@ def both_ways(row: dict[str, Any], noise: float) -> dict[str, str]:
     """The cells of a beam in the native engine."""
     return {
         "beam": str(row["beam_size"]),
-        "one copy, CPU s": f"{Spread.read(row, 'shared_seconds'):,.2f}{table_parts.row_mark(row, noise)}",
-        "a copy a beam, CPU s": f"{Spread.read(row, 'copied_seconds'):,.2f}{table_parts.row_mark(row, noise)}",
+        "one copy, CPU s": table_parts.marked(row, noise, "shared_seconds"),
+        "a copy a beam, CPU s": table_parts.marked(row, noise, "copied_seconds"),
         "× copies": f"{Spread.read(row, 'times_shared'):.2f}",
         "one copy, added MB": f"{Spread.read(row, 'shared_bytes', MEGA):,.0f}",
         "a copy a beam, added MB": f"{Spread.read(row, 'copied_bytes', MEGA):,.0f}",
@@ -88,7 +82,7 @@ def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
         line["beam"] = str(row["beam_size"])
         if row["way"] != "reordered":
             line[f"{row['way']}, MB"] = f"{row['cache_bytes'] * MEGA:.1f}"
-        line[f"{row['way']}, ms"] = f"{Spread.read(row, 'step_seconds', 1e3):,.2f}{table_parts.row_mark(row, noise)}"
+        line[f"{row['way']}, ms"] = table_parts.marked(row, noise, "step_seconds", 1e3)
         if row["way"] != "shared":
             line[f"× {row['way']}"] = f"{row['times_shared']:.2f}"
     return list(lines.values())
@@ -96,7 +90,7 @@ def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
 
 @figure.styled
 def draw(result: dict[str, Any]) -> Figure:
-    """Left: memory of the engines against that of copies. Right: times the shared copy, in NumPy and our engine."""
+    """Left: memory of the engines and of copies. Right: times the shared copy, in NumPy and the native engine."""
     picture = Figure(figsize=(9.6, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2)
     rows = [*result["engine"], *result["native"]]

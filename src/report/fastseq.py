@@ -22,12 +22,13 @@ PIPELINE_COLORS = {
 
 NGRAMS_NOTE = """No trigram twice, in batches of {sentences} sentences, on one core of {cpu} ({isa}); {repeats}, all \
 ways in turn, CPU seconds; load average before: {load_average}. After Table 3 of FastSeq (4,477 ms as found, 585 ms as \
-a scan on the CPU, 7.8 ms on a GPU; the paper does not say of how much work, so the numbers here are not comparable)."""
+a scan on the CPU, 7.8 ms on a GPU; the paper does not state the amount of work, so the numbers here are not \
+comparable)."""
 ALONE = f"""Milliseconds of a step, by the pieces that every hypothesis has: *scan* goes through each hypothesis in \
 Python, *sliding* compares all places at once in NumPy, *compiled* is a loop of numba. All ban the same pieces \
 (checked). The hypotheses are no translations: their pieces are drawn at random, of {DIFFERENT} so that trigrams come \
 again, from a vocabulary of {VOCABULARY:,}."""
-ENGINE = """{engines}, {system} ({shape}, {quantization}), every translation as long as it says. The extra \
+ENGINE = """{engines}, {system} ({shape}, {quantization}), every translation as long as stated. The extra \
 milliseconds of a step are all that blocking costs an engine: its scan in C++, and the scores it writes. Where they \
 are smaller than the spread of the runs they may be zero or less; the picture, which is logarithmic, leaves those \
 out."""
@@ -44,10 +45,12 @@ def setting(row: dict[str, Any]) -> str:
     return f"{workers} worker{'s' * (workers > 1)}, {cores} core{'s' * (cores > 1)}"
 
 
-def by_engine(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each engine, by its name for people."""
-    labels = dict.fromkeys(row["engine_label"] for row in rows)
-    return {label: [row for row in rows if row["engine_label"] == label] for label in labels}
+def grouped(rows: list[dict[str, Any]], *keys: str) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """The rows by their values of these keys."""
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return found
 
 
 def cost(row: dict[str, Any]) -> Spread:
@@ -62,15 +65,13 @@ def table_pipeline(result: dict[str, Any]) -> str:
         {
             "": setting(row),
             "engine": row["engine_label"],
-            "way": row["way"]
-            + captions.worst(
-                table_parts.row_mark(each, noise) for each in (row, bare[row["engine_label"], setting(row)])
-            ),
+            "way": row["way"] + captions.worst(table_parts.row_mark(each, noise) for each in (row, bare[key])),
             "seconds": f"{Spread.read(row, 'seconds'):,.2f}",
             "source words/s": f"{row['source_words_per_second']:,.0f}",
             "% over the engine": "" if row["way"] == "engine" else f"{cost(row):+.1f}",
         }
         for row in rows
+        if (key := (row["engine_label"], setting(row)))
     ]
     note = COST_NOTE.format(**{**result["model"], **result}, repeats=repeats([result["runs"]]))
     return markup.document("Pipeline", note, markup.table(cells), table_parts.row_marks(rows, noise))
@@ -79,10 +80,10 @@ def table_pipeline(result: dict[str, Any]) -> str:
 @figure.styled
 def draw_pipeline(result: dict[str, Any]) -> Figure:
     """What both pipelines cost over the engine in every setting, a panel for each engine."""
-    engines = by_engine(result["rows"])
+    engines = grouped(result["rows"], "engine_label")
     picture = Figure(figsize=(2.0 + 4.4 * len(engines), 3.6), layout="constrained")
     panels = picture.subplots(1, len(engines), squeeze=False, sharey=True)[0]
-    for axes, (label, rows) in zip(panels, engines.items(), strict=True):
+    for axes, ((label,), rows) in zip(panels, engines.items(), strict=True):
         pipeline_panel(axes, rows)
         axes.set_title(label)
     panels[0].set_ylabel("% of time over the bare engine")
@@ -118,9 +119,8 @@ def table_ngrams(result: dict[str, Any]) -> str:
         ENGINE.format(**result["model"], engines=engines(result)),
         markup.table([in_engine(row, noise) for row in result["engine"]]),
     ]
-    return markup.document(
-        "N-gram blocking", *parts, table_parts.row_marks([*result["algorithms"], *result["engine"]], noise)
-    )
+    marks = table_parts.row_marks([*result["algorithms"], *result["engine"]], noise)
+    return markup.document("N-gram blocking", *parts, marks)
 
 
 def engines(result: dict[str, Any]) -> str:
@@ -136,7 +136,7 @@ def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
     for row in rows:
         line = lines.setdefault((row["beam_size"], row["length"]), {"beam": str(row["beam_size"])})
         line["pieces"], line["banned"] = str(row["length"]), str(row["banned"])
-        line[row["way"]] = f"{Spread.read(row, 'step_seconds', 1e3):,.3f}{table_parts.row_mark(row, noise)}"
+        line[row["way"]] = table_parts.marked(row, noise, "step_seconds", 1e3, digits=3)
         if row["way"] != "scan":
             line[f"× {row['way']}"] = f"{row['times_scan']:.1f}"
     return list(lines.values())
@@ -152,14 +152,8 @@ def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
         "off, s": f"{Spread.read(row, 'off_seconds'):,.2f}",
         "on, s": f"{Spread.read(row, 'on_seconds'):,.2f}",
         "on / off": f"{Spread.read(row, 'times_off'):,.2f}",
-        "extra ms a step": f"{Spread.read(row, 'extra_step_seconds', 1e3):,.3f}{table_parts.row_mark(row, noise)}",
+        "extra ms a step": table_parts.marked(row, noise, "extra_step_seconds", 1e3, digits=3),
     }
-
-
-def by_way(rows: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The rows of engines by engine and way."""
-    keys = dict.fromkeys((row["engine_label"], row["way"]) for row in rows)
-    return {key: [row for row in rows if (row["engine_label"], row["way"]) == key] for key in keys}
 
 
 @figure.styled
@@ -178,12 +172,10 @@ def draw_ngrams(result: dict[str, Any]) -> Figure:
 
 def ngrams_panel(axes: Axes, result: dict[str, Any], beam: int) -> None:
     alone = [row for row in result["algorithms"] if row["beam_size"] == beam]
-    ways = dict.fromkeys(row["way"] for row in alone)
-    for way, style in zip(ways, figure.STUDENTS, strict=False):
-        rows = [row for row in alone if row["way"] == way]
+    for ((way,), rows), style in zip(grouped(alone, "way").items(), figure.STUDENTS, strict=False):
         values = [1e3 * row["step_seconds"] for row in rows]
         axes.plot([row["length"] for row in rows], values, color=style.color, marker=style.marker, label=way)
-    for (label, way), rows in by_way(result["engine"]).items():
+    for (label, way), rows in grouped(result["engine"], "engine_label", "way").items():
         drawn = [row for row in rows if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
         values = [1e3 * row["extra_step_seconds"] for row in drawn]
         name, style = f"{label}, {way}, extra", {"linestyle": LINES[way], "marker": "s", "color": "#000000"}

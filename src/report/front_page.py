@@ -59,17 +59,11 @@ def megabytes(name: str) -> Callable[[Measurement], float | None]:
     return lambda record: (size := getattr(record, name)) and size / 1e6
 
 
-TEXT = "text_seconds"
+TEXT, MILLION = "text_seconds", "per million source words"
 ACROSS = [  # logarithmic, so without what is not above 0
     Axis("speed", "source words per second", True, attrgetter("source_words_per_second"), "source_words_per_second"),
-    Axis(
-        "core_seconds",
-        "core-seconds per million source words",
-        False,
-        attrgetter("core_seconds_per_million_words"),
-        TEXT,
-    ),
-    Axis("usd", "USD per million source words", False, attrgetter("usd_per_million_words"), TEXT),
+    Axis("core_seconds", f"core-seconds {MILLION}", False, attrgetter("core_seconds_per_million_words"), TEXT),
+    Axis("usd", f"USD {MILLION}", False, attrgetter("usd_per_million_words"), TEXT),
     Axis("latency", "milliseconds a sentence, one at a time", False, latency),
     Axis("memory", "peak memory, MB", False, megabytes("peak_rss_bytes")),
     Axis("size", "files of the model, MB", False, megabytes("model_bytes")),
@@ -152,7 +146,7 @@ def read(paths: list[Path], samples: list[Path]) -> list[Study]:
             path.parent,
             own,
             read_samples(sampled),
-            read_json(said) if (said := path.with_name(TRANSLATIONS)).exists() else {},
+            read_json(kept) if (kept := path.with_name(TRANSLATIONS)).exists() else {},
         )
         for path, own, sampled in itertools.zip_longest(paths, records, samples)
     ]
@@ -168,7 +162,7 @@ def place(axis: Axis, record: Measurement) -> list[float] | None:
 
 
 def about(study: Study, record: Measurement) -> dict[str, Any]:
-    """What the page says of a record that the record itself does not."""
+    """What the page shows of a record beside its fields."""
     cores = f", {len(record.cores)} cores" if len(record.cores) > 1 else ""
     return {
         "title": captions.title(record),
@@ -202,20 +196,19 @@ def facets(words: list[dict[str, str]]) -> dict[str, dict[str, bool]]:
     return several
 
 
-def aligned_rows(studies: list[Study], told: Iterable[str]) -> list[dict[str, str]]:
-    """The table's rows, all with the same columns: of several studies, one may have COMET and another not."""
-    found = list(rows(studies, told))
-    columns = dict.fromkeys(name for row in found for name in row)
-    return [{name: row.get(name, markup.NONE) for name in columns} for row in found]
+def rows(studies: list[Study], named: Iterable[str]) -> list[dict[str, str]]:
+    """The table's rows in the order of the records, all with the same columns, though not all studies have COMET.
 
-
-def rows(studies: list[Study], told: Iterable[str]) -> Iterable[dict[str, str]]:
-    """The table's rows, in the order of the records. told: of study and test set those that rows differ in."""
+    named: which of study and test set the rows differ in.
+    """
+    found = []
     for study in studies:
         for record in study.records:
             own = comparison.of_test_set(study.records, record.test_set)
             names = {"study": study.name, "test set": record.test_set}
-            yield {"front": "", **{name: names[name] for name in told}, **tables.row(record, own)}
+            found.append({"front": "", **{name: names[name] for name in named}, **tables.row(record, own)})
+    columns = dict.fromkeys(name for row in found for name in row)
+    return [{name: row.get(name, markup.NONE) for name in columns} for row in found]
 
 
 def data(studies: list[Study]) -> dict[str, Any]:
@@ -256,7 +249,7 @@ def page(studies: list[Study]) -> str:
     names = list(Assets.spec)
     names = names[names.index(FIRST) : names.index(END)]
     values = data(studies)
-    told = [name for name in ("study", "test set") if name in values["facets"]]
+    named = [name for name in ("study", "test set") if name in values["facets"]]
     groups = [(study, name) for study in studies for name in comparison.test_sets(study.records)]
     notes = [
         (f"{study.name}, {name}", markup.plain(tables.notes(comparison.of_test_set(study.records, name))))
@@ -273,8 +266,8 @@ def page(studies: list[Study]) -> str:
             up=[axis for axis in (*UP, COMET) if axis.name in values["places"]],
             keys=[key for key in KEYS if key == "system" or key in values["facets"]],
             several=len({one["panel"] for one in values["about"]}) > 1,
-            rows=aligned_rows(studies, told),
-            left={*tables.WORDS, *told},
+            rows=rows(studies, named),
+            left={*tables.WORDS, *named},
             notes=notes,
             vega=compressed(assets(name for name in names if name.endswith(".js"))),
             licences=compressed(assets(name for name in names if not name.endswith(".js"))),

@@ -30,11 +30,7 @@ def compact(value: Any) -> str:
         return text
     if isinstance(value, list):
         return "[\n" + ",\n".join(map(compact, value)) + "\n]"
-    return (
-        "{\n"
-        + ",\n".join(f"{json.dumps(key, ensure_ascii=False)}:{compact(one)}" for key, one in value.items())
-        + "\n}"
-    )
+    return "{\n" + ",\n".join(f"{compact(str(key))}:{compact(one)}" for key, one in value.items()) + "\n}"
 
 
 def found(study: Path) -> Iterator[tuple[str, Any]]:
@@ -53,10 +49,10 @@ def found(study: Path) -> Iterator[tuple[str, Any]]:
 
 
 def translations(study: Path) -> dict[str, list[str]]:
-    """What each configuration says to the sentences that the front shows, by the path of its translations."""
+    """How each configuration translates the sentences that the front shows, by the path of its translations."""
     (read,) = front_page.read([study / MEASUREMENTS], [study / "report/samples.json"])
-    said = {record.output: read.translations(record) for record in read.records}
-    return {path: lines for path, lines in said.items() if lines is not None}
+    found = {record.output: read.translations(record) for record in read.records}
+    return {path: lines for path, lines in found.items() if lines is not None}
 
 
 def keep(study: Path, log: Path, output: Path) -> None:

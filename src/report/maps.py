@@ -14,9 +14,10 @@ from formats.measurement import Spread
 from report import figure, markup, table_parts
 
 NOTE = """{system}, {quantization}, {sentences} sentences of {test_set}, greedy, one core ({cpu}), {repeats}, all maps
-in turn. "own": share of the pieces that the model says with its whole vocabulary which the map allows; "reference":
-the same of the references. "candidates": pieces that the output layer computes, those of a sentence for each piece of
-its source, and those of a sentence or of a batch of so many pieces, which are the union over its sentences; means.
+in turn. "own": share of the pieces that the model generates with its whole vocabulary which the map allows;
+"reference": that share of the references' pieces. "candidates": pieces that the output layer computes, those of a
+sentence for each piece of its source, and those of a sentence or of a batch of so many pieces, which are the union over
+its sentences; means.
 "times faster": decoding without loading and tokenization, against the whole vocabulary; the median of the runs, the
 lowest and the highest. BLEU is the difference to the whole vocabulary, a star where the paired bootstrap finds it
 significant (p < 0.05). The bold map is used by the study: of those that allow at least {coverage} % of the model's
@@ -100,9 +101,7 @@ def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
     for tokens, timed in row["timed"].items():
         where = "sentence by sentence" if tokens == 1 else f"{tokens} pieces"
         cells[f"candidates, {where}"] = f"{timed['candidates']:,.0f}"
-        cells[f"times faster, {where}"] = (
-            f"{Spread.read(timed, 'times_faster'):.2f}{table_parts.row_mark(timed, noise)}"
-        )
+        cells[f"times faster, {where}"] = table_parts.marked(timed, noise, "times_faster")
         cells[f"BLEU, {where}"] = f"{timed['bleu_delta']:+z.2f}{markup.star(timed['bleu_p'])}"
     return cells
 

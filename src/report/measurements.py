@@ -77,16 +77,11 @@ def by_beam(records: list[Measurement], setting: str, value: Any, reference: Any
 
 
 def largest_difference(records: list[Measurement], setting: str, value: Any, reference: Any) -> dict[str, Any] | None:
-    contrasts = comparison.contrasts(records, setting, value, reference)
-    if not contrasts:
+    if not (contrasts := comparison.contrasts(records, setting, value, reference)):
         return None
     largest = max(contrasts, key=lambda contrast: abs(contrast.bleu))
-    record = largest.record
-    return {
-        "bleu": round(largest.bleu, 4),
-        "system": record.system,
-        "decoding": captions.configuration(record),
-    }
+    decoding = captions.configuration(largest.record)
+    return {"bleu": round(largest.bleu, 4), "system": largest.record.system, "decoding": decoding}
 
 
 def best(records: list[Measurement]) -> dict[str, Any]:
@@ -124,7 +119,7 @@ def table(records: list[Measurement]) -> str:
     parts = [f"# Measurements of the study {records[0].study}\n"]
     for name in comparison.test_sets(records):
         selected = comparison.of_test_set(records, name)
-        parts.append(f"\n## {name}\n\n{layout(rows(selected), 'pipe')}\n{notes(selected)}")
+        parts.append(f"\n## {name}\n\n{markup.table(rows(selected), left=WORDS)}\n{notes(selected)}")
     return "".join(parts)
 
 
@@ -188,10 +183,6 @@ def megabytes(value: float | None) -> str:
     return number(value and value / 1e6, 1)
 
 
-def layout(rows: list[dict[str, str]], style: str) -> str:
-    return markup.table(rows, left=WORDS, style=style)
-
-
 def notes(records: list[Measurement]) -> str:
     """How the numbers of one test set were made, in Markdown."""
     return NOTES.format(
@@ -235,7 +226,7 @@ def controls(records: list[Measurement]) -> str:
     if not (by_student := comparison.controls(records)):
         return ""
     pairs = "; ".join(f"{name} to {other}: {apart}" for name, (other, apart) in by_student.items())
-    return f" ({pairs}; only twins, which learned from the same sentences, say what distillation is worth)"
+    return f" ({pairs}; only twins, which learned from the same sentences, show the effect of distillation)"
 
 
 def as_csv(records: list[Measurement]) -> str:

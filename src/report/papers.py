@@ -1,12 +1,12 @@
-"""The five papers (papers.yaml), the numbers that they print (papers.csv), and how far ours may fall behind each.
+"""The five papers (papers.yaml), the numbers that they print (papers.csv), and how far a measurement may fall behind.
 
-Of OpenNMT at WNMT 2018 tables 1 and 3 and the caption of figure 2, of Marian at WNMT 2018 tables 2, 3 (a GPU's) and 4,
-of Devlin 2017 what its text says, of OpenNMT at WNGT 2020 tables 1 and 3 to 6, of FastSeq all tables; and numbers of
-the texts that are in no table.
+OpenNMT at WNMT 2018: tables 1 and 3 and the caption of figure 2. Marian at WNMT 2018: tables 2, 3 (on a GPU) and 4.
+Devlin 2017: the numbers of its text. OpenNMT at WNGT 2020: tables 1 and 3 to 6. FastSeq: all tables. And the numbers of
+their texts that are in no table.
 """
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -45,12 +45,11 @@ class Paper(NamedTuple):
 class Printed(NamedTuple):
     """A number of a paper.
 
-    table: its number, ``Figure 2`` or ``text``. page: as printed, where what we have of the paper tells it. row: as the
-    paper numbers it, else counted. quantity: what the number is. test_set: of times and scores. over: rows of the same
-    table that this one is to be better than; the ratio to each of them is a claim of its own. shape: its name in
-    formats/shapes.yaml. role: of the trained system whose BLEU may stand beside it. engine, type, beam, map, settings:
-    of the measurement beside it; empty or None where any will do. reason: why there can be none. other: of a ratio the
-    second number.
+    table: its number, ``Figure 2`` or ``text``. page: as printed, where it is known. row: as the paper numbers it, else
+    counted. quantity: what the number is. test_set: of times and scores. over: rows of the same table that this one is
+    compared with; the ratio to each of them is a claim of its own. shape: its name in formats/shapes.yaml. role: of the
+    trained system whose BLEU may be compared. engine, type, beam, map, settings: of the measurement to compare; empty
+    or None where any will do. reason: why nothing can be compared. other: the second number of a ratio.
     """
 
     paper: str
@@ -110,26 +109,19 @@ def value(paper: str, table: str, row: int, quantity: str, test_set: str = "") -
     return found
 
 
-def ratios(printed: Printed) -> list[Printed]:
+def ratios(printed: Printed) -> Iterator[Printed]:
     """How many times better a number is than those it is to be compared with, as claims of their own."""
-    return [_ratio(printed, _find(printed, row)) for row in printed.over]
-
-
-def _ratio(printed: Printed, other: Printed) -> Printed:
-    lower = printed.unit in LOWER
-    return printed._replace(
-        quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row})",
-        value=other.value / printed.value if lower else printed.value / other.value,
-        unit="×",
-        reason=printed.reason or other.reason,
-        other=other,
-    )
-
-
-def _find(printed: Printed, row: str) -> Printed:
-    place = printed.table, row, printed.quantity, printed.test_set
-    (found,) = (other for other in read() if other.paper == printed.paper and other.place == place)
-    return found
+    for row in printed.over:
+        place = printed.table, row, printed.quantity, printed.test_set
+        (other,) = (other for other in read() if other.paper == printed.paper and other.place == place)
+        lower = printed.unit in LOWER
+        yield printed._replace(
+            quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row})",
+            value=other.value / printed.value if lower else printed.value / other.value,
+            unit="×",
+            reason=printed.reason or other.reason,
+            other=other,
+        )
 
 
 def _printed(line: dict[str, str]) -> Printed:
@@ -155,34 +147,34 @@ class Tolerance(NamedTuple):
     far: float
     text: str
 
-    def verdict(self, ours: float, printed: float) -> str:
-        behind = self.behind(ours, printed)
+    def verdict(self, measured: float, printed: float) -> str:
+        behind = self.behind(measured, printed)
         return REPRODUCED if behind <= self.near else IN_PART if behind <= self.far else NOT
 
     def __str__(self) -> str:
         return self.text.format(self.near, self.far)
 
 
-def _slower(ours: float, printed: float) -> float:
-    """The share that a ratio is lower; infinite where the paper has a gain and we have none.
+def _slower(measured: float, printed: float) -> float:
+    """The share that a ratio is lower; infinite where only the paper has a gain.
 
-    Where the paper has no gain, that is what it says: the share that ours is off.
+    Where the paper has no gain either, the share that the ratio is off.
     """
     if printed <= 1:
-        return _off(ours, printed)
-    return float("inf") if ours <= 1 else 1 - ours / printed
+        return _off(measured, printed)
+    return float("inf") if measured <= 1 else 1 - measured / printed
 
 
-def _lost(ours: float, printed: float) -> float:
-    return printed - ours
+def _lost(measured: float, printed: float) -> float:
+    return printed - measured
 
 
-def _off(ours: float, printed: float) -> float:
-    return abs(ours / printed - 1)
+def _off(measured: float, printed: float) -> float:
+    return abs(measured / printed - 1)
 
 
 _POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
-_LARGER = Tolerance(lambda ours, printed: ours / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
+_LARGER = Tolerance(lambda measured, printed: measured / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
 GAIN = "ΔBLEU"  # the unit of a difference of two scores
 TOLERANCES = {
     "×": Tolerance(

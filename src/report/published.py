@@ -1,8 +1,8 @@
-"""Our systems among the 24 of Junczys-Dowmunt et al. 2018: quality against words per dollar of that time.
+"""Measured systems among the 24 of Junczys-Dowmunt et al. 2018: quality against words per dollar of that time.
 
 After figure 1 of the paper. Grey: its tables 3 and 4, newstest2014 English-German, a row for each way to run a system.
-In colour: our measurements, priced as if they had been made on the paper's m5.large. Its prices serve this picture
-only; no machine costs that today. BLEU of different test sets cannot be compared, so each side has its own front.
+In colour: measurements, priced as if they had been made on the paper's m5.large. Its prices serve this picture only; no
+machine costs that today. BLEU of different test sets cannot be compared, so each side has its own front.
 """
 
 from collections import defaultdict
@@ -26,11 +26,11 @@ CPU, GPU = "m5.large", "p3.2xlarge"
 MACHINES = {"3": GPU, "4": CPU}  # of the paper's tables
 SOURCE_TOKENS = 62_954  # of newstest2014, section 5 of the paper
 PRICES = {CPU: 0.102, GPU: 3.259}  # USD an hour of a dedicated instance, section 5 of the paper
-OURS, CORES = CPU, 2  # the machine our runs are priced as, and its virtual cores
+CORES = 2  # virtual ones of CPU, the machine that measurements are priced as
 GREY = "#9a9a9a"
 TITLE = f"""At the prices of Junczys-Dowmunt et al. 2018, for this picture only: \
 m5.large {PRICES[CPU]}, p3.2xlarge {PRICES[GPU]} USD an hour"""
-NOTE = f"""In colour: our runs on this CPU, priced as the paper's {OURS}; a run on one core or two pays for all of it.
+NOTE = f"""In colour: runs on this CPU, priced as the paper's {CPU}; a run on one core or two pays for all of it.
 Grey: tables 3 and 4 of the paper: newstest2014, other data. BLEU of different test sets cannot be compared."""
 MARKERS = {CPU: ("o", "2018, m5.large (CPU)"), GPU: ("^", "2018, p3.2xlarge (GPU)")}
 
@@ -63,18 +63,21 @@ def published() -> list[Published]:
     for printed in papers.of_paper(papers.MARIAN):
         if printed.table in MACHINES:
             rows[MACHINES[printed.table], printed.row][printed.quantity] = printed
-    return [_published(machine, of["seconds"], of["BLEU"]) for (machine, _), of in rows.items()]
-
-
-def _published(machine: str, seconds: Printed, bleu: Printed) -> Published:
-    tokens_per_usd = words_per_usd(SOURCE_TOKENS / seconds.value, PRICES[machine])
-    return Published(seconds, machine, tokens_per_usd, bleu.value)
+    return [
+        Published(
+            of["seconds"],
+            machine,
+            words_per_usd(SOURCE_TOKENS / of["seconds"].value, PRICES[machine]),
+            of["BLEU"].value,
+        )
+        for (machine, _), of in rows.items()
+    ]
 
 
 def priced(record: Measurement) -> float:
     """Words per USD of a record, on as many of the paper's machines as it takes to have its cores."""
     machines = -(-max(len(record.cores), 1) // CORES)
-    return words_per_usd(record.source_words_per_second, machines * PRICES[OURS])
+    return words_per_usd(record.source_words_per_second, machines * PRICES[CPU])
 
 
 def grey(axes: Axes, systems: list[Published]) -> list[Published]:
@@ -115,10 +118,10 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
 
 
 def names(axes: Axes, plot: Plot, systems: list[Published], front: list[Published]) -> None:
-    """Write the names of our cheapest systems and of the published front."""
-    ours = [(plot.place(record), record.system) for record in cheapest(plot.records)]
+    """Write the names of the cheapest measured systems and of the published front."""
+    measured = [(plot.place(record), record.system) for record in cheapest(plot.records)]
     points = [*map(plot.place, plot.records), *(system.place for system in systems)]
-    labels.write(axes, [*ours, *((system.place, system.name) for system in front)], points)
+    labels.write(axes, [*measured, *((system.place, system.name) for system in front)], points)
 
 
 def cheapest(records: list[Measurement]) -> list[Measurement]:

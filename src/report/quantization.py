@@ -11,7 +11,7 @@ from report import markup
 from report.markup import NONE
 
 NOTE = """Relative error of the weights, per cent of their norm; BLEU on {test_set}, greedy, without a map. "computes
-in" is the type that the engine really used, "products" says whether its matrix products are exact: without VNNI
+in" is the type that the engine really used, "products" whether its matrix products are exact: without VNNI
 instructions those of 8 bits are cut off where their sums do not fit into 16 bits (`src/common/cpu.py`).
 """
 
@@ -83,5 +83,5 @@ def scores(records: list[Measurement], elsewhere: list[dict[str, Any]]) -> list[
 
 
 def products(int8_saturates: bool | None) -> str:
-    """Whether matrix products of 8 bits are exact; records of earlier versions do not say."""
+    """Whether matrix products of 8 bits are exact; records of earlier versions lack it."""
     return {True: "saturate", False: "exact"}.get(int8_saturates, NONE)

@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 def answer(records: list[Measurement]) -> Answer:
-    """What a study says: the best model by its rule, with its numbers; or why there is none."""
+    """The best model of a study by its rule, with its numbers; or the reason why it has none."""
     if not (record := best_model.best(records)):
         return Answer(None, [f"There is no best model: {best_model.without_best(records)}."], None)
     sentences = [quality(record), speed(records, record), size(record), why(records, record)]
@@ -123,7 +123,7 @@ def row(records: list[Measurement], record: Measurement, reasons: str) -> dict[s
         bleu = {"BLEU": cells["BLEU"]}
     scores = bleu | ({"COMET": cells["COMET"]} if "COMET" in cells else {})
     about = {"choice": reasons, "model": captions.title(record)}
-    told = {short: cells[name] for name, short in COLUMNS.items()}
+    costs = {short: cells[name] for name, short in COLUMNS.items()}
     if record.usd_per_million_words is None:
-        told.pop("USD/M words")
-    return about | scores | {"to teacher": cells["to teacher"]} | told
+        costs.pop("USD/M words")
+    return about | scores | {"to teacher": cells["to teacher"]} | costs

@@ -1,9 +1,9 @@
-"""The report of the reproduction: a page of each paper beside ours, and the table of docs/papers.md, made of rows.json.
+"""The report of the reproduction: a page for each paper, and the table of docs/papers.md, made from rows.json.
 
     python -m report.reproduction
 
-A paper's ``results/reference/<folder>/rows.json`` comes from ``python -m report.rows``; where there is none, no row of
-that paper has a measurement. A page begins with the five lines of a report on a reproduction: scope, method, results,
+A paper's ``results/reference/<folder>/rows.json`` comes from ``python -m report.rows``; without it no row of that paper
+has a measurement. A page begins with the five lines of a report on a reproduction: scope, method, results,
 what was easy, what was hard.
 """
 
@@ -32,11 +32,9 @@ another reason. What was computed from a shape has no CPU and no date.
 """
 
 
-def results(paper: Paper, made: list[Row]) -> str:
+def results(made: list[Row]) -> str:
     """The third line: how many claims have which verdict."""
-    return f"{len(made)} numbers: " + ", ".join(
-        f"{count} {verdict}" for verdict, count in counted(made).items() if count
-    )
+    return f"{len(made)} numbers: {', '.join(f'{n} {verdict}' for verdict, n in counted(made).items() if n)}."
 
 
 def counted(made: list[Row]) -> dict[str, int]:
@@ -63,7 +61,7 @@ def page(name: str, paper: Paper, made: list[Row]) -> str:
     five = {
         "Scope": paper.scope,
         "Method": paper.method,
-        "Results": f"{results(paper, made)}.",
+        "Results": results(made),
         "What was easy": paper.easy,
         "What was hard": paper.hard,
     }

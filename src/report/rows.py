@@ -1,13 +1,13 @@
 """What the papers print beside what was measured: every number of papers.csv, with its verdict, as rows.json.
 
-Times of two machines cannot be compared: a paper's seconds stand beside ours without a verdict. What can be compared is
-the ratio of two of its systems, beside the ratio of two of our records that were timed in turn, run by run. Sizes are
-those of the weights at the paper's vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1 in
-int8. BLEU is compared on the paper's test set only.
+Times of two machines cannot be compared: seconds have no verdict. What can be compared is the ratio of two systems of
+the paper and that of two records that were timed in turn, run by run. Sizes are those of the weights at the paper's
+vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1 in int8. BLEU is compared on the
+paper's test set only.
 
-A record counts where it is of the row's shape and configuration, undisturbed, on one core, and no ablation: what only
-the speed tables switch is as it always is. So rungs of a ladder count, too. Of several in a file the fastest counts, of
-several files the first that has one. Numbers of ours that are in no measurement, such as those of an experiment, are
+A record matches if it has the row's shape and configuration, is undisturbed, on one core, and no ablation: what only
+the speed tables switch has its default. So rungs of a ladder match, too. If several records match, the fastest is
+taken; files are searched in the order given. Numbers that are in no measurement, such as those of an experiment, are
 given by hand (--values).
 """
 
@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.errors import command
-from common.files import read_json, write_json
+from common.files import read_json, write_text
 from formats import measurement
 from formats.comparison import matching, times_faster
 from formats.measurement import SPEED_TABLES, Measurement, Spread
 from formats.schema_from_dataclass import only
 from formats.shape import registry, shape
 from report import papers
+from report.keep import compact
 from report.papers import GAIN, LOWER, MARIAN, NOT_RUN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, words_per_usd
 
@@ -38,7 +39,7 @@ WORDS = {"newstest2014": SOURCE_TOKENS}  # of test sets, where a paper prints th
 PER_USD = "source tokens per USD"
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
-NAMES = ("rung", "tried")  # fields that say what a record of a ladder is, and switch nothing
+NAMES = ("rung", "tried")  # fields that describe a record of a ladder, and switch nothing
 ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
 
 Row = dict[str, Any]
@@ -51,8 +52,8 @@ class Run(NamedTuple):
     records: list[Measurement]
 
 
-class Ours(NamedTuple):
-    """Our number beside a printed one. reason: what differs, or why there is none."""
+class Found(NamedTuple):
+    """The number for a printed one. reason: what differs, or why it has none."""
 
     value: float | None
     reason: str
@@ -80,33 +81,29 @@ def claims(paper: str) -> Iterator[Printed]:
 def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     """A record for each number of a paper.
 
-    values: numbers of ours with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which says how they were
+    values: numbers by hand with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which is how they were
     measured or what differs, and ``test_set`` where the paper has several; ``low``, ``high``, ``command``, ``cpu``,
-    ``date`` and ``comparable``, true unless said, are optional. They go before measurements. Without ``value``,
-    ``reason`` and ``comparable`` are said of the number that was measured.
+    ``date`` and ``comparable`` (default: true) are optional. They go before measurements. Without ``value``,
+    ``reason`` and ``comparable`` are about the number that was measured.
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
     made = []
     for printed in claims(paper):
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
-        made.append(_row(printed, _by_hand(hand) if "value" in hand else _explained(_ours(printed, runs), hand)))
+        if "value" in hand:
+            found = Found(**{name: hand[name] for name in Found._fields if name in hand})
+        else:
+            found = _found(printed, runs)
+            reason = "; ".join(filter(None, (found.reason, hand.get("reason"))))
+            found = found._replace(reason=reason, comparable=found.comparable and hand.get("comparable", True))
+        made.append(_row(printed, found))
     return made
 
 
-def _by_hand(hand: Row) -> Ours:
-    return Ours(**{name: hand[name] for name in Ours._fields if name in hand})
-
-
-def _explained(ours: Ours, hand: Row) -> Ours:
-    """A measured number with what is said of it by hand."""
-    reason = "; ".join(filter(None, (ours.reason, hand.get("reason"))))
-    return ours._replace(reason=reason, comparable=ours.comparable and hand.get("comparable", True))
-
-
-def _row(printed: Printed, ours: Ours) -> Row:
+def _row(printed: Printed, found: Found) -> Row:
     tolerance = tolerance_of(printed)
-    comparable = ours.comparable and tolerance is not None
-    none = ours.value is None
+    comparable = found.comparable and tolerance is not None
+    none = found.value is None
     return {
         "row": f"({printed.row}) {printed.system}",
         "source": f"Table {printed.table}" if printed.table.isdigit() else printed.table,
@@ -114,30 +111,32 @@ def _row(printed: Printed, ours: Ours) -> Row:
         "quantity": printed.quantity,
         "test_set": printed.test_set,
         "printed": printed.value,
-        "ours": ours.value,
-        "low": ours.low,
-        "high": ours.high,
+        "ours": found.value,
+        "low": found.low,
+        "high": found.high,
         "unit": printed.unit,
-        "ratio": ours.value / printed.value if comparable and not none and printed.unit != GAIN else None,
+        "ratio": found.value / printed.value if comparable and not none and printed.unit != GAIN else None,
         "tolerance": str(tolerance) if comparable else "",
-        "verdict": OTHER if not ours.comparable else NOT_RUN if none else _verdict(tolerance, ours, printed),
-        "reason": ours.reason,
-        "command": ours.command,
-        "cpu": ours.cpu,
-        "date": ours.date,
+        "verdict": _verdict(tolerance, found, printed),
+        "reason": found.reason,
+        "command": found.command,
+        "cpu": found.cpu,
+        "date": found.date,
     }
 
 
-def _verdict(tolerance: Tolerance | None, ours: Ours, printed: Printed) -> str:
-    return tolerance.verdict(ours.value, printed.value) if tolerance else OTHER
+def _verdict(tolerance: Tolerance | None, found: Found, printed: Printed) -> str:
+    if found.comparable and found.value is None:
+        return NOT_RUN
+    return tolerance.verdict(found.value, printed.value) if found.comparable and tolerance else OTHER
 
 
-def _ours(printed: Printed, runs: list[Run]) -> Ours:
-    """Our number, and how it came about; or None, and why there is none."""
+def _found(printed: Printed, runs: list[Run]) -> Found:
+    """The number, and how it came about; or None, and why it could not be found."""
     if printed.reason:
-        return Ours(None, printed.reason)
+        return Found(None, printed.reason)
     if not printed.shape:
-        return Ours(None, "no measurement was given")
+        return Found(None, "no measurement was given")
     if printed.unit == "parameters":
         return _computed(shape(registry()[printed.shape]).parameters(_entries(printed)))
     if printed.quantity == "size":
@@ -158,8 +157,8 @@ def _bytes(printed: Printed) -> int:
     return shape(registry()[printed.shape]).parameters(_entries(printed)) * BYTES[printed.type]
 
 
-def _computed(value: float) -> Ours:
-    return Ours(value, "computed from the shape", command=COMPUTED)
+def _computed(value: float) -> Found:
+    return Found(value, "computed from the shape", command=COMPUTED)
 
 
 def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurement]:
@@ -185,15 +184,14 @@ def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None
     return max(same or alone, key=lambda record: record.source_words_per_second, default=None)
 
 
-def _time(printed: Printed, runs: list[Run]) -> Ours:
-    """Seconds, target tokens per second or source tokens per USD, which say something of one machine only."""
+def _time(printed: Printed, runs: list[Run]) -> Found:
+    """Seconds, target tokens per second or source tokens per USD, which are of one machine only."""
     for run in runs:
         if record := timed(printed, run.records):
             value, how = _converted(printed, record)
-            return _measured(value, run, record, f"{how}{_weights(record)}; {ANOTHER_MACHINE}")._replace(
-                comparable=False
-            )
-    return Ours(None, "no model of this shape was timed in this configuration on one core")
+            found = _measured(value, run, record, f"{how}{_weights(record)}; {ANOTHER_MACHINE}")
+            return found._replace(comparable=False)
+    return Found(None, "no model of this shape was timed in this configuration on one core")
 
 
 def _converted(printed: Printed, record: Measurement) -> tuple[float | None, str]:
@@ -207,7 +205,7 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float | None, str
     return None, f"the words of {printed.test_set} are not printed, so that ours cannot be scaled; "
 
 
-def _ratio(printed: Printed, runs: list[Run]) -> Ours:
+def _ratio(printed: Printed, runs: list[Run]) -> Found:
     """How many times faster than the other row, run by run: of two records of one file and one test set."""
     for run in runs:
         own = timed(printed, run.records)
@@ -219,10 +217,10 @@ def _ratio(printed: Printed, runs: list[Run]) -> Ours:
             else:  # teachers and controls are timed once; records of older versions have no single runs
                 spread = Spread.of([getattr(other, field) / getattr(own, field)])
             return _measured(spread.middle, run, own, _weights(own), spread)
-    return Ours(None, "the two were not timed in one run here")
+    return Found(None, "the two were not timed in one run here")
 
 
-def _bleu(printed: Printed, runs: list[Run]) -> Ours:
+def _bleu(printed: Printed, runs: list[Run]) -> Found:
     scored = [
         (run, record)
         for run in runs
@@ -230,17 +228,17 @@ def _bleu(printed: Printed, runs: list[Run]) -> Ours:
         if record.bleu is not None and record.role == printed.role
     ]
     if not scored:
-        return Ours(None, "no model of this shape was trained and scored in this configuration")
+        return Found(None, "no model of this shape was trained and scored in this configuration")
     same = [found for found in scored if found[1].test_set == printed.test_set]
     run, record = (same or scored)[0]
-    ours = _measured(record.bleu, run, record, f"{record.system} on {record.test_set}")
-    return ours if same else ours._replace(comparable=False)
+    found = _measured(record.bleu, run, record, f"{record.system} on {record.test_set}")
+    return found._replace(comparable=bool(same))
 
 
-def _measured(value: float | None, run: Run, record: Measurement, reason: str, spread: Spread | None = None) -> Ours:
+def _measured(value: float | None, run: Run, record: Measurement, reason: str, spread: Spread | None = None) -> Found:
     date = record.measured_at[0][:10] if record.measured_at else ""
     low, high = (spread.low, spread.high) if spread else (None, None)
-    return Ours(value, reason, command=run.command, cpu=record.cpu or "", date=date, low=low, high=high)
+    return Found(value, reason, command=run.command, cpu=record.cpu or "", date=date, low=low, high=high)
 
 
 def _weights(record: Measurement) -> str:
@@ -260,14 +258,13 @@ def read(path: Path) -> Run:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--paper", required=True, choices=[*papers.papers()])
-    parser.add_argument(
-        "--measurements", type=Path, nargs="*", default=[], help="measurements.json, architectures.json, ladders"
-    )
-    parser.add_argument("--values", type=Path, help="JSON list of numbers of ours that are in no measurement")
+    files = "measurements.json, architectures.json, ladders"
+    parser.add_argument("--measurements", type=Path, nargs="*", default=[], help=files)
+    parser.add_argument("--values", type=Path, help="JSON list of numbers that are in no measurement")
     parser.add_argument("--output", type=Path, required=True, help="rows.json")
     args = parser.parse_args()
     values = read_json(args.values) if args.values else ()
-    write_json(args.output, rows(args.paper, [*map(read, args.measurements)], values))
+    write_text(args.output, compact(rows(args.paper, [*map(read, args.measurements)], values)) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from report.markup import data_uri, templates
 CONDITIONS = {  # what all measurements share: field of a record, name on the page
     "cpu": "processor",
     "isa": "instructions",
-    "forced_isa": "instructions the engine was told to use",
+    "forced_isa": "instructions the engine was set to use",
     "cores": "cores",
     "workers": "workers",
     "batch_tokens": "tokens a batch",
@@ -102,13 +102,13 @@ def shared(records: list[Measurement], key: str) -> str | None:
 
 def conditions(records: list[Measurement], gap: dict[str, Any] | None) -> dict[str, str]:
     """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
-    told = {title: shared(records, key) for key, title in CONDITIONS.items()}
+    found = {title: shared(records, key) for key, title in CONDITIONS.items()}
     best = best_model.best(records)
     engines = dict.fromkeys(f"{captions.engine_label(one)} {one.engine_version or ''}".strip() for one in records)
-    told |= {"engines": ", ".join(engines), "signature of the model to ship": best and best.signature}
+    found |= {"engines": ", ".join(engines), "signature of the model to ship": best and best.signature}
     test_sets = gap["test_sets"] if gap else {}
-    told |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
-    return {title: value for title, value in told.items() if value is not None}
+    found |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
+    return {title: value for title, value in found.items() if value is not None}
 
 
 def page(records: list[Measurement], args: argparse.Namespace) -> str:

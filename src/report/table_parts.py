@@ -132,6 +132,11 @@ def row_mark(row: dict[str, Any], noise: float) -> str:
     return captions.disturbance_mark(row["others"], noise)
 
 
+def marked(row: dict[str, Any], noise: float, name: str, scale: float = 1.0, digits: int = 2) -> str:
+    """The spread of a timing, times a scale, with its mark."""
+    return f"{Spread.read(row, name, scale):,.{digits}f}{row_mark(row, noise)}"
+
+
 def row_marks(rows: list[dict[str, Any]], noise: float) -> str:
     """What the marks of these timings mean."""
     return captions.legend(row_mark(row, noise) for row in rows)

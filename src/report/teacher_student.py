@@ -26,7 +26,7 @@ teacher": BLEU against the teacher's output, and the share of sentences that are
 regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once (of
 n-best targets, once for each of its translations)."""
 APART = """What sets the two trainings apart is in the column "difference". Only twins, which learned from the same
-sentences, say what distillation is worth; where one training saw more sentences than the other, they are counted."""
+sentences, show the effect of distillation; where one training saw more sentences than the other, they are counted."""
 
 Row = dict[str, Any]
 

@@ -9,7 +9,7 @@ from common.errors import command
 from formats import best_model, captions, comparison, measurement
 from formats.measurement import Measurement
 from report import markup
-from report.measurements import layout, row
+from report.measurements import WORDS, row
 
 COLUMNS = 120  # of a terminal
 SHORT = {  # names of columns, in the Markdown table and here
@@ -45,7 +45,7 @@ def summary(records: list[Measurement], folder: Path) -> str:
     text += "loss: BLEU below the best search of the same weights in float32 without a map.\n"
     text += f"×: speed over OpenNMT-tf, beam {comparison.BEAM}. * p < {markup.SIGNIFICANT}\n"
     text += f"Δ BLEU: to the teacher. core-s: core-seconds per million source words, on {captions.cpu(records[0])}.\n\n"
-    return text + layout(rows, "simple") + "\n" + paths(records, folder)
+    return f"{text}{markup.table(rows, left=WORDS, style='simple')}\n{paths(records, folder)}"
 
 
 def short_row(record: Measurement, records: list[Measurement], mark: str) -> dict[str, str]:

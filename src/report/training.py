@@ -4,7 +4,7 @@ Throughput is the median of what OpenNMT-tf reports, source and target tokens a 
 updates, without starts, validations, and the pauses after a kill. Pairs are left out of the epochs where a side has
 more than ``max_length`` pieces, or none; trainings of version 0.5 did not count them.
 
-A system without updates has the weights that it started from: its table says where they are from, and it has no curve.
+A system without updates has the weights that it started from, whose source is in its table, and no curve.
 
 The curves are drawn against batches, not updates: a phase may add up the gradients of many batches for one update
 (figure 1 of WNGT 2020).

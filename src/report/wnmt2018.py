@@ -36,7 +36,7 @@ Figure 2 of WNMT 2018, where the generator was the largest part.
 *other* is TensorFlow between the operations. The profiler's own cost is in the last column."""
 DIFFERENCES = """* **differences**: the wheel of CTranslate2 {version} is built without its profiler. *Encoder* is \
 measured, running alone in the engine. The rest is inferred from what decoding costs less without a part: \
-*attention* without the layers between decoder and encoder, *generator* with {few} candidates in place of the \
+*attention* without the layers between decoder and encoder, *generator* with {few} candidates instead of the \
 vocabulary (output layer, softmax, choice of the best pieces), *search* from beams against as many greedy rows (what \
 reordering and bookkeeping cost more, zero for greedy search by definition), *decoder* is what is left. Every \
 sentence has the same number of pieces ({steps}). A difference may be below zero where it is smaller than the \

@@ -167,7 +167,7 @@ async function draw(figure, made, chosen, domain) {
   await view.runAsync();
 }
 
-// What a screen reader says in place of a picture.
+// What a screen reader reads out instead of a picture.
 function spoken(title, { all, front }, { across, up }) {
   const names = front.map(({ rank, title, x, y }) => `${rank}: ${title}, ${numbers.format(x)}, ${numbers.format(y)}`);
   return `${title}. ${data.axes[up].label} against ${data.axes[across].label}, ${all.length} points; the table below has `
@@ -237,7 +237,7 @@ async function pick(number) {
     row.querySelector("th button").setAttribute("aria-pressed", other === number);
   });
   const { title, panel: where, command, translations } = data.about[number];
-  const told = data.fields.flatMap(({ name, text, unit }, column) => {
+  const known = data.fields.flatMap(({ name, text, unit }, column) => {
     const value = data.records[number][column];
     if (value === null) return [];
     const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -247,7 +247,7 @@ async function pick(number) {
     element("h2", {}, title), element("p", {}, where),
     ...(command ? [element("p", {}, "Decodes in the same way:"), element("pre", {}, element("code", {}, command))] : []),
     ...sentences(number, translations),
-    element("details", wide() ? { open: "" } : {}, element("summary", {}, "Record"), element("dl", { class: "fields" }, ...told)));
+    element("details", wide() ? { open: "" } : {}, element("summary", {}, "Record"), element("dl", { class: "fields" }, ...known)));
   await update();
 }
 
