@@ -345,7 +345,7 @@ def test_a_large_map_has_the_same_candidates():
 
 
 MAPS = {
-    "an n-gram twice": ("{0}\t{1}\n{2}\t{1}\n{0}\t{2}\n", "line 3: the n-gram '{0}' stands there twice"),
+    "an n-gram twice": ("{0}\t{1}\n{2}\t{1}\n{0}\t{2}\n", "line 3: the n-gram '{0}' occurs twice"),
     "a foreign n-gram": ("{0}\t{1}\n{0} foreign\t{1}\n", "line 2: 'foreign' is no piece of the model's vocabulary"),
     "a foreign piece": ("{0}\tforeign\n", "line 1: 'foreign' is no piece"),
     "a foreign piece that is always on": ("\tforeign\n", "line 1: 'foreign' is no piece"),

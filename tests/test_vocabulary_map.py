@@ -97,7 +97,7 @@ def test_invalid_knobs_are_refused(tmp_path, knobs, message):
         ("a\tx\nb\ty\tz\n", "line 2 is not n-gram"),
         ("a\tx\nb\tq\n", "line 2: 'q' is no piece of the model's vocabulary"),
         ("q\tx\n", "line 1: 'q' is no piece"),
-        ("a\tx\na\ty\n", "line 2: the n-gram 'a' stands there twice"),
+        ("a\tx\na\ty\n", "line 2: the n-gram 'a' occurs twice"),
     ],
 )
 def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):

@@ -1,6 +1,6 @@
 """Batches of records as columns of bytes, for compiled loops that process a million sentences a second.
 
-This is not in formats.records, because importing numba takes half a second and 60 MB, which decoding should not pay.
+Not in formats.records, because importing numba takes half a second and 60 MB, which decoding does not need.
 """
 
 import os
@@ -39,7 +39,7 @@ class Batch(NamedTuple):
 
 
 def batches(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Batch]:
-    """Stream a file, or one shard of it, some thousand records at a time. Raises UserError as formats.records.read."""
+    """Stream a file, or one shard of it, thousands of records at a time. Raises UserError as formats.records.read."""
     columns, previous = 0, 0
     for text in _joined(frames(path, shard)):
         columns = columns or _columns(text)
@@ -56,7 +56,7 @@ def indexed(text: bytes) -> Batch:
 
 
 def _batch(text: bytes, columns: int) -> tuple[Batch, int]:
-    """The batch, and how many records there are before the first one with another number of columns."""
+    """The batch, and the number of records before the first one with another number of columns."""
     starts = np.empty((text.count(b"\n"), columns), np.int64)
     batch = Batch(np.frombuffer(text, np.uint8), starts, np.empty_like(starts))
     return batch, _index(*batch)
@@ -79,7 +79,7 @@ def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
 
 @numba.njit(cache=True, nogil=True)
 def _index(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> int:
-    """Fill in the starts and ends of a Batch; returns as ``_batch``."""
+    """Fill in the starts and ends of a Batch; returns the number of records before the first ragged one."""
     row, column, start = 0, 0, 0
     last = starts.shape[1] - 1
     for place in range(len(text)):

@@ -1,12 +1,12 @@
-"""The best model of a study, chosen on the dev set, and what the test set says of it."""
+"""The best model of a study, chosen on the dev set, and its result on the test set."""
 
 from formats.captions import title
 from formats.comparison import drawn, loss, of_test_set, test_sets
 from formats.measurement import Measurement
 
-STUDENTS = ("student", "control")  # the roles of what a configuration calls students
+STUDENTS = ("student", "control")  # roles of a configuration's students
 TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose for its speed
-# Decided without the test sets. By this rule no other student is faster with the same dev BLEU or more.
+# Decided without the test sets. No other student is faster with the same dev BLEU or more.
 RULE = (
     f"the fastest student configuration that loses at most {TOLERANCE} BLEU on the dev set against the best one there"
 )
@@ -19,7 +19,7 @@ def candidates(records: list[Measurement]) -> list[Measurement]:
 
 
 def best(records: list[Measurement]) -> Measurement | None:
-    """The student configuration that RULE chooses; ``without_best`` tells why there is none."""
+    """The student configuration that RULE chooses; None for the reason of ``without_best``."""
     students = candidates(records)
     least = max((record.dev_bleu for record in students), default=0.0) - TOLERANCE
     good = [record for record in students if record.dev_bleu >= least]
@@ -40,7 +40,7 @@ def beating(records: list[Measurement], record: Measurement) -> list[Measurement
 
 
 def verdict(records: list[Measurement], record: Measurement) -> str:
-    """What the timed test set says of the best model, in a sentence."""
+    """The result of the best model on the timed test set, in a sentence."""
     scores = f"{record.dev_bleu:.2f} BLEU on {record.dev_set}, {record.bleu:.2f} on {record.test_set}"
     if (lost := loss(of_test_set(records, record.test_set), record)) is not None:
         scores += f" ({lost:z.2f} below the best search of the same weights)"

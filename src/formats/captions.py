@@ -11,9 +11,9 @@ MARKS = {  # the worst first
     "?": "too short to tell whether others used the cores",
 }
 
-ONCE = "¹"  # beside a measurement that was taken once, in a table of repeated ones
-SATURATES = "saturates"  # beside a type whose matrix products may be cut off on this CPU (common.cpu)
-ACCEPTED = 1.0  # share of the cores that others may use, where the record has no limit of its own
+ONCE = "¹"  # marks a measurement that was taken once, in a table of repeated ones
+SATURATES = "saturates"  # marks a type whose matrix products may saturate on this CPU (common.cpu)
+ACCEPTED = 1.0  # default of ``noise``
 
 
 def disturbance_mark(others: float | None, noise: float) -> str:
@@ -27,24 +27,24 @@ def disturbance_mark(others: float | None, noise: float) -> str:
 
 
 def worst(marks: Iterable[str]) -> str:
-    """The mark of a number that is made of several timings."""
+    """The mark of a number that is computed from several timings."""
     present = set(marks)
     return next((mark for mark in MARKS if mark in present), "")
 
 
 def legend(marks: Iterable[str]) -> str:
-    """What these marks mean, in a sentence each; empty without marks."""
+    """The meaning of these marks, in a sentence each."""
     present = set(marks)
     return " ".join(f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in present)
 
 
 def engine_label(record: Measurement) -> str:
-    """The engine's name for people; records made before version 0.7 have none."""
+    """The engine's name for people, which records have since version 0.7."""
     return record.engine_label or record.engine
 
 
 def compute_type(record: Measurement) -> str:
-    """The requested type, the effective one where the CPU lacks it, and SATURATES where its products are not exact."""
+    """The requested type, the effective one if it differs, and SATURATES if its products are not exact."""
     effective = record.effective_compute_type or record.compute_type
     replaced = not effective.startswith(record.compute_type)
     name = f"{record.compute_type} (as {effective.split('_')[0]})" if replaced else record.compute_type
@@ -52,7 +52,7 @@ def compute_type(record: Measurement) -> str:
 
 
 def cpu(record: Measurement) -> str:
-    """With its widest instructions, ``AMD EPYC (avx2)``: the name that a virtual machine shows may be of many CPUs."""
+    """The CPU with its widest instructions, ``AMD EPYC (avx2)``: virtual machines may show one name for many CPUs."""
     return f"{record.cpu or 'unknown CPU'}{f' ({record.isa})' if record.isa else ''}"
 
 
@@ -72,7 +72,7 @@ def title(record: Measurement) -> str:
 
 
 def decoding_command(record: Measurement) -> str | None:
-    """What decodes in the same way, from the folder of the project; None for a record that names no output."""
+    """The command that decodes in the same way, from the folder of the project; None for a record without output."""
     if not record.output:
         return None
     model = f"results/{record.study}/{model_folder(record)}"
@@ -85,40 +85,37 @@ def decoding_command(record: Measurement) -> str | None:
 
 
 def model_folder(record: Measurement) -> str:
-    """The model folder within the study, as the engines name their folders (Engine.folder)."""
+    """The model folder in the study, named as by Engine.folder."""
     names = {BASELINE: record.engine, CTRANSLATE2: record.compute_type}
     return f"models/{record.system}/{names.get(record.engine, f'{record.engine}-{record.compute_type}')}"
 
 
 def best_searches(records: list[Measurement]) -> str:
-    """What the losses of each system are against: ``tiny float32 beam 4 (37.20)``. ``records`` are of one test set."""
+    """The references of lost BLEU: ``tiny float32 beam 4 (37.20)``. records: of one test set."""
     searches = [best_search(records, system) for system in systems(records)]
     return "; ".join(f"{title(record)} ({record.bleu:.2f})" for record in searches if record)
 
 
 def sizes(record: Measurement) -> str:
-    """What ``comparison.fastest`` chose from: rates, with the tokens of a batch behind each."""
+    """The rates that ``comparison.fastest`` chose from, each with the tokens of a batch in brackets."""
     return ", ".join(f"{rate:,.0f} ({int(tokens):,})" for tokens, rate in record.tried.items())
 
 
 def mark(*records: Measurement) -> str:
-    """The mark of a number that is made of these measurements (``formats.captions``)."""
+    """The mark of a number that is computed from these measurements."""
     limits = ((record.others, ACCEPTED if record.noise is None else record.noise) for record in records)
     return worst(disturbance_mark(others, noise) for others, noise in limits)
 
 
 def marks(records: list[Measurement]) -> str:
-    """What the marks of these measurements mean."""
+    """The meaning of the marks of these measurements."""
     libraries = sorted({record.library for record in records if record.int8_saturates})
     cuts = (f"{SATURATES}: {name} cuts off sums of 8-bit products here, which costs quality." for name in libraries)
     return " ".join(filter(None, [legend(map(mark, records)), *cuts]))
 
 
 def repeats(runs: Iterable[int], marked: bool = False) -> str:
-    """How often measurements were taken, for a caption: ``medians of 3 runs``.
-
-    runs: of each measurement. marked: measurements that were taken once have the sign of ``once``.
-    """
+    """The number of runs, for a caption: ``medians of 3 runs``. marked: single runs have a mark (``once``)."""
     counts = set(runs)
     if counts == {1}:
         return "a single run"
@@ -129,5 +126,5 @@ def repeats(runs: Iterable[int], marked: bool = False) -> str:
 
 
 def once(record: Measurement, records: list[Measurement]) -> str:
-    """The sign of a measurement that was taken once, where others of ``records`` were repeated."""
+    """Footnote mark for a record timed once when others were repeated."""
     return ONCE if record.runs == 1 and any(other.runs > 1 for other in records) else ""

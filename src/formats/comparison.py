@@ -1,4 +1,4 @@
-"""Find records among all measurements of a study, and compare them: lost quality, gained speed, the Pareto front."""
+"""Find measurements of a study and compare them: lost quality, gained speed, the Pareto front."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -9,9 +9,9 @@ from common.errors import UserError
 from formats.measurement import ROLES, Measurement, Spread
 
 BASELINE = "opennmt-tf"  # the engine that every system was trained with
-CTRANSLATE2, NATIVE = "ctranslate2", "native"  # other engines that the tables single out
+CTRANSLATE2, NATIVE = "ctranslate2", "native"
 BEAM = 4  # of the baseline and of the reference of quality, as in the papers
-CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # distinguishes rows of a test set
+CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # identifies a row of a test set
 
 UNKNOWN = "what sets their trainings apart was not recorded"
 
@@ -22,10 +22,10 @@ def dominates(point: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which points (speed, quality) no point dominates; equal points are on the front together.
+    """Whether each point (speed, quality) is on the front: no point dominates it.
 
-    From the fastest point to the slowest, a point is on the front if its quality is the best so far. Where several
-    are equally fast, the best of them comes first.
+    From the fastest point to the slowest, and from the best to the worst among equally fast ones, a point is on the
+    front if its quality is the best so far.
     """
     on_front = [False] * len(points)
     last, best = None, float("-inf")
@@ -37,7 +37,7 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 
 def compared(roles: Iterable[str | None]) -> str:
-    """The role of the systems whose speed a study is about: students, or controls where it has no student."""
+    """The role of the systems that a study compares: students, or controls if it has no student."""
     return "student" if "student" in roles else "control"
 
 
@@ -47,22 +47,20 @@ def configured(record: Measurement) -> dict[str, Any]:
 
 
 def matching(records: Iterable[Measurement], **values: Any) -> list[Measurement]:
-    """The records with these values."""
     return [record for record in records if all(getattr(record, name) == value for name, value in values.items())]
 
 
 def find(records: Iterable[Measurement], **values: Any) -> Measurement | None:
-    """The first record with these values."""
     return next(iter(matching(records, **values)), None)
 
 
 def test_sets(records: list[Measurement]) -> list[str]:
-    """Their names; the first is the one that is timed in every run."""
+    """Their names; the first one is timed in every run."""
     return list(dict.fromkeys(record.test_set for record in records))
 
 
 def of_test_set(records: list[Measurement], name: str) -> list[Measurement]:
-    """The records of one test set. Raises UserError for one that nothing was measured on."""
+    """The records of one test set. Raises UserError if there are no records of it."""
     if selected := matching(records, test_set=name):
         return selected
     raise UserError(f"nothing was measured on the test set {name}; there are {', '.join(test_sets(records))}")
@@ -82,112 +80,102 @@ def systems(records: list[Measurement]) -> dict[str, Measurement]:
 
 
 def baseline(records: list[Measurement], system: str) -> Measurement | None:
-    """The system in the toolkit it was trained with, OpenNMT-tf at beam 4: the 1 of its speed-ups."""
+    """The system in OpenNMT-tf with beam 4, relative to which its speed-ups are."""
     return find(records, system=system, engine=BASELINE, beam_size=BEAM)
 
 
 def full_precision(records: list[Measurement], system: str) -> Measurement | None:
-    """The system with float32, beam 4 and no map: the quality that faster configurations may lose.
-
-    In CTranslate2, else in the native engine or in OpenNMT-tf, which decode systems that CTranslate2 does not.
-    """
+    """The system with float32, beam 4 and no map, in CTranslate2 if it runs the system, else in another engine."""
     values = {"compute_type": "float32", "beam_size": BEAM, "vocabulary_map": False}
     found = (find(records, system=system, engine=engine, **values) for engine in (CTRANSLATE2, NATIVE, BASELINE))
     return next(filter(None, found), None)
 
 
 def drawn(records: list[Measurement]) -> list[Measurement]:
-    """The records that have both a quality and a speed; without those that others disturbed, if any was not."""
+    """The records with BLEU and speed; without disturbed ones, unless all are."""
     complete = [record for record in records if record.bleu is not None and record.source_words_per_second]
     return [record for record in complete if not record.noisy] or complete
 
 
 def on_front(records: list[Measurement]) -> list[Measurement]:
-    """The records that no other one beats in both speed and quality, fastest first."""
+    """The records on the Pareto front of speed and quality, fastest first."""
     records = drawn(records)
     flags = pareto([(record.source_words_per_second, record.bleu) for record in records])
     return sorted(itertools.compress(records, flags), key=lambda record: record.source_words_per_second, reverse=True)
 
 
 class Contrast(NamedTuple):
-    """Two records of one test set, of configurations that differ in one setting."""
+    """Two records of one test set, of configurations that differ in one setting, and the record's gains."""
 
     record: Measurement
     reference: Measurement
 
     @property
     def bleu(self) -> float:
-        """BLEU above the reference's."""
         return self.record.bleu - self.reference.bleu
 
     @property
     def comet(self) -> float | None:
-        """COMET above the reference's; None where it was not measured."""
         scores = self.record.comet, self.reference.comet
         return None if None in scores else scores[0] - scores[1]
 
     @property
     def speed(self) -> Spread:
-        """How many times faster than the reference."""
         return faster(self.record, self.reference)
 
 
 def best_search(records: list[Measurement], system: str) -> Measurement | None:
-    """The result of a system in float32 without a map that has the highest BLEU, of any engine and beam.
+    """The record of a system in float32 without a map that has the highest BLEU, of any engine and beam.
 
-    What a faster configuration of the same weights loses is measured against this search, not against a weaker one.
-    ``records`` are of one test set.
+    Lost BLEU of the same weights is relative to this search. records: of one test set.
     """
     exact = matching(records, system=system, compute_type="float32", vocabulary_map=False)
     return max((record for record in exact if record.bleu is not None), key=lambda record: record.bleu, default=None)
 
 
 def loss(records: list[Measurement], record: Measurement) -> float | None:
-    """BLEU below the best search of the same weights, negative above it. ``records`` are of the same test set."""
+    """BLEU below the best search of the same weights, negative above it. records: of the same test set."""
     reference = best_search(records, record.system)
     return None if reference is None or record.bleu is None else reference.bleu - record.bleu
 
 
 def speed_up(records: list[Measurement], record: Measurement) -> float | None:
-    """How many times faster a record is than the system's own baseline on the same test set: the median of the runs."""
+    """How many times faster a record is than the baseline of its system, the median of the runs."""
     base = baseline(records, record.system)
     return faster(record, base).middle if base else None
 
 
 def contrasts(records: list[Measurement], setting: str, value: Any, reference: Any) -> list[Contrast]:
-    """The records with a value of a setting, each against that with the reference value and all else equal.
+    """The records with a value of a setting, one of CONFIGURATION, each against that with the reference value.
 
-    setting: one of formats.comparison.CONFIGURATION. ``records`` are of one test set.
+    records: of one test set.
     """
     pairs = ((record, configured(record) | {setting: reference}) for record in matching(records, **{setting: value}))
     return [Contrast(record, other) for record, same in pairs if (other := find(records, **same))]
 
 
 def times_faster(record: Measurement, other: Measurement, seconds: str = "text_seconds") -> Spread:
-    """How many times faster a record is than another one: run k against run k, which were made in turn.
-
-    seconds: the field that is compared. ``measured_at`` shows where runs of an earlier measurement were used again.
-    """
+    """How many times faster a record is than another, run by run, as runs were made in turn. seconds: the field."""
     runs = zip(getattr(record, f"{seconds}_runs"), getattr(other, f"{seconds}_runs"), strict=True)
     return Spread.of(reference / own for own, reference in runs)
 
 
 def faster(record: Measurement, other: Measurement) -> Spread:
-    """How many times faster from text to text: run by run where both have as many, else by the medians alone."""
-    own, theirs = record.text_seconds_runs or (), other.text_seconds_runs or ()
-    if len(own) == len(theirs) > 1:
+    """How many times faster from text to text: run by run if both have the same number of runs, else by medians."""
+    runs, other_runs = record.text_seconds_runs or (), other.text_seconds_runs or ()
+    if len(runs) == len(other_runs) > 1:
         return times_faster(record, other)
     return Spread.of([record.source_words_per_second / other.source_words_per_second])
 
 
 def fastest(by_tokens: dict[int, Measurement]) -> Measurement:
-    """Of records by tokens of a batch the one with most target tokens a second; its ``tried`` has the rates of all."""
+    """The record with most target tokens a second, by tokens of a batch; its ``tried`` has the rates of all."""
     rates = {tokens: record.target_tokens / record.text_seconds for tokens, record in by_tokens.items()}
     record = by_tokens[max(rates, key=lambda tokens: rates[tokens])]
     return replace(record, tried={str(tokens): rate for tokens, rate in rates.items()})
 
 
 def controls(records: list[Measurement]) -> dict[str, tuple[str, str]]:
-    """For each student that has a control the name of the control, and what sets the two trainings apart."""
+    """For each student with a control the control's name, and how their trainings differ."""
     compared = (record for record in records if record.control)
     return {record.system: (record.control, record.control_difference or UNKNOWN) for record in compared}

@@ -1,4 +1,4 @@
-"""Convert OpenNMT-tf models to CTranslate2 so that both compute the same, and converted ones to other types."""
+"""Convert OpenNMT-tf models to CTranslate2, and converted models to other types."""
 
 from typing import Any
 
@@ -7,21 +7,21 @@ from ctranslate2.specs import model_spec
 
 from formats import ctranslate2_model
 
-# Keras adds this to variances in layer normalisation; OpenNMT-tf 2.32 keeps the default and has no option for it.
+# Keras' default epsilon of layer normalisation, which OpenNMT-tf 2.32 uses.
 EPSILON = 1e-3
 
 
 class Converter(ctranslate2.converters.OpenNMTTFConverter):
-    """CTranslate2's converter with the epsilon of layer normalisation, without which CTranslate2 would take 1e-5.
+    """CTranslate2's converter with OpenNMT-tf's epsilon of layer normalisation instead of 1e-5.
 
-    Then log probabilities of the demo's translations were off by 0.003 (median); with EPSILON they are by 0.00004.
+    Log probabilities of the demo's translations then differ by 0.00004 instead of 0.003 (median).
     """
 
     def _load(self) -> Any:
         """Raises ValueError of one line for a model that CTranslate2 has no layers for."""
         try:
             spec = super()._load()
-        except (AttributeError, ValueError) as error:  # the former: a layer of ours in the place of one that it knows
+        except (AttributeError, ValueError) as error:  # AttributeError: one of our layers instead of a known one
             reason = str(error).rstrip().splitlines()[-1].removeprefix("- ")
             remedy = "python -m export.native reads such checkpoints for the native engine"
             raise ValueError(f"CTranslate2 has no such model ({reason}); {remedy}") from None
@@ -30,7 +30,7 @@ class Converter(ctranslate2.converters.OpenNMTTFConverter):
 
 
 class Stored(model_spec.ModelSpec):
-    """A stored model with float32 weights as CTranslate2 describes it, whose ``optimize`` and ``save`` convert it.
+    """A stored model with float32 weights as a specification, whose ``optimize`` and ``save`` convert it.
 
     Raises ValueError for other weights.
     """

@@ -1,8 +1,8 @@
 """Read and write ``model.bin``, the weights of a CTranslate2 model; its converters from other toolkits.
 
 The format is that of ``_serialize`` in CTranslate2's specs/model_spec.py: version, name and revision of the model's
-specification, variables, aliases. Numbers are little-endian and unpadded; a string has its length in front, which
-counts the zero byte behind it.
+specification, variables, aliases. Numbers are little-endian and unpadded; a string begins with its length, which
+includes its final zero byte.
 """
 
 import math
@@ -21,8 +21,7 @@ TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16, BFL
 
 PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")
 
-# For each toolkit that is not installed with the project, the commands that make an environment in which it is, in the
-# folder {0}. fairseq does not import on Python 3.11.
+# Commands that install a toolkit in an environment of its own, in the folder {0}. fairseq needs Python 3.10.
 ENVIRONMENTS = {
     "fairseq": (
         "python3.10 -m venv {0} && {0}/bin/pip install fairseq==0.12.2 torch==1.13.1 torchaudio==0.13.1 'numpy<1.24' "
@@ -48,7 +47,7 @@ class Variable(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A ``model.bin``. specification: name of the architecture. aliases: of layers that share weights, to the first."""
+    """A ``model.bin``. specification: name of the architecture. aliases: names of variables that share weights."""
 
     specification: str
     revision: int
@@ -67,7 +66,7 @@ def read(folder: Path) -> Model:
 
 
 def arrays(folder: Path) -> dict[str, np.ndarray]:
-    """The weights in a folder, by name; of layers that share weights only the first. Raises UserError as ``read``."""
+    """The weights in a folder by name, without aliases. Raises UserError as ``read``."""
     return {name: variable.array() for name, variable in read(folder).variables.items()}
 
 
@@ -109,7 +108,7 @@ def _parsed(path: Path, data: memoryview) -> Model:
 
 
 def _variable(data: memoryview, place: int) -> tuple[Variable, int]:
-    """Shape, type and bytes of a variable, and the place behind it."""
+    """A variable, and the offset of what follows."""
     (rank,) = struct.unpack_from("<B", data, place)
     *shape, kind, size = struct.unpack_from(f"<{rank}IBI", data, place + 1)
     start = place + 1 + 4 * rank + 5
@@ -117,7 +116,7 @@ def _variable(data: memoryview, place: int) -> tuple[Variable, int]:
 
 
 def _string(data: memoryview, place: int) -> tuple[str, int]:
-    """A string and the place behind it."""
+    """A string, and the offset of what follows."""
     (length,) = struct.unpack_from("<H", data, place)
     end = place + 2 + length
     return bytes(data[place + 2 : end - 1]).decode(), end

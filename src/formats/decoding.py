@@ -1,4 +1,4 @@
-"""Rules of decoding that hold everywhere: the longest output, and the types that CTranslate2 computes in."""
+"""The longest output of all engines, and the types that CTranslate2 computes in."""
 
 import os
 from typing import TYPE_CHECKING
@@ -8,12 +8,12 @@ from common.cpu import USE_MKL, has_onemkl, intel
 if TYPE_CHECKING:
     from formats.model_folder import Description
 
-# Pieces, as in the WNGT 2020 submission. Teachers and dev sets are cut off here: models see no longer sentences in
-# training unless `training.max_length` says otherwise.
+# Pieces, as in the WNGT 2020 submission, also for teachers and dev sets: by default models are trained on shorter
+# sentences (`training.max_length`).
 MAXIMUM_OUTPUT = 150
-MAXIMUM_INPUT = 1000  # pieces of a sentence; attention grows with the square, so an endless line would take all memory
+MAXIMUM_INPUT = 1000  # pieces; attention's memory grows with the square
 BATCH_TOKENS = 2048  # of teachers and dev sets: CTranslate2 reads a window of 16 batches and sorts it by length
-# Types of two bytes, alone or beside int8. A CPU without them computes in float32 and loses nothing.
+# Types of two bytes, alone or with int8. A CPU without them computes in float32, without loss.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")
 
 
@@ -23,31 +23,28 @@ def longest_output(description: "Description") -> int:
 
 
 def prepare(quantization: str, device: str = "cpu") -> None:
-    """Set CTranslate2's environment for weights of this type. Call it before CTranslate2 is imported.
+    """Set CTranslate2's environment for weights of this type, before CTranslate2 is imported and reads it.
 
-    Only oneMKL multiplies in int16, and CTranslate2 uses oneMKL on Intel's CPUs alone unless CT2_USE_MKL is set. A
-    process that decodes in int16 sets it, so that other CPUs compute in the type they are asked for, if slowly. For
-    other types oneMKL would be several times slower there than CTranslate2's own choice. CTranslate2 decides once, when
-    it is imported.
+    Only oneMKL multiplies in int16, and CTranslate2 uses oneMKL only on Intel's CPUs unless CT2_USE_MKL is set. So it
+    is set for int16, which is slow on other CPUs. For other types oneMKL would be several times slower there.
     """
     if quantization == "int16" and device == "cpu" and has_onemkl():
         os.environ.setdefault(USE_MKL, "1")
 
 
 def fast(quantization: str) -> bool:
-    """Whether CTranslate2 multiplies in this type on this CPU by its own choice, that is, at a speed worth measuring.
+    """Whether CTranslate2 multiplies in this type on this CPU by its own choice, so that its speed is of interest.
 
-    int16 is fast on Intel's CPUs; on others ``prepare`` makes it possible, but slow. Types of two bytes are computed
-    in float32 where the CPU lacks them.
+    int16 is fast on Intel's CPUs only (``prepare``).
     """
-    import ctranslate2  # inside: a process loads only the engine that it decodes with
+    import ctranslate2  # inside: a process loads only its own engine
 
     return intel() if quantization == "int16" else quantization in ctranslate2.get_supported_compute_types("cpu")
 
 
 def compute_type(quantization: str, device: str = "cpu") -> str:
-    """What to ask CTranslate2 for: the type of the weights, or ``default`` for one of HALF_TYPES that is lacking."""
-    import ctranslate2  # inside: a process loads only the engine that it decodes with
+    """The type to request of CTranslate2: that of the weights, or ``default`` for an unsupported one of HALF_TYPES."""
+    import ctranslate2  # inside: a process loads only its own engine
 
     lacking = quantization not in ctranslate2.get_supported_compute_types(device)
     return "default" if lacking and quantization in HALF_TYPES else quantization

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def translator(folder: Path, **options) -> "ctranslate2.Translator":
-    """Load a translation model. ``options`` are CTranslate2's; default is the CPU and the type of the weights.
+    """Load a translation model. options: CTranslate2's, by default the CPU and the type of the weights.
 
-    Two settings of the environment change. MKL_NUM_THREADS, which Snakemake and clusters set, is removed: oneMKL would
-    start that many threads in every worker, on top of ``intra_threads``. CT2_FORCE_CPU_ISA, unless it is set already,
-    names the widest instructions of this CPU, because CTranslate2 chooses AVX2 even where there is AVX512.
+    Changes the environment: MKL_NUM_THREADS, which Snakemake and clusters set, is removed, as oneMKL would start that
+    many threads in every worker, in addition to ``intra_threads``. CT2_FORCE_CPU_ISA is set to the widest instructions
+    of this CPU by default, because CTranslate2 chooses AVX2 even on CPUs with AVX512.
     """
     return _loaded("Translator", folder, options)
 
@@ -38,12 +38,12 @@ def use_gpu() -> None:
 
 
 def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
-    import ctranslate2  # inside: a process loads only the engine that it decodes with, and that counts as loading time
+    import ctranslate2  # inside: a process loads only its own engine, which counts as loading time
 
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL reads it at its first product
     if isa := cpu.widest():
         os.environ.setdefault(cpu.ISA, isa)
-    # CTranslate2 looks at it when it loads its first model, or, with oneMKL, only when it decodes.
+    # CTranslate2 reads it with the first model, or with oneMKL only at the first batch.
     if (isa := os.environ.get(cpu.ISA)) and isa not in cpu.sets():
         raise UserError(f"{cpu.ISA}={isa}: this CPU has {', '.join(cpu.sets())}")
     try:

@@ -1,7 +1,7 @@
 """Marian's file names, types and vocabulary, and how to start its commands.
 
-The optional package pymarian contains all of Marian. Marian ends its process at every error, so it always runs in one
-of its own. That process imports only the compiled module: the package around it loads a library for downloads.
+The optional package pymarian contains all of Marian. Marian exits at every error, so it runs in a process of its own,
+which imports only the compiled module: the package around it loads a library for downloads.
 """
 
 import importlib.util
@@ -16,12 +16,11 @@ from common.files import write_text
 from formats import opennmt_tf
 
 MODEL, VOCABULARY, SHORTLIST = "model.bin", "vocab.yml", "shortlist.bin"  # of a model folder
-TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of the weights, and Marian's own names
-# Of a shortlist: so many entries of the vocabulary are candidates always, and so many for each source piece.
-FIRST, BEST = 100, 100
-END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no token for the beginning
+TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of weights: names here and in Marian
+FIRST, BEST = 100, 100  # candidates of a shortlist: the first entries of the vocabulary, the best of each source piece
+END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no start token
 
-# Linux kills the process when its parent ends, however that happens (prctl PR_SET_PDEATHSIG; the wheel is for Linux).
+# Linux kills the process when its parent ends (prctl PR_SET_PDEATHSIG).
 _RUN = """
 import ctypes, signal, sys, _pymarian
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -47,7 +46,7 @@ def run(command: str, *options: object, log: Path) -> None:
 
 
 def complaint(log: bytes, status: int) -> str:
-    """Why Marian ended, in one line: its first error message, or else its exit status."""
+    """The reason why Marian ended, in one line: its first error message, or its exit status."""
     lines = log.decode("utf-8", errors="replace").splitlines()
     ended = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
     return next((line.rpartition("Error: ")[2] for line in lines if "Error: " in line), ended)

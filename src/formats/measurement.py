@@ -1,8 +1,8 @@
 """The record of a measurement: one configuration that decoded one test set.
 
-``Measurement`` is the only description of these records. ``read`` checks files against the JSON schema made from it;
-the header of the CSV, ``docs/measurement.schema.json`` and ``docs/measurements.md`` are made from it, too:
-``python -m formats.measurement --docs docs``.
+``Measurement`` is the only description of these records: the JSON schema that ``read`` checks files against, the header
+of the CSV and, by ``python -m formats.measurement --docs docs``, ``docs/measurement.schema.json`` and
+``docs/measurements.md`` are made from it.
 """
 
 import argparse
@@ -23,32 +23,32 @@ from formats.schema_from_dataclass import noted, only, required
 
 # experiments.ladder: rungs that tables and pictures treat differently
 BEAM, GREEDY = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"
-PEER = "CTranslate2"  # the rung of that engine; without it the ladder is that of a system that it does not run
-EXACT = "native engine, float32"  # our engine's first rung in such a ladder, which WNMT 2018 calls 1
-SEARCH = "CTranslate2, float32, beam 4"  # no rung, nor is the next one: the search that the rungs lose BLEU against
-OWN_SEARCH = "native engine, float32, beam 4"
-HELD = "AVX2"  # the instructions that CTranslate2 chooses by itself where the CPU has wider ones
+PEER = "CTranslate2"  # missing in the ladder of a system that CTranslate2 does not run
+EXACT = "native engine, float32"  # first rung of the native engine in such a ladder, the 1 of WNMT 2018
+SEARCH = "CTranslate2, float32, beam 4"  # no rung: the search that lost BLEU is relative to
+OWN_SEARCH = "native engine, float32, beam 4"  # no rung: the same without CTranslate2
+HELD = "AVX2"  # CTranslate2's own choice of instructions on CPUs with wider ones
 OVERLAPPING = "overlapping stages"  # the last rung of an engine before the best of some sizes of batches
-NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # our engine's rungs; the first is over OVERLAPPING
+NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # rungs of the native engine, above OVERLAPPING
 
 # experiments.switches
-EVERYTHING = "everything"  # begins the names of the rows that the others of their group are compared with
+EVERYTHING = "everything"  # prefix of the names of the rows that the others of their group are compared with
 
 # experiments.components
 COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
-# Figure 2 of WNMT 2018 has the same time by operators, too: products with weights, products of two states, ...
+# Figure 2 of WNMT 2018 also has the time by operators: products with weights, products of two states, ...
 OPERATORS = ("linear", "attention", "softmax", "activations", "other")
-FEW = 64  # candidates in place of the vocabulary; a beam looks at twice its width
+FEW = 64  # candidates instead of the vocabulary; a beam reads twice its width
 
 # experiments.ngram_timing: hypotheses are drawn at random
-DIFFERENT = 40  # pieces to draw from: at 256 pieces one step in seven has something to ban
+DIFFERENT = 40  # pieces to draw from: at 256 pieces one step in seven bans something
 VOCABULARY = 8000  # columns of the scores
 
 Role = Literal["teacher", "student", "control", "untrained"]
 ROLES: tuple[Role, ...] = get_args(Role)
 UNTRAINED = "untrained"  # random weights: speed only
-SPEED_TABLES, BENCHMARK = "the speed tables", "measure.benchmark"  # the only ones whose records have some fields
-COMET = "studies with `metrics: {comet: ...}`"  # likewise
+# Kinds of records that alone have some fields.
+SPEED_TABLES, BENCHMARK, COMET = "the speed tables", "measure.benchmark", "studies with `metrics: {comet: ...}`"
 PAGE, SCHEMA = "measurements.md", "measurement.schema.json"
 PAGE_TEXT = """# Measurement fields
 
@@ -58,7 +58,7 @@ the report is the same as a table. The tables and plots of systems are made from
 [`formats.measurement.Measurement`](../src/formats/measurement.py) by `python -m formats.measurement --docs docs`.
 
 Times and rates are medians over `runs`, with `_min` and `_max` beside each; `_runs` has the values in the order of the
-runs, so that two records can be compared run by run. Seconds are wall time unless the name says `cpu`; shares are from
+runs, so that two records can be compared run by run. Seconds are wall time unless the name has `cpu`; shares are from
 0 to 1. A token is a SentencePiece piece without the end token, a word a whitespace token of the source. `signature`
 names all that must be equal for two speeds to be comparable.
 
@@ -87,14 +87,13 @@ class Spread(NamedTuple):
         return cls(*(row[f"{name}{end}"] * scale for end in ("", "_min", "_max")))
 
     def fields(self, name: str) -> dict[str, float]:
-        """The median under ``name``, the lowest under ``name_min``, the highest under ``name_max``."""
         return {name: self.middle, f"{name}_min": self.low, f"{name}_max": self.high}
 
     def __format__(self, form: str) -> str:
         return f"{self.middle:{form}} ({self.low:{form}} to {self.high:{form}})"
 
     def short(self, form: str) -> str:
-        """As ``format``, but one number where all runs are the same, or there is one only."""
+        """As ``format``, but one number if all runs are equal."""
         return f"{self.middle:{form}}" if self.low == self.high else format(self, form)
 
 
@@ -106,11 +105,15 @@ def highest(unit: str) -> Any:
     return noted("highest of the runs", unit)
 
 
+def switch(text: str) -> Any:
+    return noted(text, default=True, only=SPEED_TABLES)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """One configuration of one system on one test set. The fields are in the order in which they are written."""
 
-    rung: str | None = noted("what this rung of the ladder adds, or the switches take away", only=SPEED_TABLES)
+    rung: str | None = noted("name of the rung of a ladder or of the changed switch", only=SPEED_TABLES)
     study: str = required("name of the study")
     system: str = required("name of the system in the configuration, with its seed where it has several")
     role: Role = required("what the system is in the study")  # noqa: RUF009 (a Literal is immutable)
@@ -133,26 +136,16 @@ class Measurement:
     threads: int = noted("threads of each worker", "threads", 1)
     sorting: bool = noted("whether sentences were sorted by length before batches were cut", default=True)
     overlap: bool = noted("whether tokenization, decoding and detokenization overlapped", default=True)
-    map_per_sentence: bool = noted(
-        "whether each sentence had its own candidates, where the engine can", default=True, only=SPEED_TABLES
-    )
-    remove_finished: bool = noted("whether finished sentences left their batch", default=True, only=SPEED_TABLES)
-    shared_cache: bool = noted(
-        "whether all beams read one copy of the encoder's keys and values", default=True, only=SPEED_TABLES
-    )
-    blocked_ngram: int = noted("size of the n-grams that were not said twice; 0: none", "pieces", 0, only=SPEED_TABLES)
-    parallel_scan: bool = noted("whether vectors looked for such n-grams", default=True, only=SPEED_TABLES)
+    map_per_sentence: bool = switch("whether each sentence had its own candidates, where the engine can")
+    remove_finished: bool = switch("whether finished sentences left their batch")
+    shared_cache: bool = switch("whether all beams read one copy of the encoder's keys and values")
+    blocked_ngram: int = noted("size of n-grams that could not occur twice; 0: none", "pieces", 0, only=SPEED_TABLES)
+    parallel_scan: bool = switch("whether such n-grams were searched for with SIMD")
     packed: bool = noted("whether weights were laid out beforehand for the matrix products", default=True)
-    piece_products: bool = noted(
-        "whether products of up to 8,000 pieces with a first layer were looked up", default=True, only=SPEED_TABLES
-    )
-    source_products: bool = noted(
-        "whether the attention's products of the source were computed once a sentence", default=True, only=SPEED_TABLES
-    )
-    equal_states: bool = noted(
-        "whether the products of a state were computed once for all hypotheses", default=True, only=SPEED_TABLES
-    )
-    polynomials: bool = noted("whether sigmoid and tanh were polynomials", default=True, only=SPEED_TABLES)
+    piece_products: bool = switch("whether products of up to 8,000 pieces with a first layer were looked up")
+    source_products: bool = switch("whether the attention's products of the source were computed once a sentence")
+    equal_states: bool = switch("whether the products of a state were computed once for all hypotheses")
+    polynomials: bool = switch("whether sigmoid and tanh were polynomials")
     isa: str | None = noted("widest instruction set of the CPU for matrix products")
     sentences: int | None = noted("sentences decoded", "sentences")
     batch_sentences: int | None = noted("sentences of a batch, where batches are not cut by tokens", "sentences")
@@ -209,12 +202,12 @@ class Measurement:
     load_average: float | None = noted("largest load average of one minute before a run", "processes")
     measured_at: tuple[str, ...] | None = noted("start of each run, UTC, sorted")
     output_identical: bool | None = noted("whether all runs gave the same translations")
-    price: str | None = noted("where the price comes from, or why there is none")
+    price: str | None = noted("source of the price, or why it is unknown")
     noise: float | None = noted("share of the cores that others may use before a run is repeated")
     length_penalty: float | None = noted("exponent of the length in the scores of hypotheses, log p / length^penalty")
     commit: str | None = noted("commit of this code")
     cpu: str | None = noted("model name of the CPU")
-    forced_isa: str | None = noted("instruction set that the engine was told to use, or says that it uses")
+    forced_isa: str | None = noted("instruction set that the engine was forced to use, or reports to use")
     core_seconds_per_million_words: float | None = noted(
         "`text_seconds` on every core of the run, per million source words", "core-s/M words"
     )
@@ -252,23 +245,22 @@ class Measurement:
     control_difference: str | None = noted("what sets the trainings of student and control apart")
 
     def __post_init__(self) -> None:
-        """Make tuples of lists, as JSON has them: equal records are equal, wherever they come from."""
+        """Turn JSON's lists into tuples, so that records from files equal others."""
         for column in fields(self):
             if isinstance(value := getattr(self, column.name), list):
                 object.__setattr__(self, column.name, tuple(value))
 
     def spread(self, name: str) -> Spread:
-        """The fields ``name``, ``name_min`` and ``name_max``."""
         return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))
 
     def as_json(self) -> dict[str, Any]:
-        """The fields in order, without those of other kinds of records that are at their default."""
+        """The fields in order, without defaults of fields of other kinds of records."""
         values = ((column, getattr(self, column.name)) for column in fields(self))
         return {column.name: value for column, value in values if value != column.default or not only(column)}
 
 
 def read(path: Path) -> list[Measurement]:
-    """Read measurements. Raises UserError for a file of anything else: which record and which field is wrong."""
+    """Read measurements. Raises UserError that names the wrong record and field of another file."""
     try:
         records = read_json(path)
     except FileNotFoundError:
@@ -284,12 +276,11 @@ def read(path: Path) -> list[Measurement]:
 
 
 def write(path: Path, measurements: Iterable[Measurement]) -> None:
-    """Write a JSON list of records."""
     write_json(path, [measurement.as_json() for measurement in measurements])
 
 
 def header(measurements: Iterable[Measurement]) -> list[str]:
-    """The columns of the CSV of a study: no fields of the speed tables, those of COMET where a record has them."""
+    """The columns of a study's CSV: without fields of the speed tables, and of COMET if no record has them."""
     left_out = {SPEED_TABLES} if any(record.comet_signature for record in measurements) else {SPEED_TABLES, COMET}
     return [column.name for column in fields(Measurement) if only(column) not in left_out]
 

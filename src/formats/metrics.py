@@ -1,10 +1,8 @@
 """sacreBLEU's BLEU with the tokens of a target language, and COMET: its checkpoint, program and scores.
 
 BLEU's tokens are 13a's, sacreBLEU's own for Chinese, Japanese and Korean, and characters for other languages without
-spaces.
-
-COMET's program is ``comet-score`` of the package unbabel-comet, which needs PyTorch and a newer typing-extensions than
-TensorFlow 2.13 allows. So it lives in an environment of its own.
+spaces. COMET's program, ``comet-score`` of unbabel-comet, needs an environment of its own with PyTorch and a newer
+typing-extensions than TensorFlow 2.13 allows.
 """
 
 import json
@@ -21,17 +19,14 @@ from common.files import read_json, sha256
 
 WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one token of 13a
 
-COMET_SCALE = 100  # the score of a test set is the mean of its sentences times 100, to stand beside BLEU and chrF
+COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
 INSTALL_COMET = (
     "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
 )
 
 
 def bleu(language: str, **options: Any) -> BLEU:
-    """The metric; ``options`` are sacreBLEU's. Without a language its tokens are 13a.
-
-    Raises UserError if the tokenizer of the language is a package that is not installed.
-    """
+    """The metric; options: sacreBLEU's. Raises UserError if the package of the language's tokenizer is missing."""
     try:
         tokens = {"tokenize": "char"} if language in WITHOUT_SPACES else {}
         return BLEU(trg_lang=language, **tokens, **options)
@@ -40,7 +35,7 @@ def bleu(language: str, **options: Any) -> BLEU:
 
 
 def comet_problems(checkpoint: str, program: str) -> list[str]:
-    """A line for each thing that is missing on this machine: without it, comet-score would ask the network."""
+    """A line for each missing file or program; without the files, comet-score would use the network."""
     path = Path(checkpoint).absolute()
     lines = []
     if not path.is_file() or path.suffix != ".ckpt":
@@ -54,24 +49,19 @@ def comet_problems(checkpoint: str, program: str) -> list[str]:
 
 def comet_signature(checkpoint: Path, program: str) -> str:
     """All that must be equal for two scores to be comparable. program: its path."""
-    parts = {
-        "model": comet_name(checkpoint),
-        "sha256": sha256(checkpoint),
-        "scale": COMET_SCALE,
-        "version": comet_version(program),
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    parts = f"model:{comet_name(checkpoint)}", f"sha256:{sha256(checkpoint)}", f"scale:{COMET_SCALE}"
+    return "|".join([*parts, f"version:{comet_version(program)}"])
 
 
 def comet_name(checkpoint: Path) -> str:
-    """The folder that holds ``checkpoints/`` and ``hparams.yaml``; in Hugging Face's cache, the model's."""
+    """The name of the folder with ``checkpoints/`` and ``hparams.yaml``, or of the model in Hugging Face's cache."""
     folder = checkpoint.absolute().parent.parent
     repository = folder.parent.parent.name
     return repository.split("--")[-1] if repository.startswith("models--") else folder.name
 
 
 def comet_version(program: str) -> str:
-    """Of unbabel-comet, from the environment that the program is in; ``unknown`` where that has none."""
+    """The version of unbabel-comet in the environment of the program, or ``unknown``."""
     environment = Path(program).resolve().parent.parent
     found = list(environment.glob("lib/python*/*-packages/unbabel_comet-*.dist-info"))
     return found[0].name.removesuffix(".dist-info").partition("-")[2] if len(found) == 1 else "unknown"
@@ -79,7 +69,7 @@ def comet_version(program: str) -> str:
 
 @dataclass(frozen=True)
 class CometScores:
-    """scores: of the files of translations, by test set and by the sha256 of the file; empty without COMET."""
+    """scores: by test set and by the sha256 of the file of translations; empty without COMET."""
 
     path: Path | None
     signature: str
@@ -87,7 +77,7 @@ class CometScores:
 
     @classmethod
     def read(cls, path: Path | None) -> "CometScores":
-        """The scores that measure.comet wrote; none at all without a path. Raises UserError for another file."""
+        """The scores that measure.comet wrote, empty without a path. Raises UserError for another file."""
         if path is None:
             return cls(None, "", {})
         try:

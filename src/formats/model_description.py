@@ -1,7 +1,18 @@
-"""Templates of ``model_description.py``, the Python file from which OpenNMT-tf builds a model.
+"""``model_description.py``, the Python file from which OpenNMT-tf builds a model.
 
-formats.shape fills in the names in braces: layers, units, ``dropout`` as a share, ``sharing`` ALL or NONE.
+formats.shape fills in the templates' names in braces: layers, units, ``dropout`` as a share, ``sharing`` ALL or NONE.
 """
+
+import json
+from typing import Any
+
+
+def own_model(module: str, name: str, values: dict[str, Any]) -> str:
+    """The text for a model of ``layers``: its module, its class, and the arguments of the class."""
+    texts = {key: json.dumps(value) if isinstance(value, str) else value for key, value in values.items()}
+    arguments = "".join(f"        {key}={text},\n" for key, text in texts.items())
+    return OWN.format(module=module, name=name, arguments=arguments)
+
 
 TRANSFORMER = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
 import opennmt
@@ -19,21 +30,13 @@ def model():
         share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
     )
 '''
-HISTORY = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
-from layers.history_decoder import HistoryTransformer
+OWN = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
+from layers.{module} import {name}
 
 
 def model():
-    return HistoryTransformer(
-        decoder="{decoder}",
-        encoder_layers={encoder_layers},
-        decoder_layers={decoder_layers},
-        units={units},
-        ffn_units={ffn_units},
-        heads={heads},
-        share_embeddings={share_embeddings},
-        dropout={dropout},
-    )
+    return {name}(
+{arguments}    )
 '''
 RECURRENT = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
 import opennmt
@@ -62,34 +65,6 @@ def model():
             dropout={dropout},
         ),
         share_embeddings=opennmt.models.EmbeddingsSharingLevel.{sharing},
-    )
-'''
-CONDITIONAL = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
-from layers.conditional_gru import ConditionalGRU
-
-
-def model():
-    return ConditionalGRU(
-        encoder_transitions={encoder_transitions},
-        decoder_transitions={decoder_transitions},
-        units={units},
-        embedding_units={embedding_units},
-        share_embeddings={share_embeddings},
-        dropout={dropout},
-    )
-'''
-FULLY_CONNECTED = '''"""Written by train.train; OpenNMT-tf builds the model from it."""
-from layers.fully_connected import FullyConnectedGRU
-
-
-def model():
-    return FullyConnectedGRU(
-        fully_connected_layers={fully_connected_layers},
-        fully_connected_units={fully_connected_units},
-        units={units},
-        embedding_units={embedding_units},
-        share_embeddings={share_embeddings},
-        dropout={dropout},
     )
 '''
 CATALOG = '''"""Written by train.train; OpenNMT-tf builds the model from it."""

@@ -1,7 +1,7 @@
-"""A model folder: weights, tokenizer, vocabulary map, and ``model.json``, which says what they are.
+"""A model folder: weights, tokenizer, vocabulary map, and ``model.json``, which describes them.
 
-Here are the names of the files that every engine shares, the fields of ``model.json``, and how both are checked. Which
-other files a folder holds depends on its engine (decode.engines).
+Names of the files that all engines share, the fields of ``model.json``, and checks of both. Other files depend on the
+engine (decode.engines).
 """
 
 import json
@@ -15,8 +15,8 @@ DESCRIPTION = "model.json"
 TOKENIZER = "sentencepiece.model"
 README = "README.md"
 TUNED = "tuned.json"  # the fastest settings by machine (measure.tune)
-NOT_DECODED = (README, TUNED)  # translations do not depend on these files, and they may change in place
-NEEDED = ("engine", "quantization", "vocabulary_map")  # fields without which a folder cannot be decoded
+NOT_DECODED = (README, TUNED)  # files that translations do not depend on and that may change
+NEEDED = ("engine", "quantization", "vocabulary_map")  # fields that decoding needs
 
 
 class Description(TypedDict, total=False):
@@ -42,7 +42,7 @@ class Description(TypedDict, total=False):
 
 
 def describe(folder: Path) -> Description:
-    """Read ``model.json``. Raises UserError where it is missing, is not JSON or lacks a field of NEEDED."""
+    """Read ``model.json``. Raises UserError where it is missing, no JSON, or lacks a field of NEEDED."""
     path = folder / DESCRIPTION
     try:
         description = read_json(path)
@@ -64,8 +64,8 @@ def checksums(folder: Path) -> dict[str, str]:
 def check(folder: Path, description: Description) -> None:
     """Compare all files with their checksums. Raises UserError for the first one that differs.
 
-    A missing file is left to whoever reads it: the map, for instance, may not be needed. Folders made before version
-    0.6 have checksums of some files only, or none.
+    Missing files are not reported, as the map, for instance, may not be needed. Folders made before version 0.6 have
+    checksums of some files or none.
     """
     for name, checksum in description.get("sha256", {}).items():
         if (folder / name).exists() and sha256(folder / name) != checksum:

@@ -1,11 +1,11 @@
 """The files of the native engine, read by engine/model: how weights are quantised, packed and stored, and its map.
 
-A file is a safetensors file, which the engine maps into memory and uses as it is on every CPU. Matrices of products
+Files are safetensors files, which the engine maps into memory and uses unchanged on every CPU. Matrices of products
 are stored in panels of 16 channels, ``[outputs / 16, inputs / g, 16, g]``, where g elements have 4 bytes; embeddings
 and the output layer's matrix in rows. All dimensions are padded with zeros to multiples of 16.
 
-Tensors, all int32: ``ngrams`` [entries, longest], padded with -1; ``starts`` [entries + 1] and ``pieces``: the target
-pieces of each entry; ``slots`` [a power of two]: an entry or -1, by the hash of its n-gram and linear probing;
+Tensors of a map, all int32: ``ngrams`` [entries, longest], padded with -1; ``starts`` [entries + 1] and ``pieces``: the
+target pieces of each entry; ``slots`` [a power of two]: an entry or -1, by the hash of its n-gram and linear probing;
 ``always``: the target pieces of every sentence. Pieces are numbers in the model's vocabularies.
 """
 
@@ -28,7 +28,7 @@ TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
 PANEL = 16
 
 # Bounds that keep every sum exact (engine/kernels/dots.h).
-INT8_LANE = 128  # the weights of one sign that share a 16-bit lane sum to at most this: 255 x 128 < 2^15
+INT8_LANE = 128  # largest sum of the weights of one sign in a 16-bit lane: 255 x 128 < 2^15
 INT16_INPUT = 4095  # magnitude of an int16 input
 INT32 = 2**31 - 1
 
@@ -38,7 +38,7 @@ LONGEST = 64  # n-gram that the engine looks up
 
 
 def kind(folder: Path) -> str:
-    """The type that the name of a folder ends in, behind a hyphen. Raises UserError for another."""
+    """The type at the end of a folder's name, after a hyphen. Raises UserError for another name."""
     if (name := folder.name.rpartition("-")[2]) not in TYPES:
         raise UserError(f"{folder}: its name must end in -{', -'.join(TYPES)}")
     return name
@@ -51,7 +51,7 @@ def padded(count: int) -> int:
 def quantized(weights: np.ndarray, kind: str, bounded: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Rows of float32 weights as integers and the scale of each row: weight = integer x scale.
 
-    bounded: choose scales with which no product can overflow; without it, for embeddings, the largest weight decides.
+    bounded: choose scales with which no product can overflow; otherwise, for embeddings, by the largest weight.
     """
     largest = np.maximum(np.abs(weights).max(axis=1, initial=0), 1e-9)
     if kind == "int16":
@@ -67,7 +67,7 @@ def quantized(weights: np.ndarray, kind: str, bounded: bool = True) -> tuple[np.
     if bounded:
         over = lane_sum(integers) > INT8_LANE
         while over.any():
-            # At least 0.1 % a round: rounding up may keep a sum above its bound where the quotient already fits.
+            # At least 0.1 % a round: rounding up may keep a sum above its bound although the quotient fits.
             factor = np.maximum(lane_sum(integers[over]) / INT8_LANE * 0.998, 1.001).astype(np.float32)
             scale[over] *= factor
             integers[over] = np.rint(weights[over] / scale[over, None])
@@ -78,7 +78,7 @@ def quantized(weights: np.ndarray, kind: str, bounded: bool = True) -> tuple[np.
 def lane_sum(integers: np.ndarray) -> np.ndarray:
     """For each row, the largest sum of weights of one sign in a 16-bit lane of the products.
 
-    Eight inputs, i to i + 7, meet in two lanes: 0, 1, 4, 5 in one and 2, 3, 6, 7 in the other.
+    Of eight inputs, 0, 1, 4, 5 share one lane and 2, 3, 6, 7 the other.
     """
     rows = integers.reshape(len(integers), -1, 2, 2, 2)  # step, group of four, lane, input of the lane
     positive, negative = (np.maximum(sign * rows, 0).sum(axis=(2, 4)).max(axis=(1, 2)) for sign in (1, -1))
@@ -105,7 +105,7 @@ def linear(name: str, weights: np.ndarray, bias: np.ndarray, kind: str) -> dict[
 
 
 def rows(name: str, weights: np.ndarray, kind: str, bounded: bool) -> dict[str, np.ndarray]:
-    """The tensors of a matrix that is looked up: [entries, units], entries padded with zeros."""
+    """The tensors of a lookup table: [entries, units], entries padded with zeros."""
     weights = pad(weights.astype(np.float32), padded(len(weights)), weights.shape[1])
     if kind == "float32":
         return {f"{name}.rows": weights}
@@ -114,19 +114,19 @@ def rows(name: str, weights: np.ndarray, kind: str, bounded: bool) -> dict[str, 
 
 
 def offset(integers: np.ndarray) -> np.ndarray:
-    """What 128 too much in every input adds to a product, negated; int32 [outputs]."""
+    """The correction of products whose inputs are all 128 too large; int32 [outputs]."""
     return (-128 * integers.astype(np.int64).sum(axis=1)).astype(np.int32)
 
 
 def pad(matrix: np.ndarray, *shape: int) -> np.ndarray:
-    """A matrix or vector with zeros behind, in this shape."""
+    """A matrix or vector padded with zeros to this shape."""
     result = np.zeros(shape, matrix.dtype)
     result[tuple(map(slice, matrix.shape))] = matrix
     return result
 
 
 def pad_outputs(weights: np.ndarray, bias: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pad the outputs of each group, as a head or a gate, to a multiple of 16. weights: [groups x size, inputs]."""
+    """Pad the outputs of each group (head, gate) to a multiple of 16. weights: [groups x size, inputs]."""
     size = len(bias) // groups
     wide, inputs = padded(size), weights.shape[1]
     return (
@@ -143,19 +143,16 @@ def pad_inputs(weights: np.ndarray, groups: int) -> np.ndarray:
 
 
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> None:
-    """Write a model.
-
-    metadata: as the models in engine/model and in the folder of each architecture read it.
-    """
+    """Write a model. metadata: as engine/model and the folder of each architecture read it."""
     text = {name: str(int(value) if isinstance(value, bool) else value) for name, value in metadata.items()}
     safetensors.write(path, tensors, {"format": FORMAT, **text})
 
 
 class Vocabulary:
-    """The pieces of a model by number, and what frames a source: pieces before and behind it.
+    """The pieces of a model by number, and those before and after a source sentence (prefix, suffix).
 
-    source and target: the pieces of each side, the same list if the vocabulary is joint. unknown: the piece that stands
-    for all others.
+    source and target: the pieces of each side, the same list if the vocabulary is joint. unknown: replaces pieces that
+    are not in ``source``.
     """
 
     def __init__(
@@ -176,14 +173,14 @@ class Vocabulary:
             raise UserError(f"{path}: missing or damaged ({error}); export the model again") from None
 
     def require_sizes(self, folder: Path) -> None:
-        """Raises UserError where the weights have another number of pieces, or the unknown piece is none of them."""
-        numbers = safetensors.metadata(folder / NAME)
+        """Raises UserError where the weights have another number of pieces, or the unknown piece is missing."""
+        numbers, path = safetensors.metadata(folder / NAME), folder / VOCABULARY
         for side, pieces in (("source", self.source), ("target", self.target)):
             if str(len(pieces)) != (needed := numbers.get(f"{side}_pieces", "")):
-                told = f"{len(pieces)} {side} pieces, the weights have {needed}"
-                raise UserError(f"{folder / VOCABULARY}: has {told}; export the model again")
+                counts = f"{len(pieces)} {side} pieces, the weights have {needed}"
+                raise UserError(f"{path}: has {counts}; export the model again")
         if self.unknown not in self.source_numbers:
-            raise UserError(f"{folder / VOCABULARY}: {self.unknown} is none of its pieces; export the model again")
+            raise UserError(f"{path}: {self.unknown} is none of its pieces; export the model again")
 
     def write(self, folder: Path) -> None:
         stored = {"source": self.source, "unknown": self.unknown, "prefix": self.prefix, "suffix": self.suffix}
@@ -202,18 +199,17 @@ class Vocabulary:
         return {piece: number for number, piece in enumerate(self.target)}
 
     def numbers(self, sentence: Sequence[str]) -> list[int]:
-        """A source sentence in pieces as numbers, framed."""
+        """A source sentence in pieces as numbers, with prefix and suffix."""
         numbers = self.source_numbers
         unknown = numbers[self.unknown]
         return [numbers.get(piece, unknown) for piece in (*self.prefix, *sentence, *self.suffix)]
 
     def pieces(self, numbers: Sequence[int]) -> list[str]:
-        """A translation in pieces."""
         return [self.target[number] for number in numbers]
 
 
 def read_map(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]]) -> VocabularyMap:
-    """The entries of a map for these sentences in pieces, in text."""
+    """The entries of a map for these sentences in pieces."""
     tensors = safetensors.read(path)
     table, starts, pieces = (tensors[name] for name in ("ngrams", "starts", "pieces"))
     sizes = {*(table >= 0).sum(axis=1).tolist()}
@@ -227,7 +223,7 @@ def read_map(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]
 
 
 def hashes(ngrams: np.ndarray) -> np.ndarray:
-    """The hash of each row of int32 [entries, longest], whose padding of -1 does not count; uint32 [entries]."""
+    """The hash of each row of int32 [entries, longest] without its padding of -1; uint32 [entries]."""
     values = np.zeros(len(ngrams), np.uint32)
     for column in ngrams.T:
         mixed = (values ^ column.astype(np.uint32)) * np.uint32(0x9E3779B1)
@@ -236,12 +232,12 @@ def hashes(ngrams: np.ndarray) -> np.ndarray:
 
 
 def convert_map(source: Path, sources: Mapping[str, int], targets: Mapping[str, int], path: Path) -> None:
-    """Write the map of a text file (formats.vocabulary_map) for models with these vocabularies, number by piece.
+    """Write the map of a text file (formats.vocabulary_map). sources, targets: numbers of pieces.
 
-    Raises UserError for a piece that is not in them, and for too long an n-gram.
+    Raises UserError for a piece outside the vocabularies, a repeated n-gram, and one longer than LONGEST.
     """
     always = {targets[piece] for piece in vocabulary_map.SPECIAL if piece in targets}
-    # Flat arrays: a map of millions of n-grams has to fit into the memory of a small job.
+    # Flat arrays, so that a map of millions of n-grams fits into the memory of a small job.
     ngrams, lengths, lines, entries, sizes = (array("i") for _ in range(5))
     for number, ngram, pieces in vocabulary_map.read(source):
         try:
@@ -263,7 +259,7 @@ def convert_map(source: Path, sources: Mapping[str, int], targets: Mapping[str, 
     table = _table(np.array(ngrams, np.int32), np.array(lengths, np.int32))
     if line := _repeated(table, np.array(lines, np.int32)):
         ngram = next(ngram for number, ngram, _ in vocabulary_map.read(source) if number == line)
-        raise UserError(f"{source}: line {line}: the n-gram {' '.join(ngram)!r} stands there twice")
+        raise UserError(f"{source}: line {line}: the n-gram {' '.join(ngram)!r} occurs twice")
     tensors = {
         "ngrams": table,
         "starts": np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int32),
@@ -275,7 +271,7 @@ def convert_map(source: Path, sources: Mapping[str, int], targets: Mapping[str, 
 
 
 def _table(ngrams: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The n-grams, one after the other, as int32 [entries, longest], padded with -1."""
+    """N-grams in one flat array as int32 [entries, longest], padded with -1."""
     longest = int(lengths.max(initial=1))
     table = np.full((len(lengths), longest), -1, np.int32)
     table[np.arange(longest) < lengths[:, None]] = ngrams
@@ -283,14 +279,14 @@ def _table(ngrams: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _repeated(table: np.ndarray, lines: np.ndarray) -> int:
-    """The first line whose n-gram an earlier one has, else 0. lines: int32 [entries], ascending."""
+    """The first line whose n-gram an earlier line has, or 0. lines: int32 [entries], ascending."""
     order = np.lexsort(table.T)  # stable: equal n-grams stay in the order of their lines
     equal = (table[order[1:]] == table[order[:-1]]).all(axis=1)
     return int(lines[order[1:][equal]].min()) if equal.any() else 0
 
 
 def _slots(hashed: np.ndarray) -> np.ndarray:
-    """A table at most half full: each entry in the first free slot from its hash on."""
+    """A hash table, at most half full: each entry is in the first free slot from its hash on."""
     size = 1 << max(4, (2 * len(hashed)).bit_length())
     slots = array("i", [-1]) * size
     for entry, value in enumerate((hashed & np.uint32(size - 1)).tolist()):

@@ -1,4 +1,4 @@
-"""OpenNMT-tf's files: ``vocabulary.txt``, and folders with an averaged checkpoint."""
+"""OpenNMT-tf's files: ``vocabulary.txt``, and folders with a checkpoint."""
 
 from os import PathLike
 from pathlib import Path
@@ -11,12 +11,12 @@ UNKNOWN = "<unk>"  # not in the file: OpenNMT-tf adds it as the last entry
 
 
 def read_vocabulary(path: str | PathLike) -> list[str]:
-    """The entries of a file. Only a line feed ends one: a piece may have other line separators in it."""
+    """The entries of a file, separated by line feeds only: a piece may contain other line separators."""
     return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def load_checkpoint(folder: Path, search: dict[str, Any] | None = None) -> Any:
-    """Load the model of a folder that train.train wrote. search: OpenNMT-tf's parameters of decoding.
+    """Load the model of a folder of train.train. search: OpenNMT-tf's decoding parameters.
 
     Raises UserError for a damaged folder, or one without a checkpoint.
     """
@@ -30,7 +30,7 @@ def load_checkpoint(folder: Path, search: dict[str, Any] | None = None) -> Any:
         model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}, params=search)
         restored = Checkpoint(model, model_dir=str(folder)).restore(weights_only=True)
         model.create_variables()
-    except (ValueError, LookupError, OSError, RuntimeError, SyntaxError, tf.errors.OpError) as error:  # damage is any
+    except (ValueError, LookupError, OSError, RuntimeError, SyntaxError, tf.errors.OpError) as error:
         problem = "a file is damaged, or the vocabulary is not that of the checkpoint"
         raise UserError(f"{folder}: OpenNMT-tf cannot load this model: {problem}: {error}") from error
     if restored is None:

@@ -1,10 +1,10 @@
 """Records: zstd-compressed TSV with one pair a line, ``source<TAB>target``; monolingual text has one column.
 
-The text is UTF-8 in NFC, without tabs or line breaks inside a sentence. Both sides of a pair stay in one file between
-stages, so they cannot shift against each other.
+The text is UTF-8 in NFC, without tabs or line breaks inside a sentence. Both sides of a pair stay in one file, so they
+cannot get misaligned.
 
-A file consists of many small zstd frames of whole lines, with a table of them at the end (zstd's seekable format; any
-zstd program decompresses it). So shard k of n is a range of frames, and work is divided without dividing files.
+A file consists of many small zstd frames of whole lines, with a table of frames at the end (zstd's seekable format,
+which any zstd program decompresses). Shard k of n is a range of frames, so work is divided without splitting files.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ Record = tuple[str, ...]
 Shard = tuple[int, int]  # k of n, k from 1
 
 SUFFIX = ".tsv.zst"
-FRAME_BYTES = 1 << 16  # of text: some hundred records, so that a small corpus can be divided too
+FRAME_BYTES = 1 << 16  # of text: some hundred records, so that a small corpus can be divided, too
 BLOCK_RECORDS = 10_000
 LEVEL = 3
 
@@ -50,7 +50,7 @@ def info(path: str | os.PathLike) -> Path:
 
 
 def line(record: Record) -> bytes:
-    """The record as a line of the uncompressed file. The checksum of a corpus is that of all its lines."""
+    """The record as a line of the uncompressed file."""
     return ("\t".join(record) + "\n").encode()
 
 
@@ -66,17 +66,14 @@ def shard(text: str) -> Shard:
 
 
 def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]:
-    """Write records atomically; equal records give equal bytes.
-
-    Returns the number of records and the sha256 of the uncompressed text.
-    """
+    """Write records atomically; equal records give equal bytes. Returns their number and the sha256 of the text."""
     stream = iter(records)
     blocks = iter(lambda: b"".join(map(line, islice(stream, BLOCK_RECORDS))), b"")
     return write_blocks(path, blocks)
 
 
 def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int, str]:
-    """Like write(), for records that are lines of TSV already; each block holds whole lines."""
+    """As ``write``, for blocks of whole lines of TSV."""
     with writer(path) as output:
         for block in blocks:
             output.write(block)
@@ -93,7 +90,7 @@ def writer(path: str | os.PathLike) -> Iterator["Writer"]:
 
 
 class Writer:
-    """Compresses lines of TSV; ``count`` and ``sha256`` are those of the records when it is finished."""
+    """Compresses lines of TSV; ``count`` and ``sha256`` are complete after ``finish``."""
 
     def __init__(self, raw: io.BufferedWriter):
         self.count = 0
@@ -108,7 +105,7 @@ class Writer:
         return self._digest.hexdigest()
 
     def write(self, block: bytes) -> None:
-        """Add whole lines. A frame ends at the first line end after FRAME_BYTES, whatever the blocks are."""
+        """Add whole lines. A frame ends at the first line end after FRAME_BYTES, independently of the blocks."""
         text, start = self._rest + block, 0
         while len(text) - start >= FRAME_BYTES and (end := text.find(b"\n", start + FRAME_BYTES - 1) + 1):
             self._frame(text[start:end])
@@ -162,7 +159,7 @@ def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[byte
             for compressed, size in entries[first:last].tolist():
                 text = decompressor.decompress(raw.read(compressed), max_output_size=size)
                 if len(text) != size or not text.endswith(b"\n"):
-                    raise EOFError("a frame is not as long as its table says")
+                    raise EOFError("a frame is not as long as in its table")
                 yield text
         except (zstandard.ZstdError, EOFError) as error:
             raise UserError(
@@ -181,12 +178,12 @@ def _table(raw: io.BufferedReader) -> np.ndarray:
     raw.seek(max(start, 0))
     entries = np.frombuffer(raw.read(table_bytes), _ENTRY)
     if start - _TABLE.size != entries["compressed"].sum(dtype=np.int64):
-        raise EOFError("its table of frames tells of another size")
+        raise EOFError("its table of frames is for another size")
     return entries
 
 
 def _range(sizes: np.ndarray, shard: Shard | None) -> tuple[int, int]:
-    """The range of frames of a shard: those that begin in its part of the text."""
+    """The range of frames of a shard: frames that begin in its part of the text."""
     if shard is None or not len(sizes):
         return 0, len(sizes)
     k, n = shard
@@ -208,7 +205,7 @@ def read_pairs(path: Path) -> list[tuple[str, ...]]:
 
 
 def pairs(path: Path) -> list[tuple[str, str]]:
-    """Sources and references of a test set. Raises UserError for an empty one, and for one without references."""
+    """Sources and references of a test set. Raises UserError for an empty one or one without references."""
     lines = read_pairs(path)
     if len(lines[0]) < 2:
         raise UserError(f"{path}: a test set without references, a second column; there is nothing to score with")
@@ -221,12 +218,12 @@ def sources(path: Path) -> list[str]:
 
 
 def references(path: Path, sentences: int) -> list[str]:
-    """The references of the first sentences of a test set; an empty list where it has none."""
+    """The references of the first sentences of a test set; empty if it has no references."""
     return [record[1] for record in itertools.islice(read(path), sentences) if len(record) > 1]
 
 
 def read_output(path: Path, sentences: int) -> list[str]:
-    """A translation, one line a sentence. Raises UserError where its length is not that of the test set."""
+    """The lines of a translation. Raises UserError where their number is not that of the test set."""
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     if len(lines) != sentences:
         raise UserError(f"{path}: {len(lines)} lines, but its test set has {sentences}; decode it again")

@@ -1,7 +1,7 @@
 """Read and write safetensors files whose tensors can be used where they are mapped into memory.
 
-The format is that of https://github.com/huggingface/safetensors. Its own library aligns tensors to 8 bytes at most;
-here those whose sizes are multiples of 64 bytes start at multiples of 64.
+The format is that of https://github.com/huggingface/safetensors, whose library aligns tensors to 8 bytes at most. Here
+tensors whose sizes are multiples of 64 bytes start at multiples of 64.
 """
 
 import json
@@ -24,7 +24,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 
 def metadata(path: Path) -> dict[str, str]:
-    """What a file says of itself. Raises UserError as ``read``."""
+    """The metadata of a file. Raises UserError as ``read``."""
     return _opened(path)[1]
 
 
@@ -43,7 +43,7 @@ def _opened(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(members)) < len(members):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
@@ -58,8 +58,7 @@ def _tensor(data: np.ndarray, dtype: str, shape: list[int], data_offsets: list[i
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
     """Write a file. Each tensor must have one of TYPES.
 
-    The header is padded with spaces, as the format allows. It allows no gap between tensors, so those of other sizes
-    come last.
+    The format allows spaces after the header but no gaps between tensors, so tensors of other sizes come last.
     """
     ordered = sorted(tensors, key=lambda name: tensors[name].nbytes % ALIGNMENT != 0)
     header: dict[str, object] = {"__metadata__": dict(metadata)}

@@ -1,4 +1,4 @@
-"""Dataclasses whose fields say what they hold: a JSON schema and a Markdown table are made from them."""
+"""The JSON schema and a Markdown table of a dataclass with described fields."""
 
 import json
 import typing
@@ -11,17 +11,17 @@ JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def required(text: str, unit: str = "") -> Any:
-    """A field that every record has."""
+    """A field of every record."""
     return field(metadata={"text": text, "unit": unit})
 
 
 def noted(text: str, unit: str = "", default: Any = None, only: str = "") -> Any:
-    """A field that records of older versions may lack. only: whose records have it; others are written without it."""
+    """A field that records of older versions may lack. only: the records that are written with it."""
     return field(default=default, metadata={"text": text, "unit": unit, "only": only})
 
 
 def only(column: Field) -> str:
-    """Whose records have a field; empty where all have it."""
+    """The kind of records that have a field; empty for all."""
     return column.metadata.get("only", "")
 
 
@@ -39,7 +39,7 @@ def schema(dataclass: type) -> dict[str, Any]:
 
 
 def json_type(hint: Any) -> dict[str, Any]:
-    """The JSON schema of a plain type, a Literal, tuple[X, ...], a Mapping from str, or of one of these or None."""
+    """The JSON schema of a plain type, a Literal, tuple[X, ...], a Mapping from str, or one of these or None."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
         (kind,) = (json_type(argument) for argument in arguments if argument is not NoneType)

@@ -1,6 +1,4 @@
-"""A sentence as a line of text holds it, and as its pieces with a space between them. Submissions take this file
-along, so it needs nothing but Python.
-"""
+"""A sentence as a line of text, and as pieces. Submissions include this file, so it needs only Python."""
 
 import unicodedata
 
@@ -9,10 +7,10 @@ _BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 
 
 def sentence(text: str) -> str:
-    """The text as a record holds it: in NFC, spaces in place of breaks, no space at the ends."""
+    """The text as in a record: in NFC, breaks replaced by spaces, stripped."""
     return unicodedata.normalize("NFC", text).translate(_BREAKS).strip()
 
 
 def split_pieces(text: str) -> list[str]:
-    """The pieces. Only a space ends one: a piece may have an ideographic or a no-break space in it."""
+    """Split at spaces only: a piece may contain an ideographic or a no-break space."""
     return text.split(" ") if text else []

@@ -1,4 +1,4 @@
-"""The shape of a model: layers, units, heads or cells, its number of parameters and its description for OpenNMT-tf."""
+"""The shape of a model: layers, units, heads or cells, its number of parameters, its description for OpenNMT-tf."""
 
 import math
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from common.files import read_yaml
-from formats.model_description import CATALOG, CONDITIONAL, FULLY_CONNECTED, HISTORY, RECURRENT, TRANSFORMER
+from formats.model_description import CATALOG, RECURRENT, TRANSFORMER, own_model
 from formats.native_model import PANEL
 
 SELF_ATTENTION = "self-attention"
-# How a Transformer's decoder looks back at what was said (layers.history_decoder): self-attention; the mean of all
-# inputs with a feed-forward layer and a gate, with one of them alone, and as it is; a simple recurrent cell.
+# How a Transformer's decoder reads previous outputs (layers.history_decoder): by self-attention; as the mean of all
+# inputs with a feed-forward layer and a gate, with only one of them, or plain; by a simple recurrent cell.
 DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
 CELLS = ("lstm", "gru")  # of a recurrent model
 
@@ -43,7 +43,7 @@ class Transformer:
             raise ValueError(f"decoder {self.decoder} is unknown; there are {', '.join(DECODERS)}")
 
     def _fitting(self) -> str:
-        """The next numbers that fit: fewer heads, or more units, as many as the native engine has, too."""
+        """Advice: the next smaller number of heads, or the next larger one of units that fits the native engine."""
         heads = next((heads for heads in range(self.heads, 1, -1) if self.units % heads == 0), 1)
         multiple = math.lcm(self.heads, PANEL)
         return f"take heads {heads}, or units {-(-self.units // multiple) * multiple}"
@@ -55,13 +55,12 @@ class Transformer:
         return f"{layers} d{self.units} ff{self.ffn_units} h{self.heads}{decoder}{shared}"
 
     def model_description(self, dropout: float) -> str:
-        """The text of the ``model_description.py`` from which OpenNMT-tf builds the model.
-
-        dropout: the share of units that training drops, everywhere in the model.
-        """
+        """The text of ``model_description.py``. dropout: the share of units that training drops, everywhere."""
+        if self.decoder != SELF_ATTENTION:
+            values = {"decoder": self.decoder} | asdict(self) | {"dropout": dropout}
+            return own_model("history_decoder", "HistoryTransformer", values)
         sharing = "ALL" if self.share_embeddings else "NONE"
-        template = TRANSFORMER if self.decoder == SELF_ATTENTION else HISTORY
-        return template.format(**asdict(self), dropout=dropout, sharing=sharing)
+        return TRANSFORMER.format(**asdict(self), dropout=dropout, sharing=sharing)
 
     def parameters(self, entries: int) -> int:
         """The number of trainable parameters with a joint vocabulary of ``entries``, <unk> included."""
@@ -72,11 +71,11 @@ class Transformer:
         gates = 2 * (self.units + 1) * self.units
         history = {
             SELF_ATTENTION: attention,
-            "averaging": 2 * gates,  # the feed-forward layer of the mean has ``units`` inside
+            "averaging": 2 * gates,  # its feed-forward layer has ``units`` inside and is as large as the gates
             "averaging-gated": gates,
-            "averaging-ungated": gates,  # likewise
+            "averaging-ungated": gates,
             "averaging-plain": 0,
-            "ssru": gates - self.units,  # the new part has no bias
+            "ssru": gates - self.units,  # the candidate state has no bias
         }[self.decoder]
         decoder = self.decoder_layers * (history + attention + feed_forward + 3 * norm) + norm
         return encoder + decoder + _embeddings(entries, self.units, self.units, self.share_embeddings)
@@ -86,8 +85,7 @@ class Transformer:
 class Recurrent:
     """Layers of LSTM or GRU cells, and Luong's attention (Luong et al. 2015) above the decoder.
 
-    cell: one of CELLS; units: of a layer, in a bidirectional encoder of both directions together. Raises ValueError for
-    an unknown cell, and for units that cannot be halved or shared.
+    cell: one of CELLS; units: of a layer, in a bidirectional encoder of both directions together.
     """
 
     cell: str
@@ -119,27 +117,22 @@ class Recurrent:
 
     @property
     def bridge(self) -> str:
-        """How the decoder's states start: as the encoder's where they fit, else as a projection of them."""
+        """How the decoder's states start: as copies of the encoder's if they fit, else as a projection."""
         fits = self.encoder_layers == self.decoder_layers and not self.bidirectional
         return "CopyBridge" if fits else "DenseBridge"
 
     def model_description(self, dropout: float) -> str:
         """As for a Transformer; dropout acts between layers and on the decoder's output."""
-        return RECURRENT.format(
-            **{**asdict(self), "cell": self.cell.upper()},
-            direction_units=self.direction_units,
-            bridge=self.bridge,
-            dropout=dropout,
-            sharing="ALL" if self.share_embeddings else "NONE",
-        )
+        values = asdict(self) | {"cell": self.cell.upper(), "sharing": "ALL" if self.share_embeddings else "NONE"}
+        return RECURRENT.format(**values, direction_units=self.direction_units, bridge=self.bridge, dropout=dropout)
 
     def parameters(self, entries: int) -> int:
         """As for a Transformer."""
         units, embedding, directions = self.units, self.embedding_units, 2 if self.bidirectional else 1
-        # Each direction has a stack of layers of its own: OpenNMT-tf joins the directions above the last layer.
+        # Each direction has its own stack of layers: OpenNMT-tf joins the directions above the last layer.
         inputs = [embedding, *[self.direction_units] * (self.encoder_layers - 1)]
         encoder = sum(directions * self._cell(size, self.direction_units) for size in inputs)
-        # The attention's output joins the embedding at the first layer (input feeding).
+        # The first layer reads the attention's output, too (input feeding).
         inputs = [embedding + units, *[units] * (self.decoder_layers - 1)]
         decoder = sum(self._cell(size, units) for size in inputs)
         attention = units * units + 2 * units * units
@@ -150,7 +143,7 @@ class Recurrent:
         return encoder + decoder + attention + bridge + embeddings
 
     def _cell(self, inputs: int, units: int) -> int:
-        gates, biases = (4, 1) if self.cell == "lstm" else (3, 2)  # Keras's GRU has a bias for each of two products
+        gates, biases = (4, 1) if self.cell == "lstm" else (3, 2)  # Keras' GRU has a bias for each of two products
         return gates * units * (inputs + units + biases)
 
 
@@ -159,9 +152,8 @@ class Conditional:
     """Nematus' conditional GRU: one layer in both directions, and a decoder that attends inside its step.
 
     A step of the encoder passes ``encoder_transitions`` gated recurrent units, one of the decoder
-    ``decoder_transitions``, with additive attention behind the first (Sennrich et al. 2017, "Nematus", and "The
-    University of Edinburgh's Neural MT Systems for WMT17"). units: of a state, in each direction. Raises ValueError for
-    a decoder without a unit behind its attention.
+    ``decoder_transitions``, with additive attention after the first (Sennrich et al. 2017, "Nematus", and "The
+    University of Edinburgh's Neural MT Systems for WMT17"). units: of a state, in each direction.
     """
 
     encoder_transitions: int
@@ -180,8 +172,8 @@ class Conditional:
         return f"conditional GRU {transitions} d{self.units} e{self.embedding_units}{shared}"
 
     def model_description(self, dropout: float) -> str:
-        """As for a Transformer; dropout acts on embeddings, on the encoder's states and on what the decoder shows."""
-        return CONDITIONAL.format(**asdict(self), dropout=dropout)
+        """As for a Transformer; dropout acts on embeddings, on the encoder's states and on the decoder's output."""
+        return own_model("conditional_gru", "ConditionalGRU", asdict(self) | {"dropout": dropout})
 
     def parameters(self, entries: int) -> int:
         """As for a Transformer."""
@@ -202,7 +194,7 @@ class FullyConnected:
 
     The encoder is a gated recurrent layer in both directions, the decoder one such unit with additive attention and
     ``fully_connected_layers`` of ``fully_connected_units`` above it, with residual connections. units: of a state, in
-    each direction. Raises ValueError for shared embeddings that are not as wide as the last layer.
+    each direction.
     """
 
     fully_connected_layers: int
@@ -224,8 +216,8 @@ class FullyConnected:
         return f"GRU d{self.units} e{self.embedding_units} FC {layers}{shared}"
 
     def model_description(self, dropout: float) -> str:
-        """As for a Transformer; dropout acts on embeddings, on the encoder's states and behind every layer on top."""
-        return FULLY_CONNECTED.format(**asdict(self), dropout=dropout)
+        """As for a Transformer; dropout acts on embeddings, on the encoder's states and after every layer on top."""
+        return own_model("fully_connected", "FullyConnectedGRU", asdict(self) | {"dropout": dropout})
 
     def parameters(self, entries: int) -> int:
         """As for a Transformer."""
@@ -241,7 +233,7 @@ class FullyConnected:
 
 @dataclass(frozen=True)
 class Custom:
-    """A model of OpenNMT-tf's catalogue by its name, or a ``.py`` file with a function ``model``."""
+    """A model of OpenNMT-tf's catalogue by name, or a ``.py`` file with a function ``model``."""
 
     model: str
 
@@ -262,7 +254,7 @@ class Custom:
             raise ValueError(f"no model description: {error}") from None
 
     def parameters(self, entries: int) -> None:
-        """Unknown before OpenNMT-tf builds the model."""
+        """None: unknown before OpenNMT-tf builds the model."""
 
 
 Shape = Transformer | Recurrent | Conditional | FullyConnected | Custom
@@ -275,9 +267,9 @@ KINDS = {
 
 
 def shape(values: dict[str, Any]) -> Shape:
-    """The shape of these values; their keys decide its class. None and False count as absent.
+    """The shape of these values, of the class that their keys belong to. None and False count as absent.
 
-    Raises ValueError for values that are missing, foreign to the class or contradictory.
+    Raises ValueError for missing, foreign or invalid values.
     """
     present = _present(values)
     kind, name = _kind(present)
@@ -290,13 +282,13 @@ def shape(values: dict[str, Any]) -> Shape:
 
 
 def self_attention(values: Mapping[str, Any] | None) -> bool:
-    """Whether these values are those of a Transformer whose decoder has self-attention, or of a model by its name."""
+    """Whether this is a Transformer whose decoder has self-attention, or a model by its name."""
     values = _present(values or {})
     return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
 
 
 def architecture(values: Mapping[str, Any]) -> str:
-    """What these values describe, for messages: ``averaging decoder``, ``recurrent model``, ``Transformer``."""
+    """The architecture, for messages: ``averaging decoder``, ``recurrent model``, ``Transformer``."""
     values = _present(values)
     kind, name = _kind(values)
     decoder = values.get("decoder", SELF_ATTENTION)
@@ -304,10 +296,7 @@ def architecture(values: Mapping[str, Any]) -> str:
 
 
 def decoder_kind(text: str) -> str:
-    """What a decoder looks back with, from the text of a shape: one of DECODERS, or its recurrent unit.
-
-    The text of a model by its name is returned as it is.
-    """
+    """The kind of decoder in the text of a shape: one of DECODERS, its recurrent unit, or the name of a model."""
     words = text.split()
     if cell := next((name for name in ("GRU", "LSTM") if words[0].removeprefix("bi") == name), None):
         return f"{cell} below fully connected layers" if "FC" in words else cell

@@ -1,8 +1,7 @@
 """The vocabulary map as CTranslate2 reads it: lines ``source n-gram<TAB>target pieces``, pieces separated by spaces.
 
-The pieces of an empty n-gram, of a line that begins with a tab, are always on. For each batch, the output layer
-computes only its *candidates*: the pieces that any n-gram of any of its sentences brings, with ``<unk>``, ``<s>`` and
-``</s>``.
+The pieces of an empty n-gram are always on. For each batch, the output layer computes only the *candidates*: the pieces
+of all n-grams of its sentences, with ``<unk>``, ``<s>`` and ``</s>``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from common.errors import UserError
 from formats.sentence import split_pieces
 
-SPECIAL = ("<unk>", "<s>", "</s>")  # candidates that the engine adds itself
+SPECIAL = ("<unk>", "<s>", "</s>")  # candidates that the engine adds
 
 
 def read(path: Path) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
@@ -28,7 +27,7 @@ def read(path: Path) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
 
 
 def check(path: Path, vocabulary: Iterable[str]) -> None:
-    """Raises UserError for a piece outside the vocabulary, which CTranslate2 would silently read as <unk>."""
+    """Raises UserError for a piece outside the vocabulary, which CTranslate2 would read as <unk>."""
     vocabulary = {*vocabulary, *SPECIAL}
     for number, ngram, pieces in read(path):
         if foreign := [piece for piece in (*ngram, *pieces) if piece not in vocabulary]:
@@ -47,9 +46,9 @@ class VocabularyMap:
 
     @classmethod
     def load(cls, path: Path, sources: Sequence[Sequence[str]] | None = None) -> "VocabularyMap":
-        """Load a map; with ``sources``, in pieces, only the entries that these sentences look up.
+        """Load a map, or only the entries that ``sources``, in pieces, look up.
 
-        Raises UserError for a malformed line, and for an n-gram with two lines.
+        Raises UserError for a malformed line and a repeated n-gram.
         """
         entries: dict[tuple[str, ...], list[str]] = {}
         lookups: dict[int, set[tuple[str, ...]]] = {}  # the n-grams of the sources, by length
@@ -60,7 +59,7 @@ class VocabularyMap:
                 if ngram not in lookups[size]:
                     continue
             if ngram in entries:
-                raise UserError(f"{path}: line {number}: the n-gram {' '.join(ngram)!r} stands there twice")
+                raise UserError(f"{path}: line {number}: the n-gram {' '.join(ngram)!r} occurs twice")
             entries[ngram] = pieces
         return cls(entries)
 
@@ -75,7 +74,7 @@ class VocabularyMap:
                     yield ngram
 
     def candidates(self, sources: Iterable[Sequence[str]]) -> set[str]:
-        """The target pieces that the output layer computes for a batch of sentences in pieces."""
+        """The target pieces that the output layer computes for a batch of sentences."""
         pieces = set(SPECIAL)
         for source in sources:
             for ngram in self.ngrams(source):
