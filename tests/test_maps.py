@@ -175,7 +175,7 @@ def test_a_map_that_the_native_engine_does_not_use_is_an_error(maps, monkeypatch
     timing = map_timing.Timing(folder, sentences(30), CORE, steps=3)
     assert timing.run(map_timing.Way("nothing", maps[0], 30), 1).seconds > 0
     monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: set())
-    with pytest.raises(UserError, match=r"the native engine says '.*' in sentence 1, which the map does not allow"):
+    with pytest.raises(UserError, match=r"native engine generates '.*' in sentence 1, which the map does not allow"):
         timing.run(map_timing.Way("m", maps[1], 30), 1)
 
 

@@ -1,9 +1,8 @@
-"""Models altered to be timed: without one of its parts, or with translations of a given length.
+"""Models without one of their parts, and engines that translate to a given length, for timing.
 
-CTranslate2 builds the layers that it finds weights for (its layers/transformer.cc and models/transformer.cc). Without
-the weights of encoder-decoder attention, its decoder works like that of a language model; with the specification of an
-encoder, it builds the encoder alone. The output of such a model is useless, but the remaining layers run the same code
-on the same shapes.
+CTranslate2 builds the layers that it finds weights for (layers/transformer.cc and models/transformer.cc): without the
+weights of encoder-decoder attention, a decoder like that of a language model; with the specification of an encoder, the
+encoder alone. The remaining layers run the same code on the same shapes.
 """
 
 import tempfile
@@ -17,16 +16,17 @@ from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from formats import ctranslate2_model, native_model
+from formats import ctranslate2_model, loading, native_model
 from formats.ctranslate2_model import Model
+from formats.decoding import compute_type
 from formats.native_model import Vocabulary
 
 ATTENTION = "/attention/"  # in names of weights: between decoder and encoder; self-attention is /self_attention/
-ENCODER = ("TransformerEncoderSpec", 1)  # name and revision of the specification of a model that is only an encoder
+ENCODER = ("TransformerEncoderSpec", 1)  # name and revision of the specification of an encoder
 
 
 def without_attention(model: Model) -> Model:
-    """Remove the attention between decoder and encoder. Raises UserError for a model that has none."""
+    """Remove the attention between decoder and encoder. Raises UserError for a model without it."""
     variables = {name: variable for name, variable in model.variables.items() if ATTENTION not in name}
     if len(variables) == len(model.variables):
         raise UserError(_no_attention(model))
@@ -38,17 +38,12 @@ def without_attention(model: Model) -> Model:
 
 
 def encoder(model: Model) -> Model:
-    """Make the encoder alone; the weights of the decoder stay in the file, unused."""
+    """The encoder alone; the weights of the decoder stay in the file, unused."""
     return model._replace(specification=ENCODER[0], revision=ENCODER[1])
 
 
-def whole(model: Model) -> Model:
-    """The model as it is."""
-    return model
-
-
 def decoder_layers(model: Model) -> tuple[int, int]:
-    """The number of decoder layers, and their units. Raises UserError for a model without attention."""
+    """The number of decoder layers and their units. Raises UserError for a model without attention."""
     norms = [name for name in (*model.variables, *model.aliases) if name.endswith(f"{ATTENTION}layer_norm/gamma")]
     if not norms:
         raise UserError(_no_attention(model))
@@ -61,7 +56,7 @@ def _no_attention(model: Model) -> str:
 
 @contextmanager
 def linked(source: Path, replaced: Mapping[str, Path | None]) -> Iterator[Path]:
-    """A temporary model folder with links to the files of ``source``, some of them replaced or, if None, left out."""
+    """A temporary model folder with links to the files of ``source``; ``replaced`` has others, or None to omit one."""
     files: dict[str, Path | None] = {file.name: file for file in source.iterdir()}
     with tempfile.TemporaryDirectory() as scratch:
         for name, file in (files | dict(replaced)).items():
@@ -71,21 +66,30 @@ def linked(source: Path, replaced: Mapping[str, Path | None]) -> Iterator[Path]:
 
 
 @contextmanager
-def folder(source: Path, operation: Callable[[Model], Model] = whole, vmap: Path | None = None) -> Iterator[Path]:
-    """A temporary model folder with the model of ``source`` after ``operation``.
-
-    All other files are those of ``source``, except for the vocabulary map if ``vmap`` is given.
-    """
+def folder(source: Path, operation: Callable[[Model], Model] | None = None, vmap: Path | None = None) -> Iterator[Path]:
+    """A temporary model folder with the model of ``source`` after ``operation``, and the vocabulary map ``vmap``."""
     replaced = {ctranslate2_model.NAME: None, **({CTranslate2.map_file: vmap} if vmap else {})}
     with linked(source, replaced) as variant:
-        if not (variant / "vocabulary.json").exists():  # the name that CTranslate2 looks for in an encoder
+        if not (variant / "vocabulary.json").exists():  # CTranslate2's name for the vocabulary of an encoder
             (variant / "vocabulary.json").symlink_to((source / "shared_vocabulary.json").resolve())
-        ctranslate2_model.write(variant, operation(ctranslate2_model.read(source)))
+        model = ctranslate2_model.read(source)
+        ctranslate2_model.write(variant, operation(model) if operation else model)
         yield variant
 
 
+def loaded(folder: Path, load: Callable[..., Any] = loading.translator) -> Any:
+    """Load a model of CTranslate2 on one thread. Raises UserError for a folder of another engine."""
+    kind = compute_type(engines.describe_for(folder, CTranslate2)["quantization"])
+    return load(folder, device="cpu", compute_type=kind, intra_threads=1)
+
+
+def exactly(pieces: int) -> dict[str, int]:
+    """CTranslate2's options to decode every sentence to this number of pieces."""
+    return {"min_decoding_length": pieces, "max_decoding_length": pieces, "max_input_length": 0}
+
+
 def converted(text: Path, folder: Path, path: Path) -> Path:
-    """Write a map in CTranslate2's format as the engine's own, for the model in a folder. Returns the path."""
+    """Write a map of CTranslate2 in the native engine's format, for the model in a folder. Returns the path."""
     vocabulary = Vocabulary.read(folder)
     native_model.convert_map(text, vocabulary.source_numbers, vocabulary.target_numbers, path)
     return path
@@ -94,7 +98,7 @@ def converted(text: Path, folder: Path, path: Path) -> Path:
 class ForcedLength:
     """A worker of the native engine on one thread. Raises UserError for a folder of another engine.
 
-    candidates: a vocabulary map of the engine that restricts the pieces of each sentence.
+    candidates: vocabulary map of each sentence, in the engine's format.
     """
 
     def __init__(self, folder: Path, candidates: Path | None = None):
@@ -106,8 +110,8 @@ class ForcedLength:
         self._options, self._mapped = engine.Options, "sentence" if candidates else "all"
 
     def decode(self, batch: Batch, pieces: int, beam_size: int, **options: Any) -> Batch:
-        """Translate a batch into as many pieces each; options: others of nmt_frontier_engine.Options."""
-        told = {"shortest": pieces, "longest": pieces, "beam_size": beam_size, "candidates": self._mapped, **options}
+        """Translate each sentence of a batch into this number of pieces; options: of nmt_frontier_engine.Options."""
+        options = {"shortest": pieces, "longest": pieces, "beam_size": beam_size, "candidates": self._mapped} | options
         sources = [self._vocabulary.numbers(sentence) for sentence in batch]
-        found = self._worker.translate(sources, self._options(**told))
+        found = self._worker.translate(sources, self._options(**options))
         return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]

@@ -1,7 +1,7 @@
 """Every untrained model of a study in OpenNMT-tf and in the native engine: speed, size and memory of all architectures.
 
-All decode greedily on one core, from text to text, OpenNMT-tf in float32 without a map, the native engine in each type
-with the map of each sentence. CTranslate2 has Transformers with self-attention only (experiments.ladder).
+All decode greedily on one core, from text to text: OpenNMT-tf in float32 without a map, the native engine in each type
+with the map of each sentence. CTranslate2 only runs Transformers with self-attention (experiments.ladder).
 """
 
 import argparse
@@ -18,7 +18,7 @@ from measure.configuration import Configuration
 
 
 def configuration(model: Path, sentences: int | None) -> Configuration:
-    """One row. Raises UserError for the folder of another engine."""
+    """Raises UserError for the folder of another engine."""
     engine = engines.describe(model)["engine"]
     if engine not in (BASELINE, NATIVE):
         names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, NATIVE))

@@ -1,25 +1,20 @@
 """Where CTranslate2's time goes: encoder, decoder, attention, generator, search (OpenNMT at WNMT 2018, Figure 2).
 
-The wheels of CTranslate2 on PyPI have no profiler: they are built without ENABLE_PROFILING, Python has no names for
-its functions, and called from C++ they throw. (oneMKL's own log, MKL_VERBOSE, is no substitute: it gives 10
-microseconds to a call that computes nothing, as many as to a product of a small model.) So a part of the model is
-removed (experiments.altered_models), and its time is the time that is then missing. All sentences are decoded to the
-same number of pieces, whatever the model says, so that every variant takes the same steps with the same shapes:
+The wheels on PyPI are built without CTranslate2's profiler, and oneMKL's log (MKL_VERBOSE) is too coarse for a small
+model. So a part of the model is removed (experiments.altered_models): its time is the difference. All sentences are
+decoded to the same number of pieces, so that every variant takes the same steps with the same shapes:
 
-    measured   whole       the model as it is
-    measured   encoder     the encoder alone, in the engine
-               attention   whole - without the layers between decoder and encoder, their projections included
-               generator   whole - with FEW candidates: output layer, softmax, the choice among all pieces but FEW
-               search      (bare - encoder) - (rows - their encoder): the cost of beams over as many sentences; bare is
-                           without attention and with FEW candidates, rows is the same, greedy, on every sentence as
-                           often as the beam is wide. Greedy search has none: its choice is the generator's
-               decoder     the rest of whole: embeddings, self-attention, feed-forward layers, work of each step
+    whole       measured
+    encoder     measured: the encoder alone
+    attention   whole - without the layers between decoder and encoder, their projections included
+    generator   whole - with FEW candidates: output layer, softmax, the choice among all pieces but FEW
+    search      (bare - encoder) - (rows - their encoder): the cost of beams over as many sentences; bare is without
+                attention and with FEW candidates, rows is the same, greedy, with every sentence beam times. 0 for
+                greedy search, whose choice is part of the generator
+    decoder     the rest of whole: embeddings, self-attention, feed-forward layers, work of each step
 
-The first two are readings, the others differences of readings, run by run. All are CPU seconds of one thread, which
-other work on the machine disturbs less than wall time.
-
-The native engine needs none of this, as it has a clock of its own (experiments.components_native). A system that
-CTranslate2 does not run has its rows only.
+Differences are taken run by run, in CPU seconds of one thread, which other processes disturb less than wall time. The
+native engine has a clock of its own (experiments.components_native).
 """
 
 import argparse
@@ -34,8 +29,7 @@ from typing import Any, NamedTuple
 
 import ctranslate2
 
-from common import machine
-from common.command_line import pick, positive
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from decode import engines
@@ -43,18 +37,13 @@ from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.pipeline import ONE_CORE
 from experiments import altered_models, components_native
+from experiments.altered_models import exactly, loaded, without_attention
 from formats import loading
-from formats.decoding import compute_type
+from formats.ctranslate2_model import Model
 from formats.measurement import COMPONENTS, FEW, Spread
 from measure import in_process
 from measure.in_process import Conditions
 from measure.timing_loop import Usage
-
-OPERATIONS = {  # that make the variants of a model
-    "whole": altered_models.whole,
-    "deaf": altered_models.without_attention,
-    "encoder": altered_models.encoder,
-}
 
 Job = Callable[[], Any]
 
@@ -68,23 +57,18 @@ class Way(NamedTuple):
 
 
 class Variants:
-    """The variants of one model, loaded.
+    """The variants of one model, loaded; ``deaf`` and ``bare`` have no attention between decoder and encoder.
 
     stack: keeps their folders until it is closed. few: a map that allows FEW pieces only.
     """
 
     def __init__(self, model: Path, stack: contextlib.ExitStack, few: Path):
-        kind = compute_type(engines.describe_for(model, CTranslate2)["quantization"])
-        settings = {"device": "cpu", "compute_type": kind, "intra_threads": 1}
+        def variant(operation: Callable[[Model], Model] | None = None, vmap: Path | None = None) -> Path:
+            return stack.enter_context(altered_models.folder(model, operation, vmap))
 
-        def variant(name: str, vmap: Path | None = None) -> Path:
-            return stack.enter_context(altered_models.folder(model, OPERATIONS[name], vmap))
-
-        self.encoder = loading.encoder(variant("encoder"), **settings)
-        self.whole = loading.translator(variant("whole"), **settings)
-        self.deaf = loading.translator(variant("deaf"), **settings)
-        self.few = loading.translator(variant("whole", few), **settings)
-        self.bare = loading.translator(variant("deaf", few), **settings)
+        self.encoder = loaded(variant(altered_models.encoder), loading.encoder)
+        self.whole, self.few = loaded(variant()), loaded(variant(vmap=few))
+        self.deaf, self.bare = loaded(variant(without_attention)), loaded(variant(without_attention, few))
 
 
 def few_candidates(model: Path, path: Path) -> None:
@@ -93,16 +77,15 @@ def few_candidates(model: Path, path: Path) -> None:
 
 
 def write_few(pieces: list[str], path: Path) -> None:
-    """Write a vocabulary map of the first FEW pieces of a vocabulary, behind its control tokens."""
+    """Write a vocabulary map of the first FEW pieces of a vocabulary after its control tokens."""
     write_text(path, "\t" + " ".join(pieces[3 : 3 + FEW]) + "\n")
 
 
 def decode(
     translator: ctranslate2.Translator, batches: list[Batch], steps: int, beam_size: int, **options: Any
 ) -> None:
-    options |= {"min_decoding_length": steps, "max_decoding_length": steps, "max_input_length": 0}
     for batch in batches:
-        translator.translate_batch(batch, beam_size=beam_size, **options)
+        translator.translate_batch(batch, beam_size=beam_size, **exactly(steps), **options)
 
 
 def encode(encoder: ctranslate2.Encoder, batches: list[Batch]) -> None:
@@ -110,23 +93,21 @@ def encode(encoder: ctranslate2.Encoder, batches: list[Batch]) -> None:
         encoder.forward_batch(batch)
 
 
-def jobs(loaded: Variants, way: Way, batches: list[Batch], steps: int) -> dict[tuple[Way, str], Job]:
-    """The readings that the components of a way are computed from, by the way and their names."""
-    beam, mapped = way.beam_size, way.vocabulary_map
+def jobs(variants: Variants, way: Way, batches: list[Batch], steps: int) -> dict[tuple[Way, str], Job]:
+    """The readings that the components of a way are computed from, by way and name."""
+    beam, mapped, partial = way.beam_size, way.vocabulary_map, functools.partial
     readings: dict[str, Job] = {
-        "whole": functools.partial(decode, loaded.whole, batches, steps, beam, use_vmap=mapped),
-        "encoder": functools.partial(encode, loaded.encoder, batches),
-        "deaf": functools.partial(decode, loaded.deaf, batches, steps, beam, use_vmap=mapped),
-        "few": functools.partial(decode, loaded.few, batches, steps, beam, use_vmap=True),
+        "whole": partial(decode, variants.whole, batches, steps, beam, use_vmap=mapped),
+        "encoder": partial(encode, variants.encoder, batches),
+        "deaf": partial(decode, variants.deaf, batches, steps, beam, use_vmap=mapped),
+        "few": partial(decode, variants.few, batches, steps, beam, use_vmap=True),
     }
     if beam > 1:
         repeated = [[sentence for sentence in batch for _ in range(beam)] for batch in batches]
-        # Both return equally many hypotheses, so that handing them to Python costs the same.
-        readings["bare"] = functools.partial(
-            decode, loaded.bare, batches, steps, beam, use_vmap=True, num_hypotheses=beam
-        )
-        readings["rows"] = functools.partial(decode, loaded.bare, repeated, steps, 1, use_vmap=True)
-        readings["rows' encoder"] = functools.partial(encode, loaded.encoder, repeated)
+        # Both return the same number of hypotheses, so that passing them to Python takes the same time.
+        readings["bare"] = partial(decode, variants.bare, batches, steps, beam, use_vmap=True, num_hypotheses=beam)
+        readings["rows"] = partial(decode, variants.bare, repeated, steps, 1, use_vmap=True)
+        readings["rows' encoder"] = partial(encode, variants.encoder, repeated)
     return {(way, name): job for name, job in readings.items()}
 
 
@@ -148,13 +129,10 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
     """The share of each component in the whole, and the readings it was computed from."""
     description = engines.describe_for(way.model, CTranslate2)
     by_run = [
-        components({name: runs[number].cpu_seconds for name, runs in usages.items()})
-        for number in range(len(usages["whole"]))
+        (components({name: runs[number].cpu_seconds for name, runs in usages.items()}), whole.cpu_seconds)
+        for number, whole in enumerate(usages["whole"])
     ]
-    shares = {
-        name: [seconds[name] / whole.cpu_seconds for seconds, whole in zip(by_run, usages["whole"], strict=True)]
-        for name in COMPONENTS
-    }
+    shares = {name: [seconds[name] / whole for seconds, whole in by_run] for name in COMPONENTS}
     return {
         "engine": CTranslate2.name,
         "engine_label": CTranslate2.label,
@@ -165,8 +143,8 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
         "beam_size": way.beam_size,
         "vocabulary_map": way.vocabulary_map,
         "steps": steps,
-        **in_process.cpu_seconds(usages["whole"]),
-        "others": in_process.others(itertools.chain(*usages.values())),  # shares are differences of all readings
+        **in_process.seconds(usages["whole"], "cpu_seconds"),
+        "others": in_process.others(itertools.chain(*usages.values())),
         "readings": {name: Spread.of(usage.cpu_seconds for usage in runs).middle for name, runs in usages.items()},
         "shares": {name: Spread.of(values).fields("share") for name, values in shares.items()},
     }
@@ -188,27 +166,23 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
     with contextlib.ExitStack() as stack:
         few = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vmap.txt"
         few_candidates(first, few)
-        loaded = {model: Variants(model, stack, few) for model in models}
-        steps = length(loaded[first].whole, batches)
-        todo = {key: job for way in ways for key, job in jobs(loaded[way.model], way, batches, steps).items()}
+        variants = {model: Variants(model, stack, few) for model in models}
+        steps = length(variants[first].whole, batches)
+        todo = {key: job for way in ways for key, job in jobs(variants[way.model], way, batches, steps).items()}
         usages = in_process.timed(todo, conditions, [conditions.core], "components")
     return [row(way, {name: runs for (other, name), runs in usages.items() if other == way}, steps) for way in ways]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--models", type=Path, nargs="+", required=True, help="of one system, in CTranslate2, the native engine or both"
-    )
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="of one system, CTranslate2 or native")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
-
     if 2 * max(args.beam_sizes) > FEW:
         raise UserError(f"--beam-sizes: at most {FEW // 2}, or the search would look at all of {FEW} candidates")
-    machine.pin([args.core])
-    shared = in_process.shared_fields(conditions)
+
+    conditions, shared = in_process.prepared(args)
     sentences = in_process.pieces(args.models[0], conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     inferred = [model for model in args.models if engines.of(model) is CTranslate2]

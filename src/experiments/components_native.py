@@ -1,22 +1,15 @@
-"""Where the native engine's time goes, by its own clock, and the rows of components of engines that have one.
+"""Where the native engine's time goes, by its own clock; rows of components for engines with a clock or profiler.
 
-The engine reads the CPU's clock around each of its steps and adds up twelve components, which are grouped here:
+The engine reads the CPU's clock around each step and adds up twelve components, grouped as GROUPS and OPERATORS. *Rows*
+are layer normalisation and quantisation, *memory* the keys and values that decoder layers make of the encoder's output,
+*candidates* the gathering of the output layer's rows, *embeddings* those of both sides. In a recurrent model cells and
+gates count as products and rows of encoder and decoder.
 
-    encoder     encoder products, encoder attention, encoder rows (layer normalisation, quantisation)
-    decoder     embeddings (of both sides), decoder products, self-attention, decoder rows
-    attention   memory (the keys and values that decoder layers make of the encoder's output), encoder-decoder attention
-    generator   candidates (gathering the output layer's rows), output layer
-    search      search
-
-In a recurrent model the products of cells and the gates between them are those of encoder and decoder, and there is no
-self-attention; memory holds the keys of its one attention.
-
-The projections of queries and outputs around encoder-decoder attention are products of the decoder here, while the
-other two engines count them as attention. Nothing is left over for *other*.
-
-By operators, the softmax of attention is part of its products, and the softmax of a beam part of its search.
+The projections around encoder-decoder attention are products of the decoder here, but attention in the other two
+engines. The softmax of attention is part of its products, the softmax of a beam part of its search.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
@@ -49,25 +42,25 @@ OPERATORS = {
 
 @dataclass
 class Profile(Usage):
-    """shares: of each of COMPONENTS in the time; operators: of those of OPERATORS that the clock tells apart."""
+    """Shares in the time. shares: of each of COMPONENTS; operators: of those of OPERATORS that can be told apart."""
 
     shares: dict[str, float] = field(default_factory=dict)
     operators: dict[str, float] = field(default_factory=dict)
 
 
-Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a core under the engine's own clock
+Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a core under a clock or profiler
 
 
 def row(
     model: Path, search: Search, how: str, profiled: Profiled, batches: list[Batch], conditions: Conditions
 ) -> dict[str, Any]:
-    """The shares of the components, and the times of decoding without the clock; the two take turns. how: in a word."""
+    """Shares of the components, and times of decoding without the clock; both take turns. how: kind of clock."""
     engine = engines.load(model, search)
     engine.translate(batches[0])  # warm-up
     usages = timing_loop.timed(
         {
             "profiled": lambda _: profiled(engine, batches, conditions.core),
-            "bare": in_process.watched(lambda: decode(engine, batches), [conditions.core]),
+            "bare": functools.partial(in_process.watched, lambda: decode(engine, batches), [conditions.core]),
         },
         conditions,
         f"{engine.label}, beam {search.beam_size}",
@@ -84,7 +77,7 @@ def row(
         "compute_type": engine.effective_compute_type,
         "beam_size": search.beam_size,
         "vocabulary_map": search.vocabulary_map,
-        **in_process.cpu_seconds(bare),
+        **in_process.seconds(bare, "cpu_seconds"),
         "others": in_process.others([*profiles, *bare]),
         "profiler_costs": Spread.of(costs).middle,
         "shares": spreads([profile.shares for profile in profiles]),
@@ -93,7 +86,7 @@ def row(
 
 
 def spreads(shares: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The spread over all runs of the share of each part."""
+    """The spread of the share of each part over all runs."""
     return {name: Spread.of(of_run[name] for of_run in shares).fields("share") for name in shares[0]}
 
 
@@ -103,7 +96,7 @@ def decode(engine: Engine, batches: list[Batch]) -> None:
 
 
 def grouped(shares: dict[str, float], groups: dict[str, tuple[str, ...]]) -> dict[str, float]:
-    """The share of each group from those of the engine's own components."""
+    """The share of each group from those of the engine's components."""
     return {name: sum((shares[part] for part in parts), 0.0) for name, parts in groups.items()}
 
 
@@ -117,7 +110,7 @@ def profiled(engine: Native, batches: list[Batch], core: int) -> Profile:
 def rows(
     models: list[Path], beam_sizes: list[int], batches: list[Batch], conditions: Conditions
 ) -> list[dict[str, Any]]:
-    """A row for each model and beam, and for each beam of the last model with its map, if it has one.
+    """A row for each model and beam, and for each beam of the last model with its map.
 
     Raises UserError for a folder of another engine.
     """

@@ -1,10 +1,10 @@
 """Where OpenNMT-tf's time goes, from TensorFlow's own profiler, in the components of experiments.components.
 
-The profiler records when each operation began and ended, with its place in the model. On one core with one thread the
-operations follow one another, so their times add up; the rest of the whole is TensorFlow between the operations
-(other). Attention is that between decoder and encoder, the last of each decoder layer; the generator is the output
-layer with its softmax; search is everything else inside the loop over the pieces. In a recurrent model attention is
-Luong's or the additive one, without the layer that joins its context to the state, and the encoder has the bridge.
+The profiler records the time of each operation with its place in the model. On one thread operations follow one
+another, so their times add up; *other* is TensorFlow's time between them. Attention is that between decoder and
+encoder, the last of each decoder layer; the generator is the output layer with its softmax; search is everything else
+in the loop over the pieces. In a recurrent model attention is Luong's or the additive one, without the layer that joins
+its context to the state, and the bridge belongs to the encoder.
 """
 
 import argparse
@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from common import machine
-from common.command_line import pick, positive
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
@@ -26,7 +25,6 @@ from experiments import components_native
 from experiments.components_native import Profile
 from formats.measurement import COMPONENTS, OPERATORS
 from measure import in_process
-from measure.in_process import Conditions
 from measure.timing_loop import watch
 
 ENCODER = re.compile(r"/(?:(?:self_attention|rnn|conditional)_encoder|dense_bridge)\w*/")
@@ -45,14 +43,14 @@ TYPES = {
     "attention": ("BatchMatMul", "BatchMatMulV2", "Einsum"),
     "softmax": ("Softmax", "LogSoftmax"),
     "activations": ("Relu", "Sigmoid", "Tanh"),
-}  # of OPERATORS; all others are *other*, the arithmetic of gates and of layer normalisation among them
+}  # of OPERATORS; *other* includes the arithmetic of gates and of layer normalisation
 
-Operation = tuple[str, float]  # its place in the model and its name; milliseconds
+Operation = tuple[str, float]  # place/name:Type; milliseconds
 
 
 def last(names: Iterable[str]) -> dict[str, int]:
-    """The number of the last attention of each decoder layer, the one to the encoder, by the name of the layer, and of
-    the last dense layer of the decoder itself, the output layer."""
+    """By decoder layer the number of its last attention, the one to the encoder; by decoder that of its last dense
+    layer, the output layer."""
     found: dict[str, int] = {}
     for name in names:
         if match := OUTPUT.search(name) or ATTENTION.search(name):
@@ -61,9 +59,9 @@ def last(names: Iterable[str]) -> dict[str, int]:
 
 
 def component(name: str, numbers: dict[str, int]) -> str:
-    """The component that an operation belongs to; numbers: the result of ``last``."""
+    """The component of an operation; numbers: the result of ``last``."""
     looping = "/while/" in name
-    if ENCODER.search(name):  # a recurrent one has a loop of its own
+    if ENCODER.search(name):  # before ``looping`` is used: a recurrent encoder has a loop of its own
         return "encoder"
     if SOFTMAX in name or ((match := OUTPUT.search(name)) and int(match[2] or 0) == numbers[match[1]]):
         return "generator"
@@ -77,7 +75,7 @@ def component(name: str, numbers: dict[str, int]) -> str:
 
 
 def operator(name: str) -> str:
-    """The one of OPERATORS that an operation belongs to, by its type."""
+    """The one of OPERATORS that an operation of this type belongs to."""
     type = VARIANT.sub("", name.rpartition(":")[2])
     return next((operator for operator, types in TYPES.items() if type in types), "other")
 
@@ -113,7 +111,7 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
 
 
 def shares(times: list[Operation], names: tuple[str, ...], seconds: float) -> dict[str, float]:
-    """The share of each name in the whole time; what no operation took is *other*. times: milliseconds of a name."""
+    """The share of each name in the whole time; time without an operation is *other*. times: milliseconds by name."""
     total: Counter[str] = Counter()
     for name, milliseconds in times:
         total[name] += milliseconds / 1000
@@ -127,11 +125,9 @@ def main() -> None:
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
 
     engines.describe_for(args.model, OpenNMTTF)
-    machine.pin([args.core])
-    shared = in_process.shared_fields(conditions)
+    conditions, shared = in_process.prepared(args)
     sentences = in_process.pieces(args.model, conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     batches = in_process.in_batches(sentences, ONE_CORE)

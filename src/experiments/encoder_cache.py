@@ -8,17 +8,13 @@ queries: float32 (sentences, heads, beam, units per head). keys and values: floa
 per head); for ``copied`` and ``reordered`` (sentences x beam, heads, length, units per head). The returned contexts
 have the shape of the queries.
 
-CTranslate2 keeps one copy: its decoder does not replicate the projected keys and values of the encoder, and multiplies
-the queries of all beams of a sentence with them in one product (TransformerDecoder::replicate_state and split_heads
-of CTranslate2). Memory must agree: the resident set that decoding adds, beam by beam, each in a process of its own, is
-compared with the size of copies. Where copies alone would need more than all that was added, there are none; with few
-beams the peak is the encoder's, and says nothing. The map leaves FEW candidates, so that scores need no room.
+CTranslate2 keeps one copy (its TransformerDecoder::replicate_state and split_heads). Memory must agree: the resident
+set that decoding adds is compared with the size of copies, beam by beam, each in a process of its own. If copies would
+need more than was added, there are none; with few beams the peak is the encoder's, which tells nothing. The map leaves
+FEW candidates, so that scores need little memory.
 
-CTranslate2 cannot tell what copies would cost in time, as it has none, and has no model whose decoder is recurrent or
-averages. The native engine has all of them and decodes in both ways, on the
-same batches, with and without copies that move behind their beams: the whole cost, in CPU seconds and memory. NumPy
-shows it for one layer, with the same products on the same numbers, after a check that
-the results are equal.
+The native engine decodes both ways on the same batches, with copies that move behind their beams: the whole cost in CPU
+seconds and memory. NumPy measures one layer, with the same products on the same numbers and equal results.
 """
 
 import argparse
@@ -30,7 +26,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy loads: it would give threads to the large products only
 
@@ -38,7 +34,7 @@ import ctranslate2
 import numpy as np
 
 from common import machine
-from common.command_line import pick, positive
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
@@ -46,10 +42,9 @@ from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from experiments import altered_models
-from experiments.altered_models import ForcedLength, converted
+from experiments.altered_models import ForcedLength, converted, exactly
 from experiments.components import few_candidates, write_few
-from formats import ctranslate2_model, loading, safetensors
-from formats.decoding import compute_type
+from formats import ctranslate2_model, safetensors
 from formats.measurement import Spread
 from formats.native_model import Vocabulary
 from measure import in_process, timing_loop
@@ -60,8 +55,9 @@ Array = np.ndarray
 
 BEAMS = (1, 2, 4, 8, 16, 32)
 SENTENCES, PIECES, STEPS = 64, 200, 8  # of the engine's batch: long input, short output
-LENGTHS, BATCH = (32, 128, 512), 8  # pieces and sentences, of the products in NumPy
+LENGTHS, BATCH = (32, 128, 512), 8  # pieces and sentences of the products in NumPy
 HEADS = 4
+WAYS = ("shared", "copied", "reordered")
 FLOAT = 4  # bytes; activations are float32 whatever the type of the weights
 TOLERANCE = 1e-4
 CALLS = 3  # steps in a run
@@ -72,7 +68,7 @@ def copies(cache: Array, beam_size: int) -> Array:
     return np.repeat(cache, beam_size, axis=0)
 
 
-def _weighted(queries: Array, keys: Array, values: Array) -> Array:
+def shared(queries: Array, keys: Array, values: Array) -> Array:
     scores = queries @ keys.swapaxes(2, 3)
     scores -= scores.max(-1, keepdims=True)
     np.exp(scores, out=scores)
@@ -80,14 +76,10 @@ def _weighted(queries: Array, keys: Array, values: Array) -> Array:
     return scores @ values
 
 
-def shared(queries: Array, keys: Array, values: Array) -> Array:
-    return _weighted(queries, keys, values)
-
-
 def copied(queries: Array, keys: Array, values: Array) -> Array:
     sentences, heads, beam_size, units = queries.shape
     rows = queries.swapaxes(1, 2).reshape(sentences * beam_size, heads, 1, units)
-    contexts = _weighted(rows, keys, values)
+    contexts = shared(rows, keys, values)
     return contexts.reshape(sentences, beam_size, heads, units).swapaxes(1, 2)
 
 
@@ -96,15 +88,9 @@ def reordered(queries: Array, keys: Array, values: Array, origins: Array) -> tup
     return copied(queries, keys, values), keys[origins], values[origins]
 
 
-class Case(NamedTuple):
-    way: str  # one of WAYS
-    beam_size: int
-    length: int  # pieces of the source
-
-
 @dataclass
 class Decoding(Usage):
-    """added_bytes: what decoding added to the resident set of the loaded model."""
+    """added_bytes: growth of the resident set by decoding with the loaded model."""
 
     added_bytes: int = 0
 
@@ -118,17 +104,16 @@ def batch_of(sentences: Batch, count: int, length: int) -> Batch:
     return [list(itertools.islice(pieces, length)) for _ in range(count)]
 
 
-def decoded(folder: str, kind: str, batch: Batch, beam_size: int, core: int) -> Decoding:
+def decoded(folder: str, batch: Batch, beam_size: int, core: int) -> Decoding:
     """Load the model in CTranslate2, in this process, which must be a new one, and decode a batch."""
     machine.pin([core])
-    translator = loading.translator(Path(folder), device="cpu", compute_type=kind, intra_threads=1)
-    lengths = {"max_input_length": 0, "min_decoding_length": STEPS, "max_decoding_length": STEPS}
-    options = {**lengths, "beam_size": beam_size, "use_vmap": True}
+    translator = altered_models.loaded(Path(folder))
+    options = {**exactly(STEPS), "beam_size": beam_size, "use_vmap": True}
     return added(lambda batch: translator.translate_batch(batch, **options), batch, core)
 
 
 def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_size: int, core: int) -> Decoding:
-    """As ``decoded`` in the native engine. vmap: its map; copied: a copy of the cache for each beam."""
+    """As ``decoded``, in the native engine. vmap: its map; copied: keep a copy of the cache for each beam."""
     machine.pin([core])
     engine = ForcedLength(Path(folder), Path(vmap))
     return added(lambda batch: engine.decode(batch, STEPS, beam_size, copied_cache=copied), batch, core)
@@ -153,20 +138,19 @@ def engine(
     model: Path, beam_sizes: list[int], length: int, layers: int, units: int, conditions: Conditions
 ) -> list[dict[str, Any]]:
     """A row for each beam, with sources of ``length`` pieces. layers, units: of the decoder."""
-    kind = compute_type(engines.describe_for(model, CTranslate2)["quantization"])
     batch = batch_of(in_process.pieces(model, conditions), SENTENCES, length)
     one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
     with tempfile.TemporaryDirectory() as scratch:
         few_candidates(model, vmap := Path(scratch) / "vmap.txt")
         with altered_models.folder(model, vmap=vmap) as folder:
             ways = {
-                beam: lambda _, beam=beam: in_new_process(decoded, str(folder), kind, batch, beam, conditions.core)
+                beam: lambda _, beam=beam: in_new_process(decoded, str(folder), batch, beam, conditions.core)
                 for beam in beam_sizes
             }
             decodings = timing_loop.timed(ways, conditions, "engine")
     return [
         {"beam_size": beam, "length": length, "sentences": SENTENCES, "steps": STEPS}
-        | in_process.cpu_seconds(runs)
+        | in_process.seconds(runs, "cpu_seconds")
         | Spread.of(decoding.added_bytes for decoding in runs).fields("added_bytes")
         | {"cache_bytes": one_copy, "copies_bytes": one_copy * (beam - 1)}
         for beam, runs in decodings.items()
@@ -174,7 +158,7 @@ def engine(
 
 
 def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditions) -> list[dict[str, Any]]:
-    """A row for each beam, with one copy of the cache and with one for every beam."""
+    """A row for each beam, with one copy of the cache and with a copy for each beam."""
     with tempfile.TemporaryDirectory() as scratch:
         write_few(Vocabulary.read(model).target, text := Path(scratch) / "vmap.txt")
         vmap = converted(text, model, Path(scratch) / Native.map_file)
@@ -187,10 +171,10 @@ def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditi
         decodings = timing_loop.timed(ways, conditions, "native engine")
     return [
         {"beam_size": beam, "length": len(batch[0]), "sentences": len(batch)}
-        | both(decodings[beam, False], "shared")
-        | both(decodings[beam, True], "copied")
-        | in_process.ratio("times_shared", decodings[beam, True], decodings[beam, False])
-        | {"others": in_process.others([*decodings[beam, False], *decodings[beam, True]])}
+        | both(one := decodings[beam, False], "shared")
+        | both(many := decodings[beam, True], "copied")
+        | in_process.ratio("times_shared", many, one)
+        | {"others": in_process.others([*one, *many])}
         for beam in beam_sizes
     ]
 
@@ -220,18 +204,14 @@ class Step:
         """The contexts; ``reordered`` replaces the copies of the cache by those of the next step."""
         if way == "shared":
             return shared(self.queries, self.keys, self.values)
+        copies = self.queries, self.beam_keys, self.beam_values
         if way == "copied":
-            return copied(self.queries, self.beam_keys, self.beam_values)
-        contexts, self.beam_keys, self.beam_values = reordered(
-            self.queries, self.beam_keys, self.beam_values, self.origins
-        )
+            return copied(*copies)
+        contexts, self.beam_keys, self.beam_values = reordered(*copies, self.origins)
         return contexts
 
     def cache_bytes(self, way: str) -> int:
         return 2 * (self.keys if way == "shared" else self.beam_keys).nbytes
-
-
-WAYS = ("shared", "copied", "reordered")
 
 
 def repeat(step: Step, way: str) -> None:
@@ -250,7 +230,7 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
         jobs = {way: functools.partial(repeat, step, way) for way in WAYS}
         usages = in_process.timed(jobs, conditions, [conditions.core], f"beam {beam}, {length} pieces")
         for way, runs in usages.items():
-            row = Case(way, beam, length)._asdict() | {"cache_bytes": step.cache_bytes(way)}
+            row = {"way": way, "beam_size": beam, "length": length, "cache_bytes": step.cache_bytes(way)}
             row |= Spread.of(usage.cpu_seconds / CALLS for usage in runs).fields("step_seconds")
             row |= {"others": in_process.others([*runs, *usages["shared"]])}
             rows.append(row | in_process.ratio("times_shared", runs, usages["shared"]))
@@ -263,7 +243,7 @@ def decoder(model: Path) -> tuple[int, int]:
         return altered_models.decoder_layers(ctranslate2_model.read(model))
     engines.describe_for(model, Native)
     metadata = safetensors.metadata(model / Native.weights)
-    return int(metadata.get("decoder_layers", 1)), int(metadata["units"])  # one where the units are transitions
+    return int(metadata.get("decoder_layers", 1)), int(metadata["units"])  # one with transitions instead of layers
 
 
 def main() -> None:
@@ -271,15 +251,14 @@ def main() -> None:
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="of CTranslate2 and the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--pieces", type=positive, default=PIECES, help="of each source of the engine's batch")
-    parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces, of the products in NumPy")
+    parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces, for NumPy's products")
     in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
 
-    machine.pin([args.core])
+    conditions, result = in_process.prepared(args)
     first = args.models[0]
     layers, units = decoder(first)
-    result = in_process.shared_fields(conditions) | {"model": engines.describe(first)}
+    result |= {"model": engines.describe(first)}
     result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
     result |= {"engine_version": ctranslate2.__version__, "engine": [], "native": []}
     batch = batch_of(in_process.pieces(first, conditions), SENTENCES, args.pieces)

@@ -1,14 +1,12 @@
 """Table 6 of WNGT 2020: the toolkit with a beam of 4 against the optimised configuration, from text to text.
 
 Each system is measured on one core and on all of them: in OpenNMT-tf, with sorted batches and as many threads as cores;
-in CTranslate2, greedy, in 8 bits with the vocabulary map and its best settings; and so in the native engine, with the
-map of each sentence; without CTranslate2 where that does not run the system. The settings are those that
-``python -m measure.tune`` found for this machine, else the paper's batches and the widest instructions, which the
-others take by themselves. Engines are compared on the same cores only: batches differ between one core and all
-(experiments.scaling compares workers).
+in CTranslate2, if it runs the system, and the native engine: greedy, in 8 bits, with the vocabulary map (in the native
+engine of each sentence) and the settings of ``python -m measure.tune`` for this machine, by default the paper's batches
+and the widest instructions. Engines are compared on the same cores only, as batches differ between one core and all.
 
-The BLEU that a trained system loses is the difference to the best of its searches in float32: OpenNMT-tf's, and those
-of another engine, greedy and with a beam of 4, which are decoded on one core.
+Lost BLEU is relative to the best of the system's searches in float32: OpenNMT-tf's, and another engine's, greedy and
+with a beam of 4, on one core.
 """
 
 import argparse
@@ -37,15 +35,13 @@ def configurations(baseline: Path, *rounded: Path, label: str, **common: Any) ->
 
 
 def optimised(model: Path, cores: tuple[int, ...], **shared: Any) -> Configuration:
-    """A model in 8 bits with all that makes it fast, a worker on each core."""
-    batch_tokens = tuned.settings(model).get("batch_tokens", MANY_CORES) if len(cores) > 1 else ONE_CORE
-    return Configuration(
-        model, vocabulary_map=True, batch_tokens=batch_tokens, workers=len(cores), cores=cores, **shared
-    )
+    """A model in 8 bits with its fastest settings, a worker on each core."""
+    size = tuned.settings(model).get("batch_tokens", MANY_CORES) if len(cores) > 1 else ONE_CORE
+    return Configuration(model, vocabulary_map=True, batch_tokens=size, workers=len(cores), cores=cores, **shared)
 
 
 def searches(exact: Path, label: str) -> list[Configuration]:
-    """The searches of the same weights in float32 that lost BLEU is measured from."""
+    """The searches of the same weights in float32 that lost BLEU is relative to."""
     common = {"batch_tokens": ONE_CORE, "cores": machine.cores()[:1]}
     return [Configuration(exact, beam, **common, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
 
@@ -53,28 +49,23 @@ def searches(exact: Path, label: str) -> list[Configuration]:
 def by_system(models: list[Path]) -> dict[str, list[Path]]:
     """The folders of each system by its name, OpenNMT-tf's first.
 
-    Raises UserError for a system that OpenNMT-tf or every other engine has no folder of.
+    Raises UserError for a system without exactly one folder of OpenNMT-tf, or without another engine.
     """
     found: dict[str, list[Path]] = {}
     for model in models:
         found.setdefault(engines.describe(model)["system"], []).append(model)
     for name, folders in found.items():
         folders.sort(key=lambda folder: engines.describe(folder)["engine"] != BASELINE)
-        others = [folder for folder in folders if engines.describe(folder)["engine"] != BASELINE]
-        if len(folders) != len(others) + 1 or not others:
+        others = [engines.describe(folder)["engine"] != BASELINE for folder in folders]
+        if others.count(False) != 1 or len(others) == 1:
             raise UserError(f"--models: {name} needs one folder of OpenNMT-tf and some of other engines, to compare it")
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--models",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="folders of all systems: of OpenNMT-tf, and of CTranslate2 and the native engine in 8 bits with maps",
-    )
+    about = "folders of all systems: of OpenNMT-tf, and of other engines in 8 bits with maps"
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help=about)
     parser.add_argument("--exact", type=Path, nargs="*", default=[], help="in float32, one of each trained system")
     protocol.speed_options(parser)
     args = parser.parse_args()

@@ -1,15 +1,14 @@
-"""Devlin 2017's ladder: what each way to compute less is worth in a recurrent model with fully connected layers.
+"""Devlin 2017's ladder: ways to compute less in a recurrent model with fully connected layers, one after the other.
 
-A rung keeps what the rungs below it have: everything computed in float32, products in 16 bits, those of up to 8,000
-pieces with the first layers looked up, those of the source once a sentence, sigmoid and tanh by polynomials where the
-paper has tables, products of a state of the beam once, and beyond the paper products in 8 bits, then the sentences of a
-batch together. Up to there each sentence is decoded by itself, with a beam, on one core, as in the paper; and from the
-start the output layer has the candidates of the vocabulary map where the folders have one.
-
-All but the steps from type to type say the same, but for rounding.
+Each rung adds to those below it: everything computed in float32; products in 16 bits; products of up to 8,000 pieces
+with the first layers looked up; products of the source once per sentence; sigmoid and tanh by polynomials (tables in
+the paper); products of equal states of the beam once; beyond the paper 8 bits, then batches of sentences. Up to there
+each sentence is decoded by itself, with a beam, on one core, as in the paper. All rungs use the vocabulary map if the
+folders have one. Except for the types, translations may differ by rounding only.
 """
 
 import argparse
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,19 +43,22 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
         polynomials=False,
         **common,
     )
-    ladder = {"float32, everything computed": plain}
-    ladder["16 bits"] = replace(plain, model=models["int16"])
-    ladder["products of pieces looked up"] = replace(ladder["16 bits"], piece_products=True)
-    ladder["products of the source once"] = replace(ladder["products of pieces looked up"], source_products=True)
-    ladder["sigmoid and tanh by polynomials"] = replace(ladder["products of the source once"], polynomials=True)
-    ladder["equal states once"] = replace(ladder["sigmoid and tanh by polynomials"], equal_states=True)
-    ladder["8 bits"] = replace(ladder["equal states once"], model=models["int8"])
-    ladder["batches of sentences"] = replace(ladder["8 bits"], batch_sentences=None)
-    return ladder
+    changes: dict[str, dict[str, Any]] = {
+        "float32, everything computed": {},
+        "16 bits": {"model": models["int16"]},
+        "products of pieces looked up": {"piece_products": True},
+        "products of the source once": {"source_products": True},
+        "sigmoid and tanh by polynomials": {"polynomials": True},
+        "equal states once": {"equal_states": True},
+        "8 bits": {"model": models["int8"]},
+        "batches of sentences": {"batch_sentences": None},
+    }
+    steps = itertools.accumulate(changes.values(), lambda rung, change: replace(rung, **change), initial=plain)
+    return dict(zip(changes, itertools.islice(steps, 1, None), strict=True))
 
 
 def by_type(folders: list[Path]) -> dict[str, Path]:
-    """Raises UserError for other folders than one of each type, and for models that have none of this."""
+    """Raises UserError for a missing type, and for models without fully connected layers."""
     described = {folder: engines.describe_for(folder, Native) for folder in folders}
     for folder, description in described.items():
         if " FC " not in description["shape"]:
@@ -69,9 +71,7 @@ def by_type(folders: list[Path]) -> dict[str, Path]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--models", type=Path, nargs=3, required=True, help="the native float32, int16 and int8 folders"
-    )
+    parser.add_argument("--models", type=Path, nargs=3, required=True, help="native float32, int16 and int8 folders")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

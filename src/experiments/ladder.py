@@ -1,23 +1,18 @@
-"""Table 5 of WNGT 2020: what each optimisation is worth, one switch after the other, on one core.
+"""Table 5 of WNGT 2020: the gain of each optimisation, one switch after the other, on one core.
 
-A rung keeps the switches of the rungs below it: the baseline, CTranslate2, then 8 bits, batches sorted by length,
-packed matrix products, the vocabulary map; and beyond the paper the overlapping pipeline, and the best of some sizes
-of batches, each of which is measured like a rung. Our own engine follows: with the settings of CTranslate2's
-overlapping rung, candidates of the whole batch included, then with a map of each sentence, then the best of the same
-sizes. A worker on every core, with the best of the sizes, stands apart, for each of the two engines. Above the baseline
-all search greedily. The baseline is unsorted too, so the next step isolates the engine; experiments.end_to_end gives it
-sorted batches.
+A rung keeps the switches of the rungs below it: the baseline, CTranslate2, then 8 bits, sorted batches, packed matrix
+products, the vocabulary map; beyond the paper the overlapping pipeline and the best of some sizes of batches. The
+native engine follows: with the settings of CTranslate2's overlapping rung (candidates of the whole batch), then with a
+map of each sentence, then the best of the same sizes. Each engine is also measured with a worker on every core, apart
+from the ladder. Above the baseline all search greedily. The baseline is unsorted like the rung above it, so that their
+difference is the engine; experiments.end_to_end gives it sorted batches.
 
-Where CTranslate2 does not run the system, our engine takes its place: in float32, 16 bits, 8 bits, with the map of the
-batch, with that of each sentence, in sorted batches, with overlapping stages, and with the best of the sizes. Up to
-the map this is table 3 of WNMT 2018 (OpenNMT), where "Tiny", of gated recurrent units, goes from float32 to 16 bits and
-to the map.
+If CTranslate2 does not run the system, the native engine replaces it: float32, 16 bits, 8 bits, map of the batch, map
+of each sentence, sorted batches, overlapping stages, the best of the sizes. Up to the map this is table 3 of OpenNMT at
+WNMT 2018 ("Tiny").
 
-Every engine uses the widest instructions of the CPU: CTranslate2 is told to, the others take them by themselves. Where
-its own choice would be narrower, one rung is held to that choice.
-
-The first engine in float32 with a beam of 4 is no rung, but the reference for the BLEU that a trained model's rungs
-lose.
+Every engine uses the widest instructions of the CPU. CTranslate2 must be forced to; if its own choice is narrower, one
+rung is held to that choice. The first engine in float32 with a beam of 4 is no rung, but the reference for lost BLEU.
 """
 
 import argparse
@@ -49,21 +44,20 @@ from formats.measurement import (
 from measure import protocol
 from measure.configuration import Configuration
 
-BATCHES = (256, 512, 1024, 2048)  # tokens; the best is a rung
+BATCHES = (256, 512, 1024, 2048)  # tokens; the fastest is a rung
 
 
 def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
-    """The rungs of OpenNMT-tf, with none of the switches. shared: fields of all configurations."""
+    """The rungs of OpenNMT-tf, all switches off. shared: fields of all configurations."""
     shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
     greedy = Configuration(baseline, baseline=True, **shared)
     return {BEAM: replace(greedy, beam_size=comparison.BEAM), GREEDY: greedy}
 
 
 def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
-    """The configuration of each rung below our engine by its name, from the lowest to the highest.
+    """The rungs below the native engine by name, from the lowest to the highest.
 
     Model folders: ``baseline`` of OpenNMT-tf, ``exact`` and ``rounded`` of CTranslate2 in float32 and in 8 bits.
-    shared: fields of all configurations.
     """
     isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, packed=not machine.packs(), isa=isa)
@@ -80,13 +74,13 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
 
 
 def native_rungs(model: Path, last: Configuration) -> dict[str, Configuration]:
-    """Those of our engine, decoded like CTranslate2's ``last`` rung. model: a folder in 8 bits, with a map."""
+    """The native engine with the settings of CTranslate2's ``last`` rung. model: a folder in 8 bits, with a map."""
     same = replace(last, model=model, isa=None, map_per_sentence=False)
     return {NATIVE: same, MAP_PER_SENTENCE: replace(same, map_per_sentence=True)}
 
 
-def own_rungs(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[str, Configuration]:
-    """As ``rungs``, with our engine in the place of CTranslate2. by_type: its folders, float32 and int8 at least."""
+def without_ctranslate2(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[str, Configuration]:
+    """As ``rungs``, with the native engine instead of CTranslate2. by_type: its folders, at least float32 and int8."""
     ladder = toolkit(baseline, **shared)
     ladder[EXACT] = replace(ladder[GREEDY], model=by_type["float32"], baseline=False, map_per_sentence=False)
     if "int16" in by_type:
@@ -100,7 +94,7 @@ def own_rungs(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[s
 
 
 def on_one_core(last: Configuration) -> dict[int, Configuration]:
-    """The last rung by the tokens of its batches, its own size included."""
+    """The last rung by the tokens of its batches, including its own size."""
     others = {size: replace(last, batch_tokens=size, label=f"{size}-tokens") for size in BATCHES}
     return others | {last.batch_tokens: last}
 
@@ -115,16 +109,16 @@ def on_all_cores(last: Configuration) -> dict[int, Configuration]:
 
 
 def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configuration]:
-    """The search from whose BLEU the losses of a trained model's rungs are measured, decoded like the last rung."""
+    """The search that a trained model's lost BLEU is relative to, otherwise decoded like the last rung."""
     if engines.describe(exact).get("role") == UNTRAINED:
         return {}
     return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
 
 
 def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
-    """The folders of CTranslate2 and of our engine by type, both engines at least as empty.
+    """The folders of CTranslate2 and of the native engine by type.
 
-    Raises UserError where those in float32 and in 8 bits of the first of them are missing.
+    Raises UserError where the first engine that has folders lacks float32 or 8 bits.
     """
     found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
     for model in models:
@@ -139,14 +133,14 @@ def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
 
 
 def all_rungs(baseline: Path, models: list[Path], sentences: int | None) -> tuple[list[dict[str, Configuration]], dict]:
-    """The rungs of each engine, from the lowest to the highest, and the search that BLEU is lost against."""
-    peer, own = by_engine(models).values()
+    """The rungs of each engine, from the lowest to the highest, and the search that lost BLEU is relative to."""
+    peer, native = by_engine(models).values()
     if not peer:
-        ladder = own_rungs(baseline, own, **protocol.text(own["int8"], sentences))
-        return [ladder], reference(OWN_SEARCH, own["float32"], ladder[OVERLAPPING])
+        ladder = without_ctranslate2(baseline, native, **protocol.text(native["int8"], sentences))
+        return [ladder], reference(OWN_SEARCH, native["float32"], ladder[OVERLAPPING])
     ladder = rungs(baseline, peer["float32"], peer["int8"], **protocol.text(peer["int8"], sentences))
     last = ladder[OVERLAPPING]
-    ladders = [ladder, *([native_rungs(own["int8"], last)] if "int8" in own else [])]
+    ladders = [ladder, *([native_rungs(native["int8"], last)] if "int8" in native else [])]
     return ladders, reference(SEARCH, peer["float32"], last)
 
 
@@ -162,14 +156,11 @@ def best(by_tokens: dict[int, Measurement]) -> Measurement:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baseline", type=Path, required=True, help="model folder of OpenNMT-tf")
-    parser.add_argument(
-        "--models",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="of CTranslate2 in float32 and 8 bits, of the native engine in 8 bits, with maps; of a system that"
-        " CTranslate2 does not run, of the native engine in float32, 8 bits and, if there, 16 bits",
+    about = (
+        "CTranslate2's in float32 and 8 bits, the native engine's in 8 bits, with maps; if CTranslate2 does not run the"
+        " system, the native engine's in float32, 8 bits and optionally 16 bits"
     )
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help=about)
     protocol.speed_options(parser)
     args = parser.parse_args()
 

@@ -1,10 +1,9 @@
 """The cost and the gain of vocabulary maps: one model decoded with many maps, in batches of several sizes.
 
-All run on one core, greedily, and take turns; only decoding is timed, without loading and tokenization. CTranslate2 has
-the candidates of a whole batch together: in its first run each way reads their number back for some batches, which must
-be that of the map. The native engine has those of each sentence: its translation may hold nothing else. Both show that
-the map is really used. ``--steps`` decodes a fixed number of pieces per sentence, whatever the model says, and adds a
-map that lets nothing through: the time that is then left is spent outside the output layer.
+All run on one core, greedily, in turn; only decoding is timed. The first run of each way checks that the engine really
+uses the map: CTranslate2 must have as many candidates as the map for a batch, and translations of the native engine may
+contain the candidates of their sentence only. ``--steps`` decodes a fixed number of pieces per sentence and adds a map
+without entries: the remaining time is spent outside the output layer.
 """
 
 import argparse
@@ -16,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from common import machine
-from common.command_line import pick, positive
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from decode import engines
@@ -28,25 +26,23 @@ from decode.engines.native import Native
 from decode.translator import Tokenizer
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted
-from formats.decoding import compute_type, longest_output
-from formats.loading import translator
+from formats.decoding import longest_output
 from formats.measurement import Spread
 from formats.native_model import Vocabulary
 from formats.records import sources
 from formats.vocabulary_map import VocabularyMap
 from measure import in_process, timing_loop
-from measure.bootstrap import TestSet, p_value
-from measure.in_process import Conditions
+from measure.bootstrap import TestSet
 from measure.timing_loop import Usage, watch
 
 WHOLE = "whole"  # the vocabulary, without a map
 NOTHING = "nothing"  # a map that allows <unk>, <s> and </s> only
 SAMPLES = 1000  # of the bootstrap
-COUNTED = 50  # batches whose candidates are read back from the engine
+COUNTED = 50  # batches that are checked
 
 
 class Way(NamedTuple):
-    """A map, None for the whole vocabulary, and the pieces of a batch, 1 for batches of one sentence."""
+    """A map, None for the whole vocabulary, and the pieces of a batch, 1 for single sentences."""
 
     name: str
     map: Path | None
@@ -59,17 +55,16 @@ class Way(NamedTuple):
 
 
 def with_map(folder: Path, path: Path | None) -> AbstractContextManager[Path]:
-    """A temporary model folder of CTranslate2 with this map in place of its own; without a map if None."""
+    """A temporary model folder of CTranslate2 with this map instead of its own; without a map if None."""
     return altered_models.linked(folder, {CTranslate2.map_file: path})
 
 
 class InCTranslate2:
-    """CTranslate2 with the map of a way. steps: pieces of each translation, as many as the model says if None."""
+    """CTranslate2 with the map of a way. steps: pieces of each translation, free up to ``longest`` if None."""
 
     def __init__(self, model: Path, way: Way, steps: int | None, longest: int):
-        kind = compute_type(engines.describe(model)["quantization"])
         with with_map(model, way.map) as folder:
-            self._translator = translator(folder, compute_type=kind, intra_threads=1)
+            self._translator = altered_models.loaded(folder)
         lengths = {"max_decoding_length": steps or longest, "min_decoding_length": steps or 0}
         self._options = {"beam_size": 1, "max_input_length": 0, "use_vmap": way.map is not None, **lengths}
 
@@ -77,7 +72,7 @@ class InCTranslate2:
         return [result.hypotheses[0] for result in self._translator.translate_batch(batch, **self._options)]
 
     def candidates(self, cut: list[Batch], way: Way, vocabulary_map: VocabularyMap | None) -> float:
-        """Their mean number in a batch. Raises UserError where that of a batch is not that of the map."""
+        """Their mean number in a batch. Raises UserError where CTranslate2 has another number than the map."""
         one_step = {"max_decoding_length": 1, "min_decoding_length": 0, "return_logits_vocab": True}
         options = self._options | one_step
         results = (self._translator.translate_batch(batch, **options)[0] for batch in cut[:COUNTED])
@@ -85,11 +80,11 @@ class InCTranslate2:
         if vocabulary_map is None:
             return float(np.mean(in_engine))
         in_map = [len(vocabulary_map.candidates(batch)) for batch in cut]
-        for number, (theirs, ours) in enumerate(zip(in_engine, in_map, strict=False), 1):
-            if theirs != ours:
+        for number, (found, expected) in enumerate(zip(in_engine, in_map, strict=False), 1):
+            if found != expected:
                 raise UserError(
-                    f"{way.map}: CTranslate2 has {theirs:,} candidates in batch {number}, the map {ours:,}; it does not"
-                    " use this map as it is written, make it again"
+                    f"{way.map}: CTranslate2 has {found:,} candidates in batch {number}, the map {expected:,}; it does"
+                    " not use this map as it is written, make it again"
                 )
         return float(np.mean(in_map))
 
@@ -108,16 +103,16 @@ class InNative:
         return self._engine.decode(batch, self._longest, beam_size=1, shortest=self._shortest)
 
     def candidates(self, cut: list[Batch], way: Way, vocabulary_map: VocabularyMap | None) -> float:
-        """Their mean number for a sentence. Raises UserError where a translation holds anything else."""
+        """Their mean number for a sentence. Raises UserError where a translation contains other pieces."""
         if vocabulary_map is None:
             return float(self._entries)
         allowed = [vocabulary_map.candidates([sentence]) for batch in cut for sentence in batch]
-        said = [output for batch in cut[:COUNTED] for output in self.decode(batch)]
-        for number, (pieces, output) in enumerate(zip(allowed, said, strict=False), 1):
+        outputs = [output for batch in cut[:COUNTED] for output in self.decode(batch)]
+        for number, (pieces, output) in enumerate(zip(allowed, outputs, strict=False), 1):
             if foreign := {*output} - pieces:
                 raise UserError(
-                    f"{way.map}: the native engine says {min(foreign)!r} in sentence {number}, which the map does not"
-                    " allow; it does not use this map as it is written, make it again"
+                    f"{way.map}: the native engine generates {min(foreign)!r} in sentence {number}, which the map does"
+                    " not allow; it does not use this map as it is written, make it again"
                 )
         return float(np.mean([*map(len, allowed)]))
 
@@ -128,28 +123,26 @@ ENGINES = {CTranslate2.name: InCTranslate2, Native.name: InNative}
 class Timing:
     """Decodes a test set in one way after the other.
 
-    sources: its sentences in pieces. candidates: mean number of pieces that the output layer scores in a batch, in the
-    native engine for a sentence. outputs: the translations. steps: pieces decoded for each sentence, as many as the
-    model says if None.
+    sources: its sentences in pieces. candidates: mean number per batch, in the native engine per sentence. outputs: the
+    translations. steps: pieces of each translation, free if None.
     """
 
     def __init__(self, model: Path, sources: list[str], core: int, steps: int | None):
         self.description = engines.describe(model)
         if (name := self.description["engine"]) not in ENGINES:
             raise UserError(f"{model}: is for {engines.ENGINES[name].label}, which uses no such vocabulary map")
-        engines.load(
-            model, Search(), checksums=False
-        )  # names a damaged file in this folder, not in the folder of links
+        # Raises an error with the name of a damaged file here, not in the folder of links.
+        engines.load(model, Search(), checksums=False)
         self.tokenizer = Tokenizer(model)
         self.sources = [self.tokenizer.encode(source) for source in sources]
         self._model, self._core, self._steps = model, core, steps
-        # A map may be large: keep only what the test set looks up, and only one, as all sizes of batches follow it.
+        # A map may be large: load only entries that the test set looks up, and keep one map for all sizes of batches.
         self._load = functools.lru_cache(1)(functools.partial(VocabularyMap.load, sources=self.sources))
         self.candidates: dict[Way, float] = {}
         self.outputs: dict[Way, list[str]] = {}
 
     def run(self, way: Way, number: int) -> Usage:
-        """Decode the test set once. Raises UserError where the engine does not use the map as we read it."""
+        """Decode the test set once. Raises UserError where the engine does not use the map."""
         cut = in_process.in_batches(self.sources, way.batch_tokens)
         engine = ENGINES[self.description["engine"]](self._model, way, self._steps, longest_output(self.description))
         engine.decode(cut[0])  # warm-up
@@ -161,7 +154,7 @@ class Timing:
         return usage
 
     def _keep(self, way: Way, decoded: list[Batch]) -> None:
-        """Put the translations in the order of the test set. Raises UserError where they differ from an earlier run."""
+        """Keep the translations in the order of the test set. Raises UserError where an earlier run had others."""
         outputs = [""] * len(self.sources)
         for places, batch in zip(batches(self.sources, way.batch_tokens), decoded, strict=True):
             for place, pieces in zip(places, batch, strict=True):
@@ -174,7 +167,7 @@ Runs = dict[Way, list[Usage]]
 
 
 def times(way: Way, runs: Runs, candidates: float) -> dict[str, Any]:
-    """The times of one way, and how many times faster than the whole vocabulary it is, run by run."""
+    """The times of one way, and how many times faster it is than the whole vocabulary, run by run."""
     return {
         "map": way.name,
         "batch_tokens": way.batch_tokens,
@@ -188,8 +181,8 @@ def times(way: Way, runs: Runs, candidates: float) -> dict[str, Any]:
 def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
     """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's.
 
-    nothing: the way without an output layer. Raises UserError where a run took no longer than that one: the time of the
-    output layer is then noise.
+    nothing: the way without candidates. Raises UserError where a run was not slower than that: the time of the output
+    layer is then noise.
     """
     seconds, whole, rest = (np.array([usage.seconds for usage in runs[w]]) for w in (way, way.whole, nothing))
     if (np.minimum(seconds, whole) <= rest).any():
@@ -205,15 +198,12 @@ def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
 
 def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, Any]:
     """BLEU of one way, and its difference to the whole vocabulary with the paired bootstrap."""
-    scored = []
     with tempfile.TemporaryDirectory() as folder:
-        for outputs in (timing.outputs[way], timing.outputs[way.whole]):
-            write_text(path := Path(folder) / "outputs", "".join(f"{output}\n" for output in outputs))
-            scored.append(test_set.score(path))
-    (own, resamples), (whole, whole_resamples) = scored
-    difference = own["bleu"] - whole["bleu"]
-    p = p_value(resamples, whole_resamples, difference)
-    return {"bleu": own["bleu"], "bleu_signature": own["bleu_signature"], "bleu_delta": difference, "bleu_p": p}
+        paths = [Path(folder) / name for name in ("own", "whole")]
+        for path, outputs in zip(paths, (timing.outputs[way], timing.outputs[way.whole]), strict=True):
+            write_text(path, "".join(f"{output}\n" for output in outputs))
+        found, (difference, p) = test_set.score(paths[0])[0], test_set.difference(*paths)
+    return {name: found[name] for name in ("bleu", "bleu_signature")} | {"bleu_delta": difference, "bleu_p": p}
 
 
 def measured(
@@ -243,21 +233,15 @@ def measured(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--model", type=Path, required=True, help="of CTranslate2 or the native engine; its own map is not used"
-    )
+    parser.add_argument("--model", type=Path, required=True, help="of CTranslate2 or native; its own map is not used")
     parser.add_argument("--maps", type=Path, nargs="+", required=True, help="each is named after its file")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
-    parser.add_argument(
-        "--batch-tokens", type=positive, nargs="+", default=[1, 32, 512], help="1 is one sentence per batch"
-    )
-    parser.add_argument("--steps", type=positive, help="pieces to decode for each sentence; no BLEU then")
+    parser.add_argument("--batch-tokens", type=positive, nargs="+", default=[1, 32, 512], help="1 for single sentences")
+    parser.add_argument("--steps", type=positive, help="pieces to decode for each sentence, without BLEU")
     in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
 
-    machine.pin([args.core])
-    shared = in_process.shared_fields(conditions)
+    conditions, shared = in_process.prepared(args)
     timing = Timing(args.model, sources(args.test_set)[: args.sentences], args.core, args.steps)
     test_set = None if args.steps or args.sentences else TestSet(args.test_set, args.target_language, SAMPLES)
     shared |= {"model": timing.description, "sentences": len(timing.sources), "steps": args.steps, "core": args.core}

@@ -1,17 +1,16 @@
 """N-gram blocking: the time of three algorithms for a step, and its cost in the engines (FastSeq, Table 3).
 
-Each step of a search bans every piece that would end an n-gram which the hypothesis already has. ``scan`` does it as
-fairseq 0.9 did; ``sliding`` compares all places of all hypotheses at once, as the threads of FastSeq's kernel do
-(section 4.2); ``compiled`` is the kernel's loop on one thread.
+Each step of a search bans every piece that would repeat an n-gram of the hypothesis. ``scan`` is fairseq 0.9's way;
+``sliding`` compares all positions of all hypotheses at once, like the threads of FastSeq's kernel (section 4.2);
+``compiled`` is the kernel's loop on one thread.
 
 sequences: int (hypotheses, length), the pieces so far. scores: float (hypotheses, vocabulary); the algorithm writes
 -inf for banned pieces.
 
-As in the paper: batches of 32 sentences, no trigram twice. The algorithms work on random
-hypotheses of few different pieces, so that trigrams repeat, and must ban the same pieces. CTranslate2 decodes with its
-own no_repeat_ngram_size and without, to the same number of pieces; the difference is its whole cost, the scan in C++
-and the writing of the scores. So does the native engine, which scans with vectors or one place after the other. All are
-measured over beams and lengths, on one core, in CPU seconds.
+As in the paper, batches have 32 sentences and no trigram may occur twice. The algorithms get random hypotheses of few
+different pieces, so that trigrams repeat, and must ban the same pieces. CTranslate2 decodes with and without
+no_repeat_ngram_size to the same number of pieces: the difference is the whole cost. So does the native engine, which
+scans with SIMD or one position at a time. All are measured over beams and lengths, on one core, in CPU seconds.
 """
 
 import argparse
@@ -24,17 +23,14 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from common import machine
-from common.command_line import pick, positive
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from experiments.altered_models import ForcedLength
-from formats import loading
-from formats.decoding import compute_type
+from experiments.altered_models import ForcedLength, exactly, loaded
 from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from measure import in_process
 from measure.in_process import Conditions
@@ -51,7 +47,7 @@ CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a r
 
 
 def scan(sequences: Sequences, scores: Scores, n: int) -> None:
-    """Plain Python, hypothesis by hypothesis: index all n-grams by their first n - 1 pieces, anew in each step."""
+    """Plain Python: index all n-grams of a hypothesis by their first n - 1 pieces, anew in each step."""
     for row, pieces in enumerate(sequences.tolist()):
         seen: dict[tuple[int, ...], list[int]] = {}
         for ngram in zip(*(pieces[start:] for start in range(n)), strict=False):
@@ -61,7 +57,7 @@ def scan(sequences: Sequences, scores: Scores, n: int) -> None:
 
 
 def sliding(sequences: Sequences, scores: Scores, n: int) -> None:
-    """NumPy: compare every place of every hypothesis with its last n - 1 pieces."""
+    """NumPy: compare every position of every hypothesis with its last n - 1 pieces."""
     places = sequences.shape[1] - n + 1
     if places < 1:
         return
@@ -74,7 +70,7 @@ def sliding(sequences: Sequences, scores: Scores, n: int) -> None:
 
 @numba.njit(cache=True)
 def compiled(sequences: Sequences, scores: Scores, n: int) -> None:
-    """Numba: compare place by place; most places differ in the first piece."""
+    """Numba: compare one position at a time; most differ in the first piece."""
     hypotheses, length = sequences.shape
     places = length - n + 1
     for row in range(hypotheses):
@@ -120,16 +116,16 @@ def check(beam_size: int, length: int) -> int:
     return int(first.sum())
 
 
-def steps(name: str, sequences: Sequences, scores: Scores) -> None:
-    for _ in range(CALLS[name]):
-        ALGORITHMS[name](sequences, scores, N)
-
-
 def job(case: Case) -> Callable[[], None]:
-    """The calls of a run of an algorithm, with hypotheses and scores made before the clock runs."""
+    """A run of an algorithm: its calls, with hypotheses and scores made beforehand."""
     sequences = hypotheses(case.beam_size, case.length)
     scores = np.zeros((len(sequences), VOCABULARY), np.float32)
-    return functools.partial(steps, case.way, sequences, scores)
+
+    def steps() -> None:
+        for _ in range(CALLS[case.way]):
+            ALGORITHMS[case.way](sequences, scores, N)
+
+    return steps
 
 
 def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[dict[str, Any]]:
@@ -140,23 +136,19 @@ def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions
     steps = {case: [usage.cpu_seconds / CALLS[case.way] for usage in runs] for case, runs in usages.items()}
     rows = []
     for case, seconds in steps.items():
-        scan = steps[case._replace(way="scan")]
+        scan = case._replace(way="scan")
         row = case._asdict() | {"banned": check(case.beam_size, case.length)}
         row |= Spread.of(seconds).fields("step_seconds")
-        row |= Spread.of(slow / fast for slow, fast in zip(scan, seconds, strict=True)).fields("times_scan")
-        rows.append(row | {"others": in_process.others([*usages[case], *usages[case._replace(way="scan")]])})
+        row |= Spread.of(slow / fast for slow, fast in zip(steps[scan], seconds, strict=True)).fields("times_scan")
+        rows.append(row | {"others": in_process.others([*usages[case], *usages[scan]])})
     return rows
 
 
 def in_ctranslate2(model: Path) -> Decode:
-    kind = compute_type(engines.describe_for(model, CTranslate2)["quantization"])
-    translator = loading.translator(model, device="cpu", compute_type=kind, intra_threads=1)
-
-    def decode(batch: Batch, case: Case) -> None:
-        length = {"min_decoding_length": case.length, "max_decoding_length": case.length, "max_input_length": 0}
-        translator.translate_batch(batch, beam_size=case.beam_size, **length, **CTRANSLATE2[case.way])
-
-    return decode
+    translate = loaded(model).translate_batch
+    return lambda batch, case: translate(
+        batch, beam_size=case.beam_size, **exactly(case.length), **CTRANSLATE2[case.way]
+    )
 
 
 def in_native(model: Path) -> Decode:
@@ -193,23 +185,20 @@ def main() -> None:
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces of a hypothesis")
     in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
 
-    machine.pin([args.core])
-    result = in_process.shared_fields(conditions) | {"n": N, "sentences": SENTENCES}
+    conditions, result = in_process.prepared(args)
+    result |= {"n": N, "sentences": SENTENCES}
     described = {model: engines.describe(model) for model in args.models}
     for model, description in described.items():
         if description["engine"] not in ENGINES:
             raise UserError(f"{model}: {engines.of(model).label} blocks no n-grams; leave it out")
     result |= {"model": described[args.models[0]], "engine_version": engines.version("ctranslate2")}
-    result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions)}
+    result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions), "engine": []}
     batch = in_process.pieces(args.models[0], conditions)[:SENTENCES]
     sizes = [*itertools.product(args.beam_sizes, args.lengths)]
-    rows = []
     for model, description in described.items():
-        loaded, ways = ENGINES[description["engine"]]
-        rows += engine(engines.of(model).label, loaded(model), ways, batch, sizes, conditions)
-    result |= {"engine": rows}
+        load, ways = ENGINES[description["engine"]]
+        result["engine"] += engine(engines.of(model).label, load(model), ways, batch, sizes, conditions)
     write_json(args.output, result)
 
 

@@ -1,10 +1,9 @@
 """The cost of the pipeline over the bare engine, with and without overlapping stages (FastSeq, section 4.3).
 
-Three ways to the same translations: the engine alone, on batches of pieces cut before the clock runs, without reading,
-tokenizing or joining text; the pipeline with each stage waiting for the one before; the pipeline with overlapping
-stages. With a core to spare, the overlapping pipeline should cost nothing. On a single core no overlap can hide the
-time of tokenization, so the difference is the work outside the engine. A faster engine leaves less to hide it behind,
-so model folders of several engines are measured, one after the other.
+Three ways to the same translations: the engine alone, on batches of pieces prepared beforehand; the pipeline with each
+stage waiting for the one before; the pipeline with overlapping stages. With a spare core the overlapping pipeline
+should cost nothing; on one core the difference is the work outside the engine. A faster engine hides less of it, so
+model folders of several engines are measured, one after the other.
 """
 
 import argparse
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick, positive
+from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
@@ -35,16 +34,15 @@ def agree(engine: Engine, prepared: list[Batch], pipelines: dict[str, Pipeline],
         [line for window in pipelines[way].windows(lines) for line in window] for way in (SYNCHRONOUS, ASYNCHRONOUS)
     )
     pieces = sum(len(output) for batch in prepared for output in engine.translate(batch))
-    if synchronous != asynchronous or any(
-        pipeline.counts["target_tokens"] != pieces for pipeline in pipelines.values()
-    ):
+    counts = {pipeline.counts["target_tokens"] for pipeline in pipelines.values()}
+    if synchronous != asynchronous or counts != {pieces}:
         raise UserError("the pipeline's translations are not those of the engine, so their times cannot be compared")
 
 
 def compared(
     model: Path, lines: list[str], cores: list[int], workers: int, conditions: Conditions
 ) -> list[dict[str, Any]]:
-    """A row for each way, with so many workers on these cores."""
+    """A row for each way, with this number of workers on these cores."""
     machine.pin(cores)  # before the engine starts its threads
     engine, tokenizer = engines.load(model, Search(workers=workers)), Tokenizer(model)
     batch_tokens = ONE_CORE if workers == 1 else MANY_CORES
@@ -62,15 +60,15 @@ def compared(
     setting = {"engine_label": engine.label, "workers": workers, "cores": cores, "batch_tokens": batch_tokens}
     return [
         setting
-        | {"way": way, "source_words": words, **in_process.seconds(runs)}
-        | {"source_words_per_second": words / in_process.seconds(runs)["seconds"]}
+        | {"way": way, "source_words": words, **(times := in_process.seconds(runs))}
+        | {"source_words_per_second": words / times["seconds"]}
         | in_process.ratio("times_engine", runs, usages[ENGINE], "seconds")
         for way, runs in usages.items()
     ]
 
 
 def settings(cores: list[int]) -> list[tuple[list[int], int]]:
-    """Cores and workers: one worker on one core; on larger machines also one on two cores, and one on every core."""
+    """Cores and workers: one on one core; on larger machines also one on two cores, and a worker on every core."""
     on_several = [(cores[:2], 1), (cores, len(cores))] if len(cores) > 1 else []
     return [(cores[:1], 1), *on_several]
 
@@ -81,14 +79,12 @@ def main() -> None:
     parser.add_argument("--lines", type=positive, default=LINES, help="of the test set, repeated as needed")
     in_process.options(parser)
     args = parser.parse_args()
-    conditions = pick(Conditions, args)
 
     description = engines.describe(args.models[0])
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
-    cores = [*machine.cores()]
-    machine.pin([args.core])  # refuses a core that may not be used
-    cores.sort(key=lambda core: core != args.core)  # --core first
-    shared = in_process.shared_fields(conditions) | {"lines": len(lines), "model": description}
+    cores = sorted(machine.cores(), key=lambda core: core != args.core)  # --core first
+    conditions, shared = in_process.prepared(args)  # after ``cores``, as it leaves one only
+    shared |= {"lines": len(lines), "model": description}
     rows = [
         row
         for model in args.models

@@ -2,8 +2,8 @@
 
 With n cores, n workers decode a batch each on one thread, or one worker decodes each batch on n threads; memory holds
 the weights once in both cases. n doubles from one core to all of them. Each way is measured with the same sizes of
-batches, and its best size is compared: a size that is slow on one core would flatter the workers. Of several model
-folders, each for an engine of its own, all runs take turns.
+batches and compared at its best size, as a size that is slow on one core would flatter the workers. The runs of all
+model folders, one for each engine, take turns.
 """
 
 import argparse
@@ -27,10 +27,7 @@ def counts(cores: int) -> list[int]:
 
 
 def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]:
-    """The configurations of each way by the tokens of a batch; on one core both ways are one.
-
-    common: fields of all configurations.
-    """
+    """The configurations of each way by the tokens of a batch; one way on one core. common: fields of all."""
     cores, vocabulary_map = machine.cores(), engines.describe(model)["vocabulary_map"]
     ways = []
     for count in counts(len(cores)):

@@ -1,16 +1,13 @@
-"""What each part of the native engine is worth: everything, and everything but one thing at a time.
+"""Ablations of the native engine: everything on, and everything with one switch off at a time.
 
-Rows are compared with *everything* of their group, run by run:
+*Everything* is 8 bits, the map of each sentence, sorted batches, overlapping stages, the widest instructions, and on
+all cores a worker each. Rows are compared with *everything* of their group, run by run:
 
-    greedy, one core    vocabulary map of the batch, or none; unsorted batches; stages one after the other; weights
-                        packed for every product; finished sentences kept in their batch; each narrower instruction set
-                        of this CPU; other types
-    beam 4, one core    the encoder's keys and values copied to every beam; no trigram twice, found with vectors, or one
-                        place after the other (what blocking costs in each way)
-    greedy, all cores   threads that share a batch, in place of workers that have a batch each
-
-Everything is: 8 bits, the map of each sentence, sorted batches, overlapping stages, the widest instructions, and on all
-cores a worker each.
+    greedy, one core    vocabulary map of the batch, or none; unsorted batches; no overlap; weights packed for every
+                        product; finished sentences kept; each narrower instruction set of this CPU; other types
+    beam 4, one core    the encoder's keys and values copied to every beam; trigrams blocked with SIMD, or one position
+                        at a time
+    greedy, all cores   threads that share a batch, instead of workers with a batch each
 """
 
 import argparse
@@ -33,16 +30,16 @@ BLOCKED = "no trigram twice"
 
 
 def instruction_sets() -> list[str]:
-    """Those of this CPU that are narrower than the one the engine takes by itself, widest first."""
+    """Those of this CPU that are narrower than the engine's own choice, widest first."""
     from nmt_frontier_engine import available_sets  # inside: a study without the engine reads this module, too
 
     return available_sets()[-2::-1]
 
 
 def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, Configuration]:
-    """All rows by their names, groups one after the other, *everything* first in each of them.
+    """All rows by name, group after group, each beginning with *everything*.
 
-    model: folder in 8 bits; others: the same weights in other types. common: fields of all.
+    model: folder in 8 bits. others: the same weights in other types. common: fields of all.
     """
     cores = machine.cores()
     everything = Configuration(model, vocabulary_map=True, batch_tokens=ONE_CORE, cores=cores[:1], **common)

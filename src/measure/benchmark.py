@@ -1,12 +1,11 @@
 """Measure all exports of all systems: each engine, type and beam, with and without the vocabulary map.
 
-The systems take turns, search by search, so that a slow minute of the machine falls on all of them alike. Students,
-among which the speed decides, are timed as often as --runs says; teachers and controls, their references, once. In a
-study without students that learned from translations, the controls take the students' place.
-With --sentence-by-sentence their fastest ways are timed once more; what a sentence takes is a field of the same record.
+The systems take turns, so that a slow minute of the machine affects all of them alike. Students are timed --runs times;
+teachers and controls, their references, once. In a study without distilled students, controls are timed like students.
+With --sentence-by-sentence the fastest way of each student is also timed on single sentences (``sentence_seconds``).
 
-The best student is chosen on the dev set, never on a test set. Students and controls decode the dev set like a further
-test set: once, and not with the baseline engine. The field ``split`` of a record says which of the two it is about.
+Students and controls also decode the dev set, on which the best student is chosen: once, and not with the baseline
+engine. The field ``split`` of a record is ``test`` or ``dev``.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from measure.configuration import Conditions, Configuration
 def configurations(
     models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: object
 ) -> list[Configuration]:
-    """The configurations of all models, sorted so that systems take turns; the slow baseline has beams of its own.
+    """The configurations of all models, sorted so that systems take turns.
 
     test_sets: names of those that teachers decode. shared: fields of all configurations.
     """
@@ -49,28 +48,24 @@ def configurations(
 
 
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
-    """What decodes a test set sentence by sentence: what is compared, in int8, greedy, with the map if it has one."""
+    """The fastest way of each compared system (int8, greedy, with its map if any), sentence by sentence."""
     one = {"batch_sentences": 1, "workers": 1, "overlap": False, "runs": 1, "test_sets": (test_set,)}
-    role = compared(engines.describe(configuration.model).get("role") for configuration in todo)
-    return [replace(configuration, **one) for configuration in todo if is_fastest(configuration, role)]
-
-
-def is_fastest(configuration: Configuration, role: str) -> bool:
-    """Whether it is the fastest way to decode a system of this role with an engine other than the baseline."""
-    description = engines.describe(configuration.model)
-    way = description.get("role"), description["quantization"], configuration.beam_size, configuration.vocabulary_map
-    return not configuration.baseline and way == (role, "int8", 1, bool(description["vocabulary_map"]))
+    described = [(configuration, engines.describe(configuration.model)) for configuration in todo]
+    role = compared(about.get("role") for _, about in described)
+    return [
+        replace(configuration, **one)
+        for configuration, about in described
+        if (about.get("role"), about["quantization"]) == (role, "int8") and not configuration.baseline
+        if configuration.beam_size == 1 and configuration.vocabulary_map == bool(about["vocabulary_map"])
+    ]
 
 
 def joined(records: list[Measurement]) -> list[Measurement]:
-    """The records of batches; those whose way also decoded single sentences, undisturbed, say how long one takes."""
-    single = {way(record): record.text_seconds / record.sentences for record in records if is_single(record)}
+    """The records of batches, with ``sentence_seconds`` where the same way decoded single sentences undisturbed."""
+    single = (record for record in records if record.batch_sentences == 1 and not record.noisy)
+    seconds = {way(record): record.text_seconds / record.sentences for record in single}
     batches = (record for record in records if record.batch_sentences is None)
-    return [replace(record, sentence_seconds=single.get(way(record))) for record in batches]
-
-
-def is_single(record: Measurement) -> bool:
-    return record.batch_sentences == 1 and not record.noisy
+    return [replace(record, sentence_seconds=seconds.get(way(record))) for record in batches]
 
 
 def way(record: Measurement) -> tuple[object, ...]:
@@ -81,12 +76,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of all systems")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
-    parser.add_argument("--baseline-beam-sizes", type=positive, nargs="+", default=[4], help=f"those of {BASELINE}")
-    parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores that a measurement is kept on")
+    parser.add_argument("--baseline-beam-sizes", type=positive, nargs="+", default=[4], help=f"beams of {BASELINE}")
+    parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores to pin measurements to")
     parser.add_argument("--workers", type=positive, default=1, help="batches decoded at a time, each on one thread")
     parser.add_argument("--batch-tokens", type=positive, default=512)
     parser.add_argument("--dev", type=named_path, help="name=path of the dev set, decoded once")
-    parser.add_argument("--sentence-by-sentence", action="store_true", help="time the fastest ways so, too")
+    parser.add_argument("--sentence-by-sentence", action="store_true", help="also time the fastest ways this way")
     protocol.options(parser)
     args = parser.parse_args()
     shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}

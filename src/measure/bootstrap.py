@@ -1,8 +1,7 @@
 """The scores of many outputs of one test set, and the paired bootstrap of their differences.
 
-BLEU and chrF are sacreBLEU's, on detokenised, cased text. The significance of a difference in BLEU is sacreBLEU's
-paired bootstrap (Koehn 2004, centred as in Moses). Many outputs are equal, or equal in most sentences: statistics are
-computed once for each different sentence.
+BLEU and chrF are sacreBLEU's, on detokenised, cased text; p-values are those of its paired bootstrap (Koehn 2004,
+centred as in Moses). Outputs share most sentences, so statistics are computed once per distinct sentence.
 """
 
 from pathlib import Path
@@ -19,7 +18,7 @@ SEED = 12345  # sacreBLEU's own
 
 
 class Scorer:
-    """One metric against the references of one test set; remembers the statistics of every sentence it has seen."""
+    """One metric against the references of one test set; caches the statistics of sentences."""
 
     def __init__(self, metric: Metric):
         self._metric = metric
@@ -57,9 +56,9 @@ class Bootstrap:
 
 
 def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> float:
-    """Of a difference in score between two systems on the same resamples, as sacreBLEU computes it.
+    """The p-value of a difference in score, by sacreBLEU's formula but 1 for equal systems.
 
-    Systems without any difference have 1, where sacreBLEU's formula takes them for different.
+    scores, baseline: of two systems on the same resamples.
     """
     differences = np.abs(scores - baseline)
     if not differences.any():
@@ -69,7 +68,7 @@ def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> floa
 
 
 class TestSet:
-    """The references of one test set, and the scores and resampled BLEU of every output so far."""
+    """The references of one test set; caches the scores and resampled BLEU of outputs."""
 
     def __init__(self, path: Path, language: str, samples: int):
         references = [[reference for _, reference in records.pairs(path)]]
@@ -80,7 +79,7 @@ class TestSet:
         self._scored: dict[tuple[str, ...], tuple[dict[str, Any], np.ndarray]] = {}
 
     def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
-        """Scores with signatures, and BLEU of the resamples. Equal outputs are scored once."""
+        """Scores with signatures, and BLEU of the resamples."""
         outputs = tuple(records.read_output(path, self._sentences))
         if outputs not in self._scored:
             statistics = self._bleu.statistics(list(outputs))
@@ -92,3 +91,9 @@ class TestSet:
             }
             self._scored[outputs] = scores, self._bootstrap.scores(self._bleu, statistics)
         return self._scored[outputs]
+
+    def difference(self, output: Path, other: Path) -> tuple[float, float]:
+        """BLEU of one output minus that of the other, and its p-value."""
+        (scores, resamples), (other_scores, other_resamples) = self.score(output), self.score(other)
+        difference = scores["bleu"] - other_scores["bleu"]
+        return difference, p_value(resamples, other_resamples, difference)

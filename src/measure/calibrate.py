@@ -1,9 +1,8 @@
-"""Fixed scales for the activations of a native model in int8 or int16, as Bergamot's "alphas".
+"""Fixed scales for the activations of a native model in int8 or int16, like Bergamot's "alphas".
 
-Without them every row of activations has its own scale, by its largest magnitude. Here a text is decoded, the scales of
-the rows before each product are recorded, and a copy of the model folder gets one fixed scale for each product: the
-largest that was seen, or their mean and some standard deviations. Values beyond it are cut off. What this is worth is
-measured in results/reference/engine/static.json.
+Without them every row of activations is scaled by its largest magnitude. This decodes a text, records those scales and
+writes a copy of the model folder with one fixed scale for each product: the largest, or the mean plus some standard
+deviations. Larger values are cut off. Speed and quality: results/reference/engine/static.json.
 """
 
 import argparse
@@ -25,13 +24,13 @@ from decode.pipeline import ONE_CORE
 from decode.translator import Tokenizer
 from formats import model_folder, native_model, records, safetensors
 
-SUFFIX = ".input_scale"  # of the tensors, behind the name of their product (engine/model/model.cpp)
+SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/model/model.cpp)
 
 
 def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
     """The scales (nmt_frontier_engine.InputScales) of each product while lines are translated greedily.
 
-    Raises UserError for a folder whose activations have no scales.
+    Raises UserError for another engine or type, and for scales that are fixed already.
     """
     description = engines.describe(folder)
     if description["engine"] != Native.name or description["quantization"] == "float32":
@@ -50,20 +49,18 @@ def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
 def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output: Path) -> None:
     """Copy a model folder and fix the scales of its products. about: how they were found, for ``model.json``."""
     weights = folder / native_model.NAME
-    fixed = {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
-    description = engines.describe(folder)
-    made_by = {**description.get("made_by", {}), "input_scales": about}
+    tensors = dict(safetensors.read(weights))
+    tensors |= {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
+    description = dict(engines.describe(folder))
+    description["made_by"] = {**description.get("made_by", {}), "input_scales": about}
     changed = (native_model.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)
     with atomic_path(output) as part:
         part.mkdir(parents=True)
         for path in folder.iterdir():
             if path.name not in changed:
                 shutil.copy(path, part)
-        safetensors.write(
-            part / native_model.NAME, {**safetensors.read(weights), **fixed}, safetensors.metadata(weights)
-        )
-        description = {**description, "made_by": made_by, "sha256": model_folder.checksums(part)}
-        write_json(part / model_folder.DESCRIPTION, description)
+        safetensors.write(part / native_model.NAME, tensors, safetensors.metadata(weights))
+        write_json(part / model_folder.DESCRIPTION, description | {"sha256": model_folder.checksums(part)})
         if (readme := folder / model_folder.README).exists():
             shutil.copy(readme, part)
 
@@ -71,9 +68,9 @@ def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine")
-    parser.add_argument("--records", type=Path, required=True, help="records, whose sources are decoded: a dev set")
+    parser.add_argument("--records", type=Path, required=True, help="records whose sources are decoded: a dev set")
     parser.add_argument("--sentences", type=positive, default=1000, help="only the first ones")
-    parser.add_argument("--deviations", type=float, help="mean and this many standard deviations, not the largest")
+    parser.add_argument("--deviations", type=float, help="take the mean plus this many standard deviations")
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     args = parser.parse_args()
 

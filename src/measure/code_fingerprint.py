@@ -1,4 +1,4 @@
-"""The code of this project that a measurement executed, so that its result is kept exactly as long as that code is."""
+"""The code of this project that a measurement executed: its result is reused while that code is unchanged."""
 
 import sys
 import time
@@ -14,10 +14,10 @@ STARTED = time.time()
 
 
 def checksums(unused: Collection[str] = ()) -> dict[str, str | None]:
-    """Of every file below SOURCES that this process has imported, or that a living child was started with.
+    """SHA-256 of every file below SOURCES that this process has imported or a living child was started with.
 
-    unused: names of modules to leave out, since nothing in them was executed but the import. None for a file that was
-    edited after this process began: which version was executed is unknown.
+    None for a file edited after this process began: the executed version is unknown. unused: names of modules to leave
+    out, as they were imported only.
     """
     modules = [module for name, module in list(sys.modules.items()) if name not in unused]
     imported = [vars(module).get("__file__") for module in modules if isinstance(module, ModuleType)]
@@ -31,6 +31,6 @@ def checksums(unused: Collection[str] = ()) -> dict[str, str | None]:
 
 
 def unchanged(executed: dict[str, str | None]) -> bool:
-    """Whether the files of ``checksums`` are still the same; not where none are known."""
+    """Whether the files of ``checksums`` are still the same; False if there are no checksums."""
     paths = {SOURCES / name: checksum for name, checksum in executed.items()}
     return bool(paths) and all(path.is_file() and sha256(path) == checksum for path, checksum in paths.items())

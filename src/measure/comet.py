@@ -1,8 +1,7 @@
 """COMET of all translations of a study, by the program comet-score of an environment of its own (formats.metrics).
 
-The program loads the model once for each test set, and scores equal translations once. It runs on the CPU, in half
-precision as unbabel-comet 2.2.7 does, and downloads nothing: the encoder's tokenizer and configuration, which it looks
-for at Hugging Face, must be in the cache on the disk.
+The program loads the model once per test set and scores equal translations once. It runs on the CPU, in half precision
+as in unbabel-comet 2.2.7, and offline: the encoder's tokenizer and configuration must be in Hugging Face's cache.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from formats import measurement, metrics
 from formats.records import read_output, read_pairs
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}  # the latter for older releases of transformers
-SHOWN = 8  # last lines of a program that failed
+SHOWN = 8  # last lines of a failed program
 
 Outputs = dict[str, Path]  # files of translations by their sha256
 
@@ -43,7 +42,7 @@ def score(program: str, checkpoint: Path, test_set: Path, outputs: Outputs) -> d
 
 
 def run(program: str, checkpoint: Path, folder: Path, outputs: list[str]) -> dict[str, list[float]]:
-    """The scores of the sentences of each of these files of a folder. Paths of program and checkpoint are absolute."""
+    """The scores of the sentences of these files in a folder. program, checkpoint: absolute paths."""
     call = [program, "-s", "source", "-t", *outputs, "-r", "reference"]
     call += ["--model", str(checkpoint), "--to_json", "scores.json", "--gpus", "0", "--quiet", "--only_system"]
     done = subprocess.run(
@@ -70,7 +69,7 @@ def mean(program: str, scores: list[float], sentences: int, output: Path) -> flo
 
 
 def measured(paths: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Test set and translations of all records that are scored."""
+    """Test set and file of translations of all records to score."""
     records = [(path.parent, record) for path in paths for record in measurement.read(path)]
     return [(record.test_set, folder / record.output) for folder, record in records if not record.speed_only]
 

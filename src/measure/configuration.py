@@ -15,14 +15,13 @@ SWITCHES = ("threads", "sorting", "overlap", "isa", "sentences", "batch_sentence
 
 @dataclass(frozen=True)
 class Configuration:
-    """One row of a table of results: a model folder and how it is decoded.
+    """A model folder and how it is decoded.
 
     baseline: decoded by the toolkit that trained it. workers: batches decoded at a time. threads: of each worker.
-    cores: the only ones used. isa: the instruction set the engine is told to use; that of ``decode.tuned`` if None.
-    sentences: the first ones of each test set, all if None. batch_sentences: the size of a batch in sentences, in place
-    of tokens. label: distinguishes configurations whose names would otherwise collide, such as those of two systems.
-    runs: how often it is timed, as often as the others if None. test_sets: the names of those it decodes, all if None;
-    the first one is timed. The rest are switches of decode.engines.Search.
+    cores: the only ones used. isa: instruction set to force, that of ``decode.tuned`` if None. sentences: the first
+    ones of each test set, all if None. batch_sentences: size of a batch in sentences instead of tokens. label: part of
+    the name, to tell systems apart. runs: as for the other configurations if None. test_sets: names of those to decode,
+    all if None; the first one is timed. The rest are switches of decode.engines.Search.
     """
 
     model: Path
@@ -54,7 +53,7 @@ class Configuration:
 
     @property
     def name(self) -> str:
-        """Unique among the configurations of a study: the label, the model folder, and all that is not the default."""
+        """Unique among the configurations of a study: label, model folder, beam, and all that is not the default."""
         name = ".".join(filter(None, (self.label, self.model.name, f"beam{self.beam_size}")))
         for switch in ("vocabulary_map", *SWITCHES):
             value = getattr(self, switch)
@@ -70,7 +69,7 @@ class Configuration:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its fields in a record. The baseline takes as many threads as it has cores, whatever it is told."""
+        """Its fields in a record. The baseline always uses as many threads as cores."""
         names = ("beam_size", "vocabulary_map", "batch_tokens", "workers", *SWITCHES)
         threads = {"threads": len(self.cores)} if self.baseline else {}
         return {name: getattr(self, name) for name in names} | threads | {"cores": list(self.cores)}
@@ -80,19 +79,14 @@ class Configuration:
         unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [engines.of(self.model).map_file])}
         return sorted(path for path in self.model.rglob("*") if path.is_file() and path.name not in unused)
 
-    def tuned_files(self) -> list[Path]:
-        """What measure.tune found: of no weight in the size of a model, but its speed depends on it."""
-        return [path for path in (self.model / model_folder.TUNED,) if path.exists()]
-
     def command(self, test_sets: list[tuple[str, Path]]) -> list[str]:
         options = ["--model", self.model, "--beam-size", self.beam_size, "--workers", self.workers]
         options += ["--batch-tokens", self.batch_tokens, "--cores", *self.cores]
         off = (name for name in ("vocabulary_map", *SWITCHED_OFF) if not getattr(self, name))
         options += [f"--no-{name.replace('_', '-')}" for name in off]
-        options += ["--blocked-ngram", self.blocked_ngram] if self.blocked_ngram else []
         options += ["--threads", self.threads] if self.threads > 1 else []
-        options += ["--sentences", self.sentences] if self.sentences else []
-        options += ["--batch-sentences", self.batch_sentences] if self.batch_sentences else []
+        for name in ("blocked_ngram", "sentences", "batch_sentences"):
+            options += [f"--{name.replace('_', '-')}", getattr(self, name)] if getattr(self, name) else []
         options += ["--test-sets", *(f"{name}={path}" for name, path in test_sets)]
         return ["-m", "measure.run", *map(str, options)]
 
@@ -101,9 +95,9 @@ class Configuration:
 class Conditions(Repeats):
     """What all configurations of a benchmark share.
 
-    test_sets: names and paths of records; the first one is timed. price: of this machine, None if it has none. study:
-    its name, that in model.json if None. translations: the folder for translations and runs. output: the file of
-    records, whose folder the paths in them start from.
+    test_sets: names and paths of records; the first one is timed. price: of this machine, if known. study: name, that
+    in model.json if None. translations: folder for translations and runs. output: the file of records; paths in it are
+    relative to its folder.
     """
 
     test_sets: list[tuple[str, Path]]

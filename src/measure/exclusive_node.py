@@ -1,6 +1,6 @@
-"""Check, before anything is timed, that this is the node to time on: alone in it, and of the CPU that the study names.
+"""Check before timing that this job is alone on its node and that the CPU is the one that the study names.
 
-Without a batch system nothing is known about neighbours; there measurements notice them (formats.captions).
+Without a batch system nothing is known about neighbours; measurements then notice them (formats.captions).
 """
 
 import argparse
@@ -14,7 +14,7 @@ ALONE = "NO"  # of squeue's %h: "can the resources be over subscribed by other j
 
 
 def check_alone() -> None:
-    """Raises UserError in a job of Slurm that shares its node with others, or of which Slurm does not say."""
+    """Raises UserError in a Slurm job that shares its node, or for which Slurm does not answer."""
     if not (job := os.environ.get("SLURM_JOB_ID")):
         return
     query = ["squeue", "--noheader", "--jobs", job, "--format", "%h"]

@@ -1,17 +1,18 @@
 """Timings of calls in this process, which is pinned to its cores.
 
-Each call is made once before the clock runs; then the calls take turns (measure.timing_loop). Times are medians with
-their extremes, and the ratio of two ways is the median of the ratios run by run.
+Each call is made once to warm up; then the calls take turns (measure.timing_loop). Times are medians with minimum and
+maximum, and the ratio of two ways is the median of the ratios run by run.
 """
 
 import argparse
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import positive
+from common.command_line import pick, positive
 from common.errors import UserError
 from decode.batching import batches
 from decode.engines import Batch
@@ -42,6 +43,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
 
 
+def prepared(args: argparse.Namespace) -> tuple[Conditions, dict[str, Any]]:
+    """Pin this process to --core; return the conditions of ``options`` and their ``shared_fields``."""
+    conditions = pick(Conditions, args)
+    machine.pin([conditions.core])
+    return conditions, shared_fields(conditions)
+
+
 def shared_fields(conditions: Conditions) -> dict[str, Any]:
     """The fields that all rows of one output have in common."""
     return {
@@ -55,7 +63,7 @@ def shared_fields(conditions: Conditions) -> dict[str, Any]:
 
 
 def pieces(model: Path, conditions: Conditions) -> Batch:
-    """The sources in pieces, without those that have none. Raises UserError where nothing is left."""
+    """The sources in pieces, without empty ones. Raises UserError where none is left."""
     tokenizer = Tokenizer(model)
     encoded = [tokenizer.encode(line) for line in sources(conditions.test_set)[: conditions.sentences]]
     if not (sentences := [sentence for sentence in encoded if sentence]):
@@ -71,21 +79,18 @@ def in_batches(sentences: Batch, batch_tokens: int) -> list[Batch]:
 def timed(
     calls: Mapping[Name, Callable[[], Any]], repeats: Repeats, cores: Sequence[int], what: str
 ) -> dict[Name, list[Usage]]:
-    """What each call used, run by run. The process must be pinned to ``cores``; ``what`` is shown as progress."""
+    """The usage of each call, run by run. The process must be pinned to ``cores``; ``what`` is shown as progress."""
     for call in calls.values():
         call()
-    return timing_loop.timed({name: watched(call, cores) for name, call in calls.items()}, repeats, what)
+    ways = {name: functools.partial(watched, call, cores) for name, call in calls.items()}
+    return timing_loop.timed(ways, repeats, what)
 
 
-def watched(call: Callable[[], Any], cores: Sequence[int]) -> Callable[[int], Usage]:
-    """The call as a way of ``timing_loop``."""
-
-    def way(_number: int) -> Usage:
-        with watch(cores) as usage:
-            call()
-        return usage
-
-    return way
+def watched(call: Callable[[], Any], cores: Sequence[int], _number: int) -> Usage:
+    """Make the call as a run of ``timing_loop``."""
+    with watch(cores) as usage:
+        call()
+    return usage
 
 
 def others(usages: Iterable[Usage]) -> float | None:
@@ -94,15 +99,11 @@ def others(usages: Iterable[Usage]) -> float | None:
 
 
 def seconds(usages: Sequence[Usage], clock: str = "seconds") -> dict[str, Any]:
-    """The times of one way by this clock, ``seconds`` or ``cpu_seconds``, as fields of a record."""
+    """The times of one way by a clock, ``seconds`` or ``cpu_seconds``, as fields of a record."""
     return Spread.of(getattr(usage, clock) for usage in usages).fields(clock) | {"others": others(usages)}
 
 
-def cpu_seconds(usages: Sequence[Usage]) -> dict[str, Any]:
-    return seconds(usages, "cpu_seconds")
-
-
 def ratio(name: str, usages: Sequence[Usage], base: Sequence[Usage], clock: str = "cpu_seconds") -> dict[str, float]:
-    """The times of one way as multiples of those of another way in the same runs, as fields of a record."""
+    """The times of one way over those of another in the same runs, as fields of a record."""
     pairs = zip(usages, base, strict=True)
     return Spread.of(getattr(usage, clock) / getattr(other, clock) for usage, other in pairs).fields(name)

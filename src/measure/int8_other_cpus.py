@@ -1,9 +1,8 @@
-"""The BLEU that an int8 model has on CPUs which compute its products in the other way: cut off, or exactly.
+"""BLEU of an int8 model on CPUs that compute its products in the other way: saturating, or exactly.
 
-Where 8-bit products are exact here, oneDNN and CTranslate2 are held to AVX2, as on a CPU that has no more; where they
-saturate, oneMKL is told to take its portable code, which is exact. Sums of integers do not depend on the CPU, so the
-products are those of the other one; rounding elsewhere in the model may differ in the last bit. The speed would not be
-that of the other CPU, so it is not measured.
+Where 8-bit products are exact here, oneDNN and CTranslate2 are held to AVX2, as on a CPU without VNNI; where they
+saturate, oneMKL is set to its portable code, which is exact. Sums of integers do not depend on the CPU, so the products
+equal those of the other CPU; rounding elsewhere may differ in the last bit. Speed is not measured.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Runs of configurations, each a process of its own (measure.run), kept and used again, and the record made of them.
+"""Runs of configurations, each a process of its own (measure.run), kept and reused, and the record made of them.
 
-A finished run is used again as long as the command, the files it reads, the code it executed and its libraries are the
-same. A run that stayed disturbed is marked as no result, and made again the next time.
+A run is reused while its command, the files it reads, the code it executed and its libraries are the same. A run that
+stayed disturbed is marked as no result and repeated the next time.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ from common.files import read_json, sha256
 from decode import engines
 from decode.engines.native import Native
 from decode.translator import SWITCHED_OFF
+from formats import model_folder
 from formats.cost import cost
 from formats.measurement import UNTRAINED, Measurement, Spread
 from formats.model_folder import Description
@@ -32,28 +33,25 @@ NEEDED = ("system", "role", "shape", "parameters")  # fields of model.json that 
 COPIED = (*NEEDED, "study", "student", "mixture", "seed", "engine")  # from model.json
 COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens", "reference_tokens", "candidates")
 STAGES = ("tokenization", "decode", "detokenization")
-BY_RUN = ("text_seconds", "total_seconds")  # all values, in the order of the runs, to compare two records run by run
+BY_RUN = ("text_seconds", "total_seconds")  # kept for every run, to compare two records run by run
 RATES = ("target_tokens_per_second", "source_words_per_second")
 
 Run = dict[str, Any]  # JSON of measure.run
 
-# Variables that make an engine slower than its command says.
+# Variables that would slow an engine down.
 LEFT_OUT = {"TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS", "CT2_PACKED_GEMM"}
 
 
 def others(run: Run) -> float:
-    """The share of other processes in the cores while the first test set, the timed one, was decoded.
-
-    0 where the run was too short to tell.
-    """
+    """The share of other processes in the cores during the timed test set; 0 if the run was too short to tell."""
     return next(iter(run["test_sets"].values()))["others"] or 0.0
 
 
 def timed(run: Run, test_set: str) -> dict[str, Any]:
     """One run on one test set: seconds by stage and in total, and rates.
 
-    A target token is a piece without </s>, over the engine's time alone; a source word is a whitespace token, over the
-    time from text to text, in which the stages overlap; loading is paid once for any amount of text.
+    Target tokens (pieces without </s>) are counted over the engine's time alone, source words (whitespace tokens) over
+    the time from text to text, in which the stages overlap.
     """
     row = run["test_sets"][test_set]
     return {
@@ -66,10 +64,7 @@ def timed(run: Run, test_set: str) -> dict[str, Any]:
 
 
 def figures(runs: list[Run], test_set: str) -> dict[str, Any]:
-    """Medians of times and rates with ``_min`` and ``_max`` beside each; the peak of the peaks of memory.
-
-    The times of BY_RUN are there for each run, too, as ``_runs``.
-    """
+    """Medians of times and rates with ``_min`` and ``_max``, times of BY_RUN as ``_runs``, too; largest peak memory."""
     rows = [timed(run, test_set) for run in runs]
     result = {name: rows[0][name] for name in COUNTED}
     for name in ["load_seconds", *(f"{stage}_seconds" for stage in STAGES), "text_seconds", "total_seconds", *RATES]:
@@ -90,7 +85,7 @@ def figures(runs: list[Run], test_set: str) -> dict[str, Any]:
 
 
 def signature(record: Measurement) -> str:
-    """All that must be equal for two speeds to be comparable, in the manner of sacreBLEU's signatures."""
+    """All that must be equal for two speeds to be comparable, in the style of sacreBLEU's signatures."""
     facts = {
         "engine": record.engine,
         "v": record.engine_version,
@@ -115,9 +110,9 @@ def signature(record: Measurement) -> str:
 def record(
     description: Description, settings: dict[str, Any], conditions: dict[str, Any], runs: list[Run], test_set: str
 ) -> Measurement:
-    """The measurement record of one configuration on one test set, without its scores.
+    """The record of one configuration on one test set, without scores.
 
-    description: model.json; settings: what the configuration varies; conditions: what all configurations share.
+    description: model.json. settings: of the configuration. conditions: shared by all configurations.
     """
     runs = [run for run in runs if test_set in run["test_sets"]]
     numbers = figures(runs, test_set)
@@ -156,23 +151,24 @@ class Runs:
         return self._conditions.translations / "runs" / f"{configuration.name}.{number}.json"
 
     def decoded(self, configuration: Configuration, number: int) -> list[tuple[str, Path]]:
-        """The test sets of a run: all of the configuration in the first one, then only the one that is timed."""
+        """The test sets of a run: in the first run all of the configuration, then only the timed one."""
         names = configuration.test_sets
         test_sets = [(name, path) for name, path in self._conditions.test_sets if names is None or name in names]
         return test_sets if number == 1 and not configuration.baseline else test_sets[:1]
 
     def run(self, configuration: Configuration, number: int) -> Run:
-        """Return the kept run if it still holds and was quiet; otherwise make one in a process of its own.
+        """Return the kept run if it still holds; otherwise make one in a process of its own.
 
         Raises UserError where that process fails.
         """
         test_sets, path = self.decoded(configuration, number), self.path(configuration, number)
         call = configuration.command(test_sets)
-        files = [*configuration.model_files(), *configuration.tuned_files(), *(path for _, path in test_sets)]
+        tuned = configuration.model / model_folder.TUNED  # the speed depends on it
+        files = [*configuration.model_files(), *filter(Path.exists, [tuned]), *(path for _, path in test_sets)]
         before = {
             "key": key([*call, *map(str, configuration.environment.items())], files),
             "load_average": machine.load_average(),
-            "measured_at": now(),
+            "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         kept = read_json(path) if path.exists() else {}
         if kept.get("key") == before["key"] and self._holds(configuration, number, kept):
@@ -190,7 +186,7 @@ class Runs:
         return before | read_json(path)
 
     def _holds(self, configuration: Configuration, number: int, kept: Run) -> bool:
-        """Whether a kept run was quiet, of this code, and, if it wrote the translations, these are still the same."""
+        """Whether a kept run was quiet and of this code, and the translations that it wrote are unchanged."""
         if others(kept) > self._conditions.noise or not code_fingerprint.unchanged(kept.get("code", {})):
             return False
         rows = kept["test_sets"].items() if number == 1 else ()
@@ -199,30 +195,26 @@ class Runs:
 
 
 def inherited() -> dict[str, str]:
-    """The environment of a run, but for its own settings."""
+    """The environment that runs inherit."""
     return {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
 
 
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def key(call: list[str], files: list[Path]) -> str:
-    """Changes with the command, the files it reads, the libraries, how they multiply, and the machine."""
+    """A hash of the command, the files it reads, the libraries, how they multiply, and the machine."""
     state = [(str(path), sha256(path)) for path in files]
-    here = {**machine.describe(), "forced_isa": None}  # ``call`` has it, as the process will be told
+    here = {**machine.describe(), "forced_isa": None}  # ``call`` names the forced set
     facts = [call, state, versions(), built(), here, cpu.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def built() -> list[str]:
-    """The checksums of our own engine's libraries, which are built anew without a new version."""
+    """The checksums of the native engine's libraries: a new build may have the same version."""
     spec = find_spec(Native.packages[0])
     folders = spec.submodule_search_locations or [] if spec else []
     return [sha256(path) for folder in folders for path in sorted(Path(folder).rglob("*.so"))]
 
 
 def versions() -> list[str | None]:
-    """Those of the packages of all engines, and of SentencePiece; None where one is not installed."""
+    """Versions of the packages of all engines and of SentencePiece; None for one that is not installed."""
     packages = [package for engine in engines.ENGINES.values() for package in engine.packages]
     return [engines.version(package) for package in (*packages, "sentencepiece")]

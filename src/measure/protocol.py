@@ -1,8 +1,8 @@
-"""Measurements of configurations under the same conditions: their runs, and the records made of the runs.
+"""Measure configurations under the same conditions: make their runs and the records of the runs.
 
-The configurations take turns (measure.timing_loop); each run is a process of its own, which is kept
-(measure.kept_runs). The first test set is timed in every run. The others are decoded in the first run only, and not by
-the baseline engine: it is slow, and its scores are those of the same weights in the other engine.
+The configurations take turns (measure.timing_loop); each run is a process of its own (measure.kept_runs). The first
+test set is timed in every run. The others are decoded in the first run only, and not by the slow baseline engine, which
+has the same scores as another engine with the same weights.
 """
 
 import argparse
@@ -10,7 +10,6 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,12 +27,12 @@ from measure.kept_runs import Run, Runs, others
 
 
 def text(model: Path, sentences: int | None) -> dict[str, int | None]:
-    """The settings for how much of the test set is translated: a trained model translates all of it, as it has BLEU."""
+    """How much of the test set is translated: all by a trained model, which has BLEU, else ``sentences``."""
     return {"sentences": sentences} if engines.describe(model).get("role") == UNTRAINED else {}
 
 
 def commit() -> str | None:
-    """The commit of the working tree that this code runs from, ``-dirty`` with changes to it, None outside of one."""
+    """The commit of the working tree of this code, with ``-dirty`` if it has changes; None outside of one."""
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
@@ -42,13 +41,11 @@ def commit() -> str | None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``Conditions``, which every benchmark has."""
+    """Add the options of ``Conditions``."""
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path; the first is timed")
     parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--noise", type=float, default=0.1, help="share of the cores that others may use meanwhile")
-    parser.add_argument(
-        "--price", type=cost.price_argument, help="of this machine: its name in prices.yaml, or JSON like there"
-    )
+    parser.add_argument("--price", type=cost.price_argument, help="of this machine: a name in prices.yaml, or JSON")
     parser.add_argument("--study", help="default: the one in model.json")
     parser.add_argument("--translations", type=Path, required=True, help="folder for the translations and single runs")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of measurement records to write")
@@ -61,23 +58,19 @@ def speed_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check(todo: list[Configuration]) -> None:
-    """Raises UserError for a configuration that cannot be measured, before any is."""
+    """Raises UserError for a configuration that cannot be measured."""
     if len({configuration.name for configuration in todo}) < len(todo):
         raise UserError("two configurations of one name; the name of a model folder stands for its format")
     for model in (configuration.model for configuration in todo if configuration.vocabulary_map):
         if not (name := engines.of(model).map_file) or not (model / name).exists():
             raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
-
-
-def check_descriptions(models: Iterable[Path]) -> None:
-    """Raises UserError for a model folder that does not say what a record has to say."""
-    for model in models:
+    for model in (configuration.model for configuration in todo):
         if missing := [name for name in kept_runs.NEEDED if engines.describe(model).get(name) is None]:
             raise UserError(f"{model}: its model.json has no {', '.join(missing)}; every measurement names them")
 
 
 def times(configuration: Configuration, runs: int) -> int:
-    """How often it is run: once where the engine is slow in its type on this CPU, for its scores alone."""
+    """The number of runs: one, for the scores, where the engine is slow in this type on this CPU."""
     description = engines.describe(configuration.model)
     fast = engines.ENGINES[description["engine"]].fast(description["quantization"])
     return configuration.runs or runs if fast else 1
@@ -86,7 +79,6 @@ def times(configuration: Configuration, runs: int) -> int:
 def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurement]:
     """Run all configurations in turn; a record for each of them and each test set."""
     check(todo)
-    check_descriptions(configuration.model for configuration in todo)
     runs = Runs(conditions)
     ways = {configuration: functools.partial(runs.run, configuration) for configuration in todo}
     counts = {configuration: times(configuration, conditions.runs) for configuration in todo}
@@ -111,12 +103,12 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
 
 
 def timed(todo: list[Configuration], args: argparse.Namespace) -> list[Measurement]:
-    """Run all configurations in turn; their records of the first test set, the timed one. args: of ``options``."""
+    """Run all configurations in turn; their records of the timed test set. args: of ``options``."""
     return of_test_set(measured(todo, pick(Conditions, args)), args.test_sets[0][0])
 
 
 def rungs(named: dict[str, Configuration], args: argparse.Namespace) -> list[Measurement]:
-    """Likewise for configurations that have names, in their order."""
+    """As ``timed``, for configurations by name; the names become ``rung``."""
     return [replace(record, rung=name) for name, record in zip(named, timed([*named.values()], args), strict=True)]
 
 

@@ -1,8 +1,8 @@
 """One run of a measurement: a process that loads one model folder and decodes test sets with one configuration.
 
-Timed are loading (engine, its library, SentencePiece), tokenization, decoding and detokenization. The checksums of the
-files, which are verified first, and a short warm-up are timed apart; so loading finds all files of the model folder
-read once. Peak memory is that of the whole process until it has decoded the first test set.
+Loading (engine, its library, SentencePiece), tokenization, decoding and detokenization are timed. Verifying the
+checksums and a short warm-up are timed apart; the former reads all files once before loading. Peak memory is that of
+the whole process until it has decoded the first test set.
 """
 
 import argparse
@@ -30,7 +30,7 @@ WARM_UP_SENTENCES = 8
 
 
 def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], dict[str, Any]]:
-    """Translate a test set on these cores; return the translations, and the fields of a run about them."""
+    """Translate a test set on these cores; return the translations and their fields of a run."""
     seconds, counts = dict(translator.seconds), translator.counts.copy()
     with watch(cores) as usage:
         outputs = [output for window in translator.windows(lines) for output in window]
@@ -48,11 +48,11 @@ def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[li
 
 
 def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, Any]:
-    """The fields of a run that explain its times; they are computed when the clock has stopped.
+    """The fields of a run that explain its times, computed after timing.
 
     reference_tokens: pieces of the references, to compare ``target_tokens`` with; None without references. candidates:
-    number of pieces that the output layer scores for a sentence, the mean of sentences, or for a batch, the mean of
-    batches; None without a map, or with one that Python cannot read.
+    mean number of pieces that the output layer scores for a sentence, or for a batch if the map is per batch; None
+    without a map, or with one that Python cannot read.
     """
     encode = Tokenizer(folder).encode
     fields = {"reference_tokens": sum(len(encode(line)) for line in references) or None, "candidates": None}
@@ -67,7 +67,7 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
 
 
 def other_engines(engine: Engine) -> set[str]:
-    """Modules of the engines that did not decode: a run is as valid as before when one of them changes."""
+    """Modules of the engines that did not decode, whose changes do not invalidate the run."""
     return {other.__module__ for other in engines.ENGINES.values()} - {base.__module__ for base in type(engine).__mro__}
 
 
@@ -76,14 +76,14 @@ def text(outputs: list[str]) -> str:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run beside those of every command that decodes."""
+    """Add the options of every command that decodes, and those of a run."""
     decoding_options(parser)
     parser.add_argument("--sentences", type=positive, help="the first of each test set (default: all)")
-    parser.add_argument("--batch-sentences", type=positive, help="size of a batch, in place of its tokens")
+    parser.add_argument("--batch-sentences", type=positive, help="size of a batch, instead of its tokens")
     parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
-    parser.add_argument("--translations", help="beginning of the names of the translations, <this>.<test set>.txt")
+    parser.add_argument("--translations", help="write translations to <this>.<test set>.txt")
 
 
 def main() -> None:
@@ -122,7 +122,7 @@ def main() -> None:
         "checksum_seconds": checksum_seconds,
         "load_seconds": load_seconds,
         "warmup_seconds": warmup_seconds,
-        "peak_rss_bytes": peaks[0],  # of the timed test set, the only one that every run decodes
+        "peak_rss_bytes": peaks[0],  # of the timed test set, which every run decodes
         "code": code_fingerprint.checksums(unused=other_engines(engine)),
         "test_sets": results,
     }

@@ -1,14 +1,11 @@
 """Score the translations of a study and join all measurement records into one list.
 
-Differences in BLEU have the p-values of the paired bootstrap (measure.bootstrap): each record against the teacher at
-full precision (CTranslate2, float32, beam 4, no map), and a distilled student against its control decoded in the same
-way: its twin, if one control learned from the same sentences. The record says what sets the two apart.
+Each record is compared with the teacher at full precision (CTranslate2, float32, beam 4, no map), and a distilled
+student with its control decoded in the same way, its twin if there is one. Differences in BLEU have p-values of the
+paired bootstrap (measure.bootstrap). COMET is added where measure.comet has scored the outputs. Records of speed only
+get no scores.
 
-BLEU and chrF are lexical. COMET, a metric that was learned, stands beside them where measure.comet has scored the
-outputs. What was measured for its speed only has no scores.
-
-The dev set decides which model is the best one. It is no test set, so no record is about it; each record has the BLEU
-of its own configuration there, as ``dev_bleu``.
+The dev set, which decides on the best model, gets no records; ``dev_bleu`` is the BLEU of a configuration there.
 """
 
 import argparse
@@ -28,7 +25,7 @@ from formats.measurement import Measurement
 from formats.metrics import CometScores
 from measure import training_differences
 from measure.bootstrap import TestSet, p_value
-from measure.training_differences import Learned
+from measure.training_differences import Learned, difference, same_sentences
 
 SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 
@@ -36,27 +33,22 @@ SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 def compare(
     name: str, record: Measurement, other: Measurement | None, resamples: dict[str, np.ndarray]
 ) -> dict[str, float | None]:
-    """Difference in BLEU to another record and its p-value; None where there is no other, or no score."""
+    """Difference in BLEU to another record and its p-value; None without another record or a score."""
     if other is None or record.bleu is None:
         return {f"bleu_delta_{name}": None, f"bleu_p_{name}": None}
-    difference = record.bleu - other.bleu
-    p = p_value(resamples[record.output], resamples[other.output], difference)
-    return {f"bleu_delta_{name}": difference, f"bleu_p_{name}": p}
+    delta = record.bleu - other.bleu
+    p = p_value(resamples[record.output], resamples[other.output], delta)
+    return {f"bleu_delta_{name}": delta, f"bleu_p_{name}": p}
 
 
 def control(record: Measurement, measured: list[Measurement], learned: dict[str, Learned]) -> Measurement | None:
-    """The same student trained on the original data and decoded in the same way: the twin, if there is one."""
+    """The same student and seed trained on original data and decoded in the same way, preferably the twin."""
     if record.role != "student":
         return None
-    same_decoding = {name: getattr(record, name) for name in ("student", "seed", *SETTINGS)}
-    controls = matching(measured, role="control", **same_decoding)
-    recorded = [other for other in controls if {other.system, record.system} <= learned.keys()]
-    exact = (
-        other
-        for other in recorded
-        if training_differences.same_sentences(learned[record.system], learned[other.system])
-    )
-    return next(exact, controls[0] if controls else None)
+    controls = matching(measured, role="control", **{n: getattr(record, n) for n in ("student", "seed", *SETTINGS)})
+    recorded = (other for other in controls if {other.system, record.system} <= learned.keys())
+    twins = (other for other in recorded if same_sentences(learned[record.system], learned[other.system]))
+    return next(twins, controls[0] if controls else None)
 
 
 def comparisons(
@@ -66,32 +58,28 @@ def comparisons(
     teacher: str | None,
     learned: dict[str, Learned],
 ) -> dict[str, Any]:
-    """What sets a record apart from the teacher and its control. resamples: BLEU of the resamples by output.
-
-    ``control`` is the name of the control, ``control_difference`` what sets their trainings apart.
-    """
+    """The fields that compare a record with the teacher and its control. resamples: BLEU of the resamples by output."""
     measured = of_test_set(measured, record.test_set)
     reference = full_precision(measured, teacher) if teacher else None
     other = control(record, measured, learned)
     against = compare("teacher", record, reference, resamples) | compare("control", record, other, resamples)
-    names = (record.system, other.system) if other else ()
-    both = [learned[name] for name in names if name in learned]
+    both = [learned[one.system] for one in (record, other) if one and one.system in learned]
     about = {"teacher": teacher, "control": other and other.system}
-    return against | about | {"control_difference": training_differences.difference(*both) if len(both) == 2 else None}
+    return against | about | {"control_difference": difference(*both) if len(both) == 2 else None}
 
 
-Output = tuple[Path, Measurement]  # of one record: the file of translations
+Output = tuple[Path, Measurement]  # file of translations and its record
 
 
 def dev_scores(outputs: list[Output], dev: Path, language: str) -> dict[tuple, float]:
     """BLEU on the dev set by configuration."""
-    test_set = TestSet(dev, language, samples=1)  # nothing is tested on it
+    test_set = TestSet(dev, language, samples=1)  # no p-values are needed
     shown = progress(outputs, "scoring the dev set", total=len(outputs), unit="output")
     return {key(record): test_set.score(path)[0]["bleu"] for path, record in shown}
 
 
 def key(record: Measurement) -> tuple:
-    """What identifies a configuration on all test sets."""
+    """Identifies a configuration on all test sets."""
     return tuple(configured(record).values())
 
 
@@ -127,9 +115,7 @@ def main() -> None:
     parser.add_argument("--dev", type=named_path, help="name=path of the dev set, by which the best model is chosen")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--teacher", help="the system that all others are compared with")
-    parser.add_argument(
-        "--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record of the systems"
-    )
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record, by system")
     parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
     parser.add_argument("--samples", type=positive, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
@@ -145,16 +131,12 @@ def main() -> None:
     measured, resamples = scored(on_tests, test_sets, CometScores.read(args.comet), args.output.parent)
     learned = training_differences.read(args.learned)
     shared = {"config_hash": args.config_hash, "dev_set": dev}
-    rows = (
-        replace(
-            record,
-            **shared,
-            dev_bleu=dev_bleu.get(key(record)),
-            **comparisons(record, measured, resamples, args.teacher, learned),
-        )
-        for record in measured
-    )
-    measurement.write(args.output, rows)
+
+    def completed(record: Measurement) -> Measurement:
+        compared = comparisons(record, measured, resamples, args.teacher, learned)
+        return replace(record, **shared, dev_bleu=dev_bleu.get(key(record)), **compared)
+
+    measurement.write(args.output, map(completed, measured))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Where the gap between teacher and students comes from: what they learned from, on which sentences they lose.
+"""Where the gap between teacher and students comes from: their training data and settings, sentences they lose on.
 
 Every system is scored with every beam size on every test set, against the references and against the teacher's output
 (the ensemble's, if there are several teachers). Differences are tested with sacreBLEU's paired bootstrap: a system
-against the teacher; seed by seed a student against itself trained on another mixture, and against another student that
-differs in one setting, with what sets the two apart.
+against the teacher, and seed by seed a student against itself trained on another mixture and against another student
+that differs in one setting.
 """
 
 import argparse
@@ -25,17 +25,17 @@ from common.progress import progress
 from formats import records
 from formats.metrics import CometScores, bleu
 from measure import training_differences
-from measure.bootstrap import Scorer, TestSet, p_value
+from measure.bootstrap import TestSet
 
 SAMPLES = 1000  # of the bootstrap
-DIFFERENT = 10  # sentences shown where student and teacher differ most
+DIFFERENT = 10  # sentences to show where student and teacher differ most
 PARTS = 4  # of a test set, by the length of the source
 
 Row = dict[str, Any]
 
 
 class Compared(TestSet):
-    """A test set, and the teacher's translation of it. comet: the fields of COMET for a file of translations."""
+    """A test set and the teacher's translation of it. comet: returns the fields of COMET for a file of translations."""
 
     def __init__(self, path: Path, language: str, teacher: Path, comet: Callable[[Path], Row]):
         super().__init__(path, language, SAMPLES)
@@ -44,65 +44,48 @@ class Compared(TestSet):
         self._lowercased = bleu(language, lowercase=True)
         self.teacher_path, self.teacher = teacher, records.read_output(teacher, len(self.pairs))
         self._agreement = bleu(language)
-        words = np.array([len(source.split()) for source, _ in self.pairs])
-        edges = np.quantile(words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
-        self._part = np.searchsorted(edges, words, side="left")
-        self._words = words
+        self._words = np.array([len(source.split()) for source, _ in self.pairs])
+        edges = np.quantile(self._words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
+        self._part = np.searchsorted(edges, self._words, side="left")
 
     def row(self, path: Path) -> Row:
         """The scores of one output, its likeness to the teacher's, and BLEU by length."""
-        scores, resamples = self.score(path)
-        teacher_scores, teacher_resamples = self.score(self.teacher_path)
         lines = records.read_output(path, len(self.pairs))
         references = [[reference for _, reference in self.pairs]]
-        difference = scores["bleu"] - teacher_scores["bleu"]
+        difference, p = self.difference(path, self.teacher_path)
         return {
-            **scores,
+            **self.score(path)[0],
             **self._comet(path),
             "bleu_lowercased": self._lowercased.corpus_score(lines, references).score,
             "bleu_lowercased_signature": str(self._lowercased.get_signature()),
             "bleu_delta_teacher": difference,
-            "bleu_p_teacher": p_value(resamples, teacher_resamples, difference),
+            "bleu_p_teacher": p,
             "agreement_bleu": self._agreement.corpus_score(lines, [self.teacher]).score,
             "agreement_exact": sum(map(str.__eq__, lines, self.teacher)) / len(lines),
-            "by_length": self._by_length(self._bleu, lines),
+            "by_length": self._by_length(lines),
         }
 
-    def _by_length(self, scorer: Scorer, lines: list[str]) -> list[Row]:
+    def _by_length(self, lines: list[str]) -> list[Row]:
         """BLEU of each part of the test set, from short sentences to long ones."""
-        sufficient = scorer.statistics(lines)
+        sufficient = self._bleu.statistics(lines)
         return [
             {
                 "words": [int(self._words[rows].min()), int(self._words[rows].max())],
                 "sentences": len(rows),
-                "bleu": scorer.score(sufficient[rows].sum(0)),
+                "bleu": self._bleu.score(sufficient[rows].sum(0)),
             }
             for rows in (np.flatnonzero(self._part == part) for part in range(PARTS))
             if len(rows)
         ]
 
-    def difference(self, output: Path, other: Path) -> tuple[float, float]:
-        """BLEU of one output minus that of the other, and its p-value."""
-        (scores, resamples), (other_scores, other_resamples) = self.score(output), self.score(other)
-        difference = scores["bleu"] - other_scores["bleu"]
-        return difference, p_value(resamples, other_resamples, difference)
-
     def most_different(self, path: Path) -> list[Row]:
         """The sentences where an output is least like the teacher's (lowest sentence chrF)."""
         lines, metric = records.read_output(path, len(self.pairs)), CHRF()
-        likeness = [metric.sentence_score(*both) for both in zip(lines, ([line] for line in self.teacher), strict=True)]
-        order = sorted(range(len(lines)), key=lambda number: likeness[number].score)[:DIFFERENT]
-        return [
-            {
-                "line": number + 1,
-                "chrf": likeness[number].score,
-                "source": self.pairs[number][0],
-                "reference": self.pairs[number][1],
-                "teacher": self.teacher[number],
-                "student": lines[number],
-            }
-            for number in order
-        ]
+        rows = []
+        for number, (line, teacher, pair) in enumerate(zip(lines, self.teacher, self.pairs, strict=True), 1):
+            row = {"line": number, "chrf": metric.sentence_score(line, [teacher]).score}
+            rows.append(row | {"source": pair[0], "reference": pair[1], "teacher": teacher, "student": line})
+        return sorted(rows, key=itemgetter("chrf"))[:DIFFERENT]
 
 
 def grouped(rows: list[Row]) -> list[Row]:
@@ -128,7 +111,7 @@ def comparisons(rows: list[Row], test_set: Compared, output: dict[str, Path]) ->
 
 
 def changes(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
-    """Every student against those of its mixture that differ in one setting of network or training, seed by seed."""
+    """Every student against others of its mixture that differ in one setting of network or training, seed by seed."""
     for mixture, students in trained([row for row in rows if row.get("settings")], "mixture", "student").items():
         for than, student in itertools.combinations(students, 2):
             pairs = of_one_seed(students[student], students[than])
@@ -139,7 +122,7 @@ def changes(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Ite
 
 
 def trained(rows: list[Row], outer: str, inner: str) -> dict[str, dict[str, list[Row]]]:
-    """The students by two of their fields, controls last."""
+    """Students by two of their fields, controls last."""
     found: dict[str, dict[str, list[Row]]] = {}
     for row in sorted((row for row in rows if row["role"] != "teacher"), key=lambda row: row["role"] == "control"):
         found.setdefault(row[outer], {}).setdefault(row[inner], []).append(row)
@@ -151,7 +134,7 @@ def of_one_seed(systems: list[Row], others: list[Row]) -> list[tuple[Row, Row]]:
 
 
 def tested(pairs: list[tuple[Row, Row]], test_set: Compared, output: dict[str, Path]) -> Row:
-    """The differences of pairs of systems and their p-values, by seed."""
+    """The differences of pairs of systems and their p-values, for each seed."""
     found = [test_set.difference(output[own["system"]], output[other["system"]]) for own, other in pairs]
     differences, p_values = zip(*found, strict=True)
     return {
@@ -163,7 +146,7 @@ def tested(pairs: list[tuple[Row, Row]], test_set: Compared, output: dict[str, P
 
 
 def apart(system: Row, other: Row) -> Row:
-    """Whether two systems are twins, and what sets them apart; None where it is not known what they learned from."""
+    """Whether two systems are twins, and how they differ; None where their training data is unknown."""
     both = [row["learned"] for row in (system, other) if row.get("learned")]
     if len(both) < 2:
         return {"twins": None, "difference": None}
@@ -181,9 +164,8 @@ def explain(
 ) -> Row:
     """Scores, comparisons and the most different sentences, for every test set and beam size.
 
-    systems: system, role, student, mixture and seed of each, the settings of network and training of students, and what
-    it learned from (measure.training_differences) if that is known; teacher: which of them, and the beam it translates
-    with.
+    systems: system, role, student, mixture, seed and ``learned`` (measure.training_differences, if known) of each, and
+    the settings of students. teacher: its name, and the beam it translates with.
     """
     name_of_teacher, beam_of_teacher = teacher
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
@@ -204,29 +186,23 @@ def explain(
 
 
 def of_beam(systems: list[Row], test_set: Compared, outputs: Path, file: str) -> Row:
-    """The systems that have an output of this name: an ensemble has no greedy one."""
+    """The systems that have an output of this name; an ensemble has no greedy one."""
     paths = {s["system"]: outputs / s["system"] / file for s in systems if (outputs / s["system"] / file).exists()}
     rows = [{**system, **test_set.row(paths[system["system"]])} for system in systems if system["system"] in paths]
     pairs = {"comparisons": list(comparisons(rows, test_set, paths)), "changes": list(changes(rows, test_set, paths))}
     for row in rows:
-        row.pop("settings", None)  # they stand with the systems of the study
+        row.pop("settings", None)  # kept with the systems of the study
     return {"systems": rows, "groups": grouped(rows), **pairs}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--systems", type=json_value, required=True, help="JSON list: system, role, student, mixture, seed, settings"
-    )
-    parser.add_argument(
-        "--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record of the systems"
-    )
+    parser.add_argument("--systems", type=json_value, required=True, help="list: system, role, student, mixture, ...")
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record, by system")
     parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
-    parser.add_argument(
-        "--teacher-beam", type=positive, required=True, help="beam it translates the training data with"
-    )
+    parser.add_argument("--teacher-beam", type=positive, required=True, help="its beam for the training data")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", required=True)
-    parser.add_argument("--outputs", type=Path, required=True, help="folder with those of measure.test_sets, by system")
+    parser.add_argument("--outputs", type=Path, required=True, help="folder of outputs of measure.test_sets, by system")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")

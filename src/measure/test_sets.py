@@ -1,4 +1,4 @@
-"""Translate test sets with one model folder, for reading and scoring; nothing is timed.
+"""Translate test sets with one model folder, for reading and scoring, without timing.
 
 Writes ``beam<size>.<test set>.txt`` for every beam size and test set into a folder, which appears whole or not at all.
 """

@@ -1,8 +1,8 @@
 """The timing loop: several ways to do the same work, in turn, and the time, energy and memory that each used.
 
-A B C A B C, so that a slow minute of the machine falls on all ways alike. A run is repeated, at most RETRIES times,
-while other processes use too much of its cores; the quietest try counts. The caller decides what a run is: a call in
-this process (measure.in_process), a process of its own (measure.protocol), a result kept from an earlier start.
+The order is A B C A B C, so that a slow minute of the machine affects all ways alike. A run is repeated, at most
+RETRIES times, while other processes use too much of its cores; the quietest try counts. A run is a call in this process
+(measure.in_process), a process of its own (measure.protocol), or a kept result.
 """
 
 import os
@@ -20,8 +20,7 @@ STAT = Path("/proc/stat")
 POWERCAP = Path("/sys/class/powercap")
 TICKS = os.sysconf("SC_CLK_TCK")  # of the kernel's counters in a second
 SHORTEST = 20 / TICKS  # seconds; the counters are too coarse for shorter work
-# The fields of a cpu line of /proc/stat that are not idle time: user, nice, system, irq, softirq and steal, the time
-# that the host of a virtual machine gave to others.
+# Fields of a cpu line of /proc/stat that are not idle time: user, nice, system, irq, softirq, steal.
 WORKED = (0, 1, 2, 5, 6, 7)
 
 RETRIES = 3
@@ -35,8 +34,8 @@ class Usage:
     """What a piece of work used.
 
     seconds: wall time. cpu_seconds: of all threads of this process and its living children. joules: of the CPU
-    packages, None without RAPL. others: the share of the cores' time that went to other processes and other virtual
-    machines; None where it is unknown, as for work shorter than SHORTEST.
+    packages, None without RAPL. others: share of the cores' time that other processes and virtual machines used; None
+    if unknown or the work was shorter than SHORTEST.
     """
 
     seconds: float = 0.0
@@ -47,7 +46,7 @@ class Usage:
 
 @contextmanager
 def watch(cores: Sequence[int]) -> Iterator[Usage]:
-    """Watch the work in the block. The process must be pinned to ``cores``; the usage is complete after the block."""
+    """Measure the work in the block. The process must be pinned to ``cores``; the usage is complete after the block."""
     usage = Usage()
     busy, energy = busy_seconds(cores), joules()
     cpu, start = cpu_seconds(), time.perf_counter()
@@ -63,7 +62,7 @@ def watch(cores: Sequence[int]) -> Iterator[Usage]:
 
 
 def busy_seconds(cores: Sequence[int]) -> float | None:
-    """Seconds since the machine was started in which these cores were not idle, summed; None without /proc/stat."""
+    """Seconds since boot in which these cores were not idle, summed; None without /proc/stat."""
     try:
         lines = dict(line.split(" ", 1) for line in STAT.read_text().splitlines() if line.startswith("cpu"))
         fields = [[int(field) for field in lines[f"cpu{core}"].split()] for core in cores]
@@ -73,7 +72,7 @@ def busy_seconds(cores: Sequence[int]) -> float | None:
 
 
 def living(name: str, process: int | str = "self") -> Iterator[str]:
-    """The text of a file in /proc, for a process and for all its living descendants."""
+    """The text of a file in /proc, for a process and all its living descendants."""
     folder = Path("/proc") / str(process)
     try:
         yield (folder / name).read_text()
@@ -85,13 +84,13 @@ def living(name: str, process: int | str = "self") -> Iterator[str]:
 
 
 def cpu_seconds() -> float:
-    """Used so far by this process and its living descendants; those of the latter are counted in ticks."""
+    """Used so far by this process and its living descendants; for descendants in whole ticks."""
     _, *children = (stat.rpartition(")")[2].split() for stat in living("stat"))
     return time.process_time() + sum(int(stat[11]) + int(stat[12]) for stat in children) / TICKS  # user and system
 
 
 def joules() -> dict[Path, int]:
-    """Microjoules of each CPU package so far (RAPL); empty without RAPL, or where only the superuser may read it."""
+    """Microjoules of each CPU package so far (RAPL); empty without RAPL or the permission to read it."""
     microjoules = {}
     for counter in POWERCAP.glob("*-rapl:?"):
         try:
@@ -102,7 +101,7 @@ def joules() -> dict[Path, int]:
 
 
 def spent(before: dict[Path, int], after: dict[Path, int]) -> float | None:
-    """Joules between two readings; a counter that reaches its largest value starts again from zero."""
+    """Joules between two readings; counters wrap around at their largest value."""
     if not before or before.keys() != after.keys():
         return None
     total = 0
@@ -113,14 +112,14 @@ def spent(before: dict[Path, int], after: dict[Path, int]) -> float | None:
 
 
 def forget_peak() -> None:
-    """Reset the peak of this process's resident set (proc(5)): loading needs more memory than it keeps."""
+    """Reset the peak resident set of this process (proc(5)): loading needs more memory than it keeps."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_rss_bytes() -> int:
-    """The sum of the largest resident sets so far of this process and its living descendants.
+    """The sum of the peak resident sets of this process and its living descendants.
 
-    Not ``ru_maxrss``, which a new process inherits from the one that started it.
+    Not ``ru_maxrss``, which a new process inherits from its parent.
     """
     marks = [line for status in living("status") for line in status.splitlines() if line.startswith("VmHWM")]
     return sum(int(mark.split()[1]) * 1024 for mark in marks)
@@ -128,7 +127,7 @@ def peak_rss_bytes() -> int:
 
 @dataclass(frozen=True)
 class Repeats:
-    """runs: how often each way is timed. noise: share of the cores' time that other processes may use during a run."""
+    """runs: of each way. noise: share of the cores' time that other processes may use during a run."""
 
     runs: int
     noise: float
@@ -143,8 +142,8 @@ def in_turn(
 ) -> Iterator[tuple[Name, int, Result]]:
     """Yield the name of the way, the number of the run (from 1) and the result of its quietest try, run by run.
 
-    ways: each is called with the number of the run. runs: how often each way is timed. others: the share of other
-    processes in the cores during a try; where it is None, unknown, the try counts as quiet. what: shown as progress.
+    ways: called with the number of the run. runs: of each way. others: the share of other processes in the cores during
+    a try; a try counts as quiet where it is None. what: shown as progress.
     """
 
     def disturbance(result: Result) -> float:
@@ -165,7 +164,7 @@ def timed(
     what: str,
     others: Callable[[Result], float | None] = attrgetter("others"),
 ) -> dict[Name, list[Result]]:
-    """The results of each way in the order of the runs; parameters as of ``in_turn``."""
+    """The results of each way in the order of the runs; parameters as for ``in_turn``."""
     results: dict[Name, list[Result]] = {name: [] for name in ways}
     for name, _, result in in_turn(ways, dict.fromkeys(ways, repeats.runs), repeats.noise, what, others):
         results[name].append(result)

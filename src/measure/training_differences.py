@@ -1,8 +1,8 @@
-"""What sets two trainings apart, in words: the data of two students, or their one setting.
+"""How two trainings differ, in words: in their data, or in one setting.
 
-Twins learned from the same sentences: the same corpora, mixed in the same way, with no pair left out for its score.
-Their difference is what distillation is worth, or one kind of targets against another. Any other difference is named
-with the number of sentences that one training saw and the other did not.
+Twins learned from the same sentences: the same corpora with the same weights, no pair dropped for its score. They
+measure the effect of distillation, or of a kind of targets. Other differences are named with the numbers of sentences
+that only one training saw.
 """
 
 from pathlib import Path
@@ -13,21 +13,21 @@ from common.files import read_json
 
 Settings = dict[str, Any]  # by the names of the configuration
 
-DEFAULTS = {"decoder": "self-attention"}  # of a shape that does not name it
+DEFAULTS = {"decoder": "self-attention"}  # if a shape does not name it
 COUNTED = ("encoder_layers", "decoder_layers", "units", "ffn_units", "heads", "embedding_units")
 
 WORDS = {"best": "best", "interpolated": "interpolated", "mbr": "MBR", "all": "n-best"}  # before "targets"
 
-FEW = 0.01  # of the sentences
+FEW = 0.01  # share of sentences
 
 Learned = dict[str, Any]  # a JSON of train.training_record
 
 
 def setting_difference(settings: Settings, other: Settings) -> tuple[str, str] | None:
-    """What the first student has, and the other in its place: ``("5,000 updates", "2,000")``.
+    """The one setting in which two students differ, with both values: ``("5,000 updates", "2,000")``.
 
-    None unless they differ in exactly one setting, whose values are no lists. Longer trainings may keep checkpoints at
-    larger distances; that is named, too, as it changes the average of the last ones.
+    None if they differ in several, or in a list. With the number of updates the interval of checkpoints may change;
+    both are named, as the interval changes the average of the last ones.
     """
     both = [DEFAULTS | settings, DEFAULTS | other]
     differing = {name for name in {**settings, **other} if both[0].get(name) != both[1].get(name)}
@@ -59,7 +59,7 @@ def setting_text(value: str | float | bool | None) -> str:
 
 
 def read(paths: list[Path]) -> dict[str, Learned]:
-    """What each system learned from, by its name. Raises UserError for a file that does not say it."""
+    """Training data by the name of the system. Raises UserError for a file not made by train.training_record."""
     by_system = {}
     for path in paths:
         learned = read_json(path)
@@ -70,9 +70,9 @@ def read(paths: list[Path]) -> dict[str, Learned]:
 
 
 def same_sentences(first: Learned, other: Learned) -> bool:
-    """Whether both learned from the same sentences, but for a few, whose translation is empty.
+    """Whether both learned from the same sentences, except for a few with empty translations.
 
-    Of n-best targets each translation counts as one, so that their number says nothing.
+    With n-best targets several pairs of a sentence are counted, so numbers are not compared.
     """
     if first["shares"] != other["shares"] or first["drop_worst"] or other["drop_worst"]:
         return False
@@ -81,7 +81,7 @@ def same_sentences(first: Learned, other: Learned) -> bool:
 
 
 def difference(first: Learned, other: Learned) -> str:
-    """All that sets the first training apart from the other: ``distillation and 21,120 more sentences``."""
+    """How the first training differs from the other: ``distillation and 21,120 more sentences``."""
     same = same_sentences(first, other)
     parts = [part for part in (targets(first, other), *([] if same else corpora(first, other))) if part]
     *front, last = parts or ["chance"]
@@ -89,7 +89,7 @@ def difference(first: Learned, other: Learned) -> str:
 
 
 def targets(first: Learned, other: Learned) -> str:
-    """What differs in the target sentences, if anything does."""
+    """The difference in the target sentences, empty if there is no difference."""
     if not first["teachers"] and not other["teachers"]:
         return ""
     if not other["teachers"]:
@@ -104,11 +104,11 @@ def targets(first: Learned, other: Learned) -> str:
 
 
 def corpora(first: Learned, other: Learned) -> list[str]:
-    """What differs in the source sentences of two trainings that are no twins."""
+    """The differences in the source sentences of two trainings that are no twins."""
     names = first["sentences"] | other["sentences"]
     changes = [first["sentences"].get(name, 0) - other["sentences"].get(name, 0) for name in names]
     more, fewer = (sum(max(sign * change, 0) for change in changes) for sign in (1, -1))
-    if "all" in (first["targets"], other["targets"]):  # pairs were counted, several of a sentence
+    if "all" in (first["targets"], other["targets"]):  # several pairs of a sentence were counted
         more = fewer = 0
     parts = [counted(more, "more")] if more else []
     parts += [counted(fewer, "fewer")] if fewer else []

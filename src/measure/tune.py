@@ -2,15 +2,13 @@
 
     python -m measure.tune --model MODEL --text TEXT
 
-First the instruction set that the engine is told to use is chosen, if it has to be told, then the tokens of a batch.
-The settings take turns (measure.timing_loop), each run a process of its own (measure.run) on all cores that this
-process may use; the highest median of words a second wins. For a native model each of its products is timed, too
-(measure.tune). The folder keeps the settings of every machine it was tuned on, and
+First the instruction set is chosen, for engines that can be forced to one, then the tokens of a batch. The settings
+take turns (measure.timing_loop), each run a process of its own (measure.run) on all cores that this process may use;
+the highest median of words per second wins. The folder keeps the settings of every machine it was tuned on, and
 decode.translate uses those of its machine (decode.tuned).
 
-Marian's auto-tuner (Junczys-Dowmunt et al. 2018) times the matrix libraries that it has for each shape and keeps the
-fastest. Here the tile is what the engine chooses; a model folder has one type, so the times of the others say whether
-another folder of the model would be faster.
+For a native model its matrix products are timed, too, with every tile, as Marian's auto-tuner (Junczys-Dowmunt et al.
+2018) times matrix libraries for each shape. They are timed in all types, to show whether another type would be faster.
 """
 
 import argparse
@@ -42,12 +40,12 @@ from measure import timing_loop
 from measure.kept_runs import Run, inherited, others
 from measure.timing_loop import Repeats
 
-ROWS = 60  # as many as the encoder multiplies at a time
-CANDIDATES = 512  # outputs of the output layer, whose vocabulary map leaves some hundred
+ROWS = 60  # as the encoder multiplies at a time
+CANDIDATES = 512  # largest number of outputs: the vocabulary map leaves some hundred of the output layer
 SECONDS = 0.01  # of a call
-ROUNDS = 5  # the tiles take turns; the fastest call counts, as other work only slows
+ROUNDS = 5  # the fastest call counts
 
-Times = dict[str, dict[str, dict[str, float]]]  # shape, as "128x512", type, tile: 10^9 operations a second
+Times = dict[str, dict[str, dict[str, float]]]  # by shape ("128x512"), type and tile: 10^9 operations a second
 
 BATCHES = (64, 128, 256, 512, 1024, 2048)
 REPEATS = Repeats(runs=3, noise=0.1)
@@ -55,7 +53,7 @@ SENTENCES = 2000
 
 
 def products(folder: Path) -> Times:
-    """The times of all products of the model in a folder."""
+    """The speeds of all products of the model in a folder."""
     shapes = sorted({*of_model(folder)})
     return {
         f"{inputs}x{outputs}": {kind: tiles(inputs, min(outputs, CANDIDATES), kind) for kind in native_model.TYPES}
@@ -74,7 +72,7 @@ def of_model(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
-    """The times of a product in a type, by its tile."""
+    """The speeds of a product in a type, by tile."""
     from nmt_frontier_engine import TILES, kernels
 
     random = np.random.default_rng(1)
@@ -128,7 +126,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
 def words_per_second(
     folder: Path, text: Path, cores: list[int], candidates: list[Settings], beam_size: int
 ) -> list[float]:
-    """Source words a second with each of the settings, the median of the runs."""
+    """Source words per second with each of the settings, the median of the runs."""
     ways = {
         number: functools.partial(decode, folder, text, cores, settings, beam_size)
         for number, settings in enumerate(candidates)
@@ -145,8 +143,8 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     call = ["-m", "measure.run", "--model", folder, "--test-sets", f"text={text}", "--output", output]
     call += ["--beam-size", beam_size, "--workers", len(cores), "--cores", *cores]
     call += ["--batch-tokens", settings["batch_tokens"]]
-    told = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
-    done = subprocess.run([sys.executable, *map(str, call)], env=inherited() | told, check=False)
+    forced = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
+    done = subprocess.run([sys.executable, *map(str, call)], env=inherited() | forced, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
     return read_json(output)
@@ -161,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="model folder")
     parser.add_argument("--text", type=Path, required=True, help=f"{SENTENCES:,} lines of the kind to translate")
-    parser.add_argument("--beam-size", type=positive, default=1, help="that the settings are for; 1 is greedy search")
+    parser.add_argument("--beam-size", type=positive, default=1, help="to tune for; 1 is greedy search")
     args = parser.parse_args()
 
     with open(args.text, "rb") as source:
