@@ -1,4 +1,4 @@
-"""Measurements for tests: only what a test is about is said, the rest are defaults."""
+"""Measurements for tests, with defaults for all fields that a test is not about."""
 
 from formats.measurement import Measurement
 

@@ -1,4 +1,4 @@
-"""A record is complete, its numbers are what they say, and nothing is measured twice or confused."""
+"""Records are complete and right, and nothing is measured twice or confused."""
 
 import json
 import os
@@ -7,13 +7,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from descriptions import redescribe
 from measured import measured
 from models import folders, sentences
 
 from common import cpu, machine
 from common.errors import UserError
+from common.files import write_json
 from decode.engines.native import Native
 from decode.translator import Translator
 from formats import comparison, decoding, records
@@ -34,18 +37,11 @@ FIELDS = """
 """
 
 
-class OtherMachine:
-    """The module ``common.machine`` of another computer."""
-
-    load_average = machine.load_average
-
-    @staticmethod
-    def describe():
-        return {**machine.describe(), "cpu": "another"}
-
-
-OF_PROTOCOL = ("key", "load_average", "measured_at")  # what measure.run does not say
+# The module ``common.machine`` of another computer.
+OTHER_MACHINE = SimpleNamespace(load_average=machine.load_average, describe=lambda: {"cpu": "another"})
+OF_PROTOCOL = ("key", "load_average", "measured_at")  # not written by measure.run
 SOURCES = sentences(12, seed=3)
+LINES = {"first": SOURCES, "second": SOURCES[:5]}  # by test set
 CORE = min(os.sched_getaffinity(0))
 PRICE = prices()["m7i.large"] | {"usd_per_hour": 0.2, "cores": 4, "cpus": [machine.describe()["cpu"]]}
 
@@ -56,15 +52,25 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     for name in ("float32", "int8"):
         shutil.copytree(folders()[name], folder / "models" / name)
-    records.write(folder / "first.tsv.zst", zip(SOURCES, SOURCES, strict=True))
-    records.write(folder / "second.tsv.zst", zip(SOURCES[:5], SOURCES[:5], strict=True))
+    for name, lines in LINES.items():
+        records.write(folder / f"{name}.tsv.zst", zip(lines, lines, strict=True))
     timed(folder)
     shutil.copytree(folder / "decoding/tiny", folder / "kept")
     return folder
 
 
+@pytest.fixture
+def found(study):
+    return json.loads((study / "decoding/tiny.json").read_text())
+
+
+@pytest.fixture
+def copy(study, tmp_path):
+    return shutil.copytree(study, tmp_path / "copy")
+
+
 def timed(folder, noise=1, *options):
-    """Whatever else runs on this machine, no run is made again, unless less noise is allowed."""
+    """Records of a benchmark; by default others may use all of the cores."""
     sys.argv = ["benchmark", "--models", *(str(folder / "models" / name) for name in ("float32", "int8"))]
     sys.argv += ["--test-sets", *(f"{name}={folder}/{name}.tsv.zst" for name in ("first", "second"))]
     sys.argv += ["--beam-sizes", "1", "2", "--runs", "2", "--cores", str(CORE), "--price", json.dumps(PRICE)]
@@ -80,15 +86,13 @@ def conditions(folder, runs=1, test_sets=()):
     return protocol.Conditions(runs=runs, noise=1.0, test_sets=list(test_sets), price=None, study="s", **paths)
 
 
-def test_records(study):
-    found = json.loads((study / "decoding/tiny.json").read_text())
+def test_records(found):
     keys = {(r["compute_type"], r["beam_size"], r["vocabulary_map"], r["test_set"]) for r in found}
     assert len(found) == len(keys) == 2 * 2 * 2 * 2
     for record in found:
         assert set(FIELDS.split()) <= set(record)
         assert record["runs"] == (2 if record["test_set"] == "first" else 1)
-        lines = SOURCES if record["test_set"] == "first" else SOURCES[:5]
-        assert record["source_words"] == sum(len(line.split()) for line in lines)
+        assert record["source_words"] == sum(len(line.split()) for line in LINES[record["test_set"]])
         assert record["output_identical"] and not record["speed_only"] and record["study"] == "s"
         for name in [field.removesuffix("_min") for field in FIELDS.split() if field.endswith("_min")]:
             assert 0 < record[f"{name}_min"] <= record[name] <= record[f"{name}_max"]
@@ -100,8 +104,7 @@ def test_records(study):
         assert "|batch:64t|" in record["signature"] and "|workers:1|cores:1|" in record["signature"]
 
 
-def test_the_fastest_way_says_what_a_sentence_takes_alone(study):
-    found = json.loads((study / "decoding/tiny.json").read_text())
+def test_the_fastest_way_has_the_time_of_a_single_sentence(study, found):
     (fastest,) = [record for record in found if "sentence_seconds" in record]
     way = ("test_set", "compute_type", "beam_size", "vocabulary_map", "batch_sentences")
     assert [fastest[name] for name in way] == ["first", "int8", 1, True, None]
@@ -111,32 +114,28 @@ def test_the_fastest_way_says_what_a_sentence_takes_alone(study):
     assert list(run["test_sets"]) == ["first"]
 
 
-def test_the_dev_set_is_decoded_once_and_its_records_say_so(study, tmp_path):
-    shutil.copytree(study, tmp_path / "copy")
-    found = timed(tmp_path / "copy", 1, "--dev", f"val={study}/second.tsv.zst")
-    splits = {name: {r["split"] for r in found if r["test_set"] == name} for name in ("first", "second", "val")}
-    assert splits == {"first": {"test"}, "second": {"test"}, "val": {"dev"}}
+def test_the_dev_set_is_decoded_once_and_its_records_have_another_split(copy):
+    found = timed(copy, 1, "--dev", f"val={copy}/second.tsv.zst")
+    splits = {(record["test_set"], record["split"]) for record in found}
+    assert splits == {("first", "test"), ("second", "test"), ("val", "dev")}
     on_dev = [record for record in found if record["split"] == "dev"]
     assert len(on_dev) == 2 * 2 * 2 and {record["runs"] for record in on_dev} == {1}
-    outputs = [(tmp_path / "copy/decoding" / record["output"]).read_text() for record in on_dev]
-    assert all(text.count("\n") == 5 for text in outputs)
+    assert all((copy / "decoding" / record["output"]).read_text().count("\n") == 5 for record in on_dev)
 
 
-def test_outputs_are_those_of_the_translator(study):
-    for record in json.loads((study / "decoding/tiny.json").read_text()):
+def test_outputs_are_those_of_the_translator(study, found):
+    for record in found:
         model = study / "models" / record["compute_type"]
         translator = Translator(model, record["beam_size"], record["vocabulary_map"], batch_tokens=64)
-        lines = SOURCES if record["test_set"] == "first" else SOURCES[:5]
         outputs = (study / "decoding" / record["output"]).read_text(encoding="utf-8")
-        assert outputs == "".join(f"{line}\n" for line in translator.translate(lines))
+        assert outputs == "".join(f"{line}\n" for line in translator.translate(LINES[record["test_set"]]))
         assert record["target_tokens"] == translator.counts["target_tokens"]
         assert record["reference_tokens"] == record["source_tokens"] == translator.counts["source_tokens"]
         always_on = (model / "vmap.txt").read_text().split("\t")[1].split()
         assert record["candidates"] == (len(always_on) + 3 if record["vocabulary_map"] else None)
 
 
-def test_the_map_counts_only_where_it_is_used(study):
-    found = json.loads((study / "decoding/tiny.json").read_text())
+def test_the_map_counts_only_where_it_is_used(study, found):
     sizes = {(r["compute_type"], r["vocabulary_map"]): r["model_bytes"] for r in found}
     for name in ("float32", "int8"):
         map_bytes = (study / "models" / name / "vmap.txt").stat().st_size
@@ -144,201 +143,156 @@ def test_the_map_counts_only_where_it_is_used(study):
     assert sizes["int8", False] < sizes["float32", False]
 
 
-@pytest.fixture
-def calls(study, monkeypatch):
-    """The measurements that are made; each finds what the first one of its name found."""
-    made = []
-    subprocess_run = subprocess.run
+class Runs:
+    """Stands in for subprocess.run: ``made`` has the measurements, which find what the first one of their name found.
 
-    def replayed(command, **options):
+    others: shares of other processes that the next measurements find, 0 after these. kept: None to write nothing.
+    """
+
+    def __init__(self, kept):
+        self.made, self.others, self.kept, self._run = [], [], kept, subprocess.run
+
+    def __call__(self, command, **options):
         if "measure.run" not in command:
-            return subprocess_run(command, **options)
-        made.append(command)
-        output = Path(command[command.index("--output") + 1])
-        run = json.loads((study / "kept/runs" / output.name).read_text())
+            return self._run(command, **options)
+        self.made.append(command)
+        if self.kept:
+            self.replay(Path(command[command.index("--output") + 1]), command)
+        return subprocess.CompletedProcess(command, 0)
+
+    def replay(self, output, command):
+        run = json.loads((self.kept / "runs" / output.name).read_text())
+        share = self.others.pop(0) if self.others else 0.0
+        for row in run["test_sets"].values():
+            row["others"] = share
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps({name: value for name, value in run.items() if name not in OF_PROTOCOL}))
         if "--translations" in command:
             begin = Path(command[command.index("--translations") + 1])
-            for path in (study / "kept").glob(f"{begin.name}.*.txt"):
+            for path in self.kept.glob(f"{begin.name}.*.txt"):
                 shutil.copy(path, begin.parent)
-        return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(subprocess, "run", replayed)
-    return made
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """The measurements that would be made; what was measured before stays."""
-    found = []
-    subprocess_run = subprocess.run
-
-    def counted(command, **options):
-        if "measure.run" not in command:
-            return subprocess_run(command, **options)
-        found.append(command)
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(subprocess, "run", counted)
-    return found
+    def of(self, folder, *options):
+        """The measurements of a benchmark."""
+        self.made.clear()
+        timed(folder, *options)
+        return [*self.made]
 
 
 @pytest.fixture
-def disturbed(calls, monkeypatch):
-    """Shares of others that the next measurements will find; 0 after these."""
-    shares = []
-    subprocess_run = subprocess.run
-
-    def measured(command, **options):
-        done = subprocess_run(command, **options)
-        if "measure.run" in command:
-            path = Path(command[command.index("--output") + 1])
-            run = json.loads(path.read_text())
-            share = shares.pop(0) if shares else 0.0
-            for row in run["test_sets"].values():
-                row["others"] = share
-            path.write_text(json.dumps(run))
-        return done
-
-    monkeypatch.setattr(subprocess, "run", measured)
-    return shares
+def runs(study, monkeypatch):
+    runs = Runs(study / "kept")
+    monkeypatch.setattr(subprocess, "run", runs)
+    return runs
 
 
-def test_a_disturbed_run_is_made_again_and_else_is_no_result(study, disturbed, calls, tmp_path, capsys):
-    shutil.copytree(study, tmp_path / "copy")
-    found = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")
+def test_a_disturbed_run_is_made_again_and_else_is_no_result(copy, runs, capsys):
+    def again(*others, fresh=True):
+        if fresh:
+            shutil.rmtree(copy / "decoding")
+        runs.others += others
+        runs.made.clear()
+        return timed(copy, 0.1, "--beam-sizes", "1"), len(runs.made)
+
+    found, made = again()
     assert not any(record["noisy"] for record in found)
-    made = len(calls)
-    shutil.rmtree(tmp_path / "copy/decoding")
-    disturbed += [0.5, 0.3]  # the first configuration: the third measurement is quiet
-    found = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")
-    assert len(calls) == 2 * made + 2 and found[0]["others"] == 0 and not any(record["noisy"] for record in found)
-    shutil.rmtree(tmp_path / "copy/decoding")
-    disturbed += [0.5, 0.3, 0.4, 0.6]
-    found = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")
+    found, repeated = again(0.5, 0.3)  # the first configuration: the third measurement is quiet
+    assert repeated == made + 2 and found[0]["others"] == 0 and not any(record["noisy"] for record in found)
+    found, _ = again(0.5, 0.3, 0.4, 0.6)
     assert found[0]["noisy"] and found[0]["others"] == 0.3 and not found[2]["noisy"]
     assert "others used 30% of the cores" in capsys.readouterr().err
-    made = len(calls)
-    again = timed(tmp_path / "copy", 0.1, "--beam-sizes", "1")  # what was disturbed is not kept
-    assert len(calls) == made + 1 and not any(record["noisy"] for record in again)
+    quiet, made = again(fresh=False)  # only the disturbed run is not kept
+    assert made == 1 and not any(record["noisy"] for record in quiet)
     scored = [replace(Measurement(**record), bleu=20.0) for record in found]
     assert comparison.drawn(scored) == [record for record in scored if not record.noisy]
 
 
-def test_finished_runs_are_used_again(study, calls):
+def test_finished_runs_are_used_again(study, runs):
     before = (study / "decoding/tiny.json").read_bytes()
-    timed(study)
-    assert calls == []
+    assert runs.of(study) == []
     assert (study / "decoding/tiny.json").read_bytes() == before
 
 
-def test_what_changed_is_measured_again(study, calls):
+def test_what_changed_is_measured_again(study, runs):
     (study / "decoding/tiny/tiny.int8.beam1.first.txt").write_text("something else\n")
-    timed(study)
-    assert len(calls) == 1 and "--translations" in calls[0]  # the first run, which writes the translations
-    calls.clear()
+    (call,) = runs.of(study)
+    assert "--translations" in call  # the first run, which writes the translations
     entries = study / "models/int8/vmap.txt"
     os.utime(entries)
-    timed(study)
-    assert calls == []  # the same bytes
+    assert runs.of(study) == []  # the same bytes
     always_on = entries.read_text().removeprefix("\t").split()
     entries.write_text("\t" + " ".join(reversed(always_on)) + "\n")
-    timed(study)
+    calls = runs.of(study)
     assert len(calls) == 2 * 2 + 1  # runs and beams, with the map only, and single sentences
     assert all("--no-vocabulary-map" not in call for call in calls)
     assert sum("--batch-sentences" in call for call in calls) == 1
 
 
-def test_a_run_ends_with_a_new_build_of_our_engine_and_with_what_tuning_found(study, asked, monkeypatch):
-    (study / "models/int8/tuned.json").write_text("{}")
-    timed(study)
-    assert asked
-    (study / "models/int8/tuned.json").unlink()
-    asked.clear()
-    timed(study)
-    assert not asked
-    monkeypatch.setattr(kept_runs, "built", lambda: ["another library"])
-    timed(study)
-    assert asked
-
-
-def test_a_run_ends_with_its_code_and_its_libraries(study, asked, monkeypatch):
+def test_a_run_ends_with_its_code_its_libraries_its_machine_and_its_settings(study, runs, monkeypatch):
+    runs.kept = None
     path = study / "decoding/tiny/runs/tiny.int8.beam1.2.json"
     kept = json.loads(path.read_text())
     path.write_text(json.dumps(kept | {"code": dict.fromkeys(kept["code"], "another")}))
-    timed(study)
-    assert len(asked) == 1 and kept["code"]
+    assert len(runs.of(study)) == 1 and kept["code"]
     path.write_text(json.dumps(kept))
-    for name, change in (("versions", lambda: ["another"]), ("machine", OtherMachine)):
-        asked.clear()
-        timed(study)
-        assert not asked
+    (study / "models/int8/tuned.json").write_text("{}")
+    assert runs.of(study)
+    (study / "models/int8/tuned.json").unlink()
+    changes = {"versions": lambda: ["another"], "machine": OTHER_MACHINE, "built": lambda: ["another library"]}
+    for name, change in changes.items():
+        assert not runs.of(study)
         with monkeypatch.context() as other:
             other.setattr(kept_runs, name, change)
-            timed(study)
-        assert asked
+            assert runs.of(study)
 
 
-def test_the_library_of_our_engine_is_known():
+def test_the_library_of_the_native_engine_is_known():
     assert len(kept_runs.built()) == bool(Native.supported())
 
 
-def test_runs_are_interleaved(study, calls):
+def test_runs_are_interleaved(study, runs):
     shutil.rmtree(study / "decoding/tiny/runs")
-    timed(study)
-    outputs = [call[call.index("--output") + 1].split("/")[-1].removesuffix(".json") for call in calls]
+    outputs = [call[call.index("--output") + 1].split("/")[-1].removesuffix(".json") for call in runs.of(study)]
     first, single, second = outputs[:8], outputs[8], outputs[9:]
     assert single == "tiny.int8.beam1.map.overlap-False.batch_sentences-1.1"
     assert [name.removesuffix(".1") for name in first] == [name.removesuffix(".2") for name in second]
     assert len(set(first)) == 8
 
 
-def test_a_failed_measurement_ends_the_benchmark(study, tmp_path, capfd):
-    for name in ("models", "first.tsv.zst", "second.tsv.zst"):
-        source = study / name
-        shutil.copytree(source, tmp_path / name) if source.is_dir() else shutil.copy(source, tmp_path / name)
-    (tmp_path / "models/float32/model.bin").write_bytes(b"")
+def test_a_failed_measurement_ends_the_benchmark(copy, capfd):
+    shutil.rmtree(copy / "decoding")
+    (copy / "models/float32/model.bin").write_bytes(b"")
     with pytest.raises(UserError, match=r"measuring .*float32 failed with status 1; see above"):
-        timed(tmp_path)
+        timed(copy)
     assert "CTranslate2 cannot load this model" in capfd.readouterr().err
-    assert not (tmp_path / "decoding/tiny.json").exists()
+    assert not (copy / "decoding/tiny.json").exists()
 
 
 def test_the_baseline_has_its_own_beams():
     found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4], [])
-    assert [configuration.name for configuration in found] == [
-        "tiny.int8.beam1", "tiny.int8.beam1.map", "tiny.int8.beam4", "tiny.int8.beam4.map", "tiny.opennmt-tf.beam4",
-    ]  # fmt: skip
+    ways = ("int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map", "opennmt-tf.beam4")
+    assert [configuration.name for configuration in found] == [f"tiny.{way}" for way in ways]
     with pytest.raises(UserError, match="two configurations of one name"):
         protocol.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1], []), None)
 
 
-def test_a_model_that_does_not_say_what_it_is_is_not_measured(tmp_path):
-    shutil.copytree(folders()["int8"], tmp_path / "int8")
-    description = json.loads((tmp_path / "int8/model.json").read_text())
-    del description["role"], description["shape"]
-    (tmp_path / "int8/model.json").write_text(json.dumps(description))
+def test_a_model_without_a_role_and_a_shape_is_not_measured(tmp_path):
+    redescribe(shutil.copytree(folders()["int8"], tmp_path / "int8"), role=None, shape=None)
     with pytest.raises(UserError, match=r"int8: its model\.json has no role, shape; every measurement names them"):
         protocol.measured(benchmark.configurations([tmp_path / "int8"], [1], [1], []), None)
 
 
+ROLES = {"teacher": "teacher", "deep": "student", "deep-original": "control"}  # by system
+
+
 def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
-    roles = {"teacher": "teacher", "deep": "student", "deep-original": "control"}
-    for system, role in roles.items():
-        for name in ("float32", "int8"):
-            shutil.copytree(folders()[name], tmp_path / system / name)
-            description = json.loads((tmp_path / system / name / "model.json").read_text())
-            (tmp_path / system / name / "model.json").write_text(
-                json.dumps(description | {"system": system, "role": role})
-            )
-    models = [tmp_path / system / name for system in roles for name in ("float32", "int8")]
+    models = [tmp_path / system / name for system in ROLES for name in ("float32", "int8")]
+    for model in models:
+        shutil.copytree(folders()[model.name], model)
+        redescribe(model, system=model.parent.name, role=ROLES[model.parent.name])
     todo = benchmark.configurations(models, [1], [4], ["test"])
-    names = [configuration.name for configuration in todo]
-    assert names == [
-        f"{system}.{search}" for search in ("float32.beam1", "float32.beam1.map", "int8.beam1", "int8.beam1.map")
-        for system in roles
-    ]  # fmt: skip
+    ways = ("float32.beam1", "float32.beam1.map", "int8.beam1", "int8.beam1.map")
+    assert [configuration.name for configuration in todo] == [f"{system}.{way}" for way in ways for system in ROLES]
     assert [protocol.times(configuration, 3) for configuration in todo] == [1, 3, 1] * 4
     assert [configuration.test_sets for configuration in todo] == [("test",), None, None] * 4
     one, *_ = todo
@@ -349,16 +303,14 @@ def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
 
 
 def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
-    told = {"format": 1, "shape": "1:1 d16 ff32 h2", "parameters": 1234}
-    systems = {"teacher": "teacher", "deep": "student", "deep-original": "control"}
     formats = {"opennmt-tf": "opennmt-tf", "float32": "ctranslate2", "int8": "ctranslate2", "native-int8": "native"}
-    for system, role in systems.items():
-        for name, engine in formats.items():
-            kind = {"quantization": "int8" if "int8" in name else "float32", "vocabulary_map": name != "opennmt-tf"}
-            (tmp_path / system / name).mkdir(parents=True)
-            about = told | kind | {"engine": engine, "system": system, "role": role}
-            (tmp_path / system / name / "model.json").write_text(json.dumps(about))
-    models = [tmp_path / system / name for system in systems for name in formats]
+    models = [tmp_path / system / name for system in ROLES for name in formats]
+    for model in models:
+        name, system = model.name, model.parent.name
+        about = {"quantization": "int8" if "int8" in name else "float32", "vocabulary_map": name != "opennmt-tf"}
+        about |= {"engine": formats[name], "system": system, "role": ROLES[system]}
+        model.mkdir(parents=True)
+        write_json(model / "model.json", about | {"format": 1, "shape": "1:1 d16 ff32 h2", "parameters": 1234})
     todo = benchmark.configurations(models, [1, 4], [4], ["first", "second"])
     found = benchmark.alone([replace(one, workers=2) for one in todo], "first")
     end = "beam1.map.overlap-False.batch_sentences-1"
@@ -381,14 +333,11 @@ def test_a_disturbed_time_of_a_single_sentence_is_none():
 
 def one_run(decode_seconds, output="x", load_seconds=0.5):
     row = {"sentences": 1, "source_words": 100, "source_tokens": 150, "target_tokens": 200, "output_sha256": output}
-    row |= {"reference_tokens": 190, "candidates": None}
-    row |= {"tokenization_seconds": 0.1, "decode_seconds": decode_seconds, "detokenization_seconds": 0.1}
+    row |= {"reference_tokens": 190, "candidates": None, "tokenization_seconds": 0.1, "detokenization_seconds": 0.1}
     row |= {"text_seconds": decode_seconds + 0.2, "cpu_seconds": 2 * decode_seconds, "joules": None, "others": 0.01}
-    return {
-        "checksum_seconds": 0.1, "load_seconds": load_seconds, "warmup_seconds": 0.2,
-        "peak_rss_bytes": int(decode_seconds), "load_average": 1.0,
-        "measured_at": "2026-01-01T00:00:00+00:00", "test_sets": {"t": row},
-    }  # fmt: skip
+    run = {"load_seconds": load_seconds, "warmup_seconds": 0.2, "checksum_seconds": 0.1, "load_average": 1.0}
+    run |= {"peak_rss_bytes": int(decode_seconds), "measured_at": "2026-01-01T00:00:00+00:00"}
+    return run | {"test_sets": {"t": row | {"decode_seconds": decode_seconds}}}
 
 
 def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
@@ -396,8 +345,8 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
 
     def run(self, configuration, number):
         made.append((configuration.model.name, number))
-        told = {"engine_version": "1", "effective_compute_type": configuration.model.name, "forced_isa": None}
-        return one_run(1.0) | told
+        about = {"engine_version": "1", "effective_compute_type": configuration.model.name, "forced_isa": None}
+        return one_run(1.0) | about
 
     monkeypatch.setattr(protocol.Runs, "run", run)
     monkeypatch.setattr(decoding, "fast", lambda kind: kind != "int8")
@@ -426,22 +375,12 @@ def test_medians_and_extremes():
     assert figures["peak_rss_bytes"] == 10 and figures["cpu_seconds"] == 8.0
     assert figures["joules"] is None and figures["others"] == 0.01
     assert figures["output_identical"]
-
-
-def test_outputs_that_differ_between_runs_are_noticed():
     assert not kept_runs.figures([one_run(1.0), one_run(1.0, output="y")], "t")["output_identical"]
 
 
 def test_signature():
-    record = measured(
-        engine_version="4.8.5",
-        batch_tokens=512,
-        length_penalty=1.0,
-        vocabulary_map=True,
-        cores=[0],
-        isa="avx512",
-        runs=3,
-    )
+    record = measured(engine_version="4.8.5", batch_tokens=512, length_penalty=1.0, vocabulary_map=True, cores=[0])
+    record = replace(record, isa="avx512", runs=3)
     common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|lp:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
     assert kept_runs.signature(record) == f"{common}|runs:3"
     assert kept_runs.signature(replace(record, forced_isa="AVX2")) == f"{common}|forced:avx2|runs:3"
@@ -475,11 +414,10 @@ def test_peak_memory_is_that_of_this_process():
     assert peaks[1] - peaks[0] == pytest.approx(100_000_000, rel=0.1)
 
 
-def test_a_core_that_does_not_exist():
-    with pytest.raises(UserError, match=r"cores 4000 cannot be used; this process may use \d"):
-        machine.pin([4000])
-    with pytest.raises(UserError, match="cores -1 cannot be used"):
-        machine.pin([-1])
+@pytest.mark.parametrize("core", [4000, -1])
+def test_a_core_that_does_not_exist(core):
+    with pytest.raises(UserError, match=rf"cores {core} cannot be used; this process may use \d"):
+        machine.pin([core])
 
 
 def test_an_empty_test_set(tmp_path):

@@ -114,24 +114,11 @@ def test_the_gap_has_a_column(study, monkeypatch):
         (study / system / "beam1.t.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     call = ["--checkpoint", "tiny-da/checkpoints/model.ckpt", "--program", "env/bin/comet-score", "--output", "c.json"]
     run(monkeypatch, scoring, *call, "--test-sets", "t=t.tsv.zst", "--outputs", "t=one/beam1.t.txt", "t=s/beam1.t.txt")
-    about = {"student": "s", "mixture": None, "seed": None}
-    systems = [
-        {"system": "one", "role": "teacher"} | about | {"student": "one"},
-        {"system": "s", "role": "student"} | about,
-    ]
-    call = [
-        "--systems",
-        json.dumps(systems),
-        "--teacher",
-        "one",
-        "--teacher-beam",
-        1,
-        "--beam-sizes",
-        1,
-        "--outputs",
-        ".",
-    ]
-    call += ["--test-sets", "t=t.tsv.zst", "--target-language", "de", "--config-hash", "abc", "--output", "gap.json"]
+    roles = {"one": "teacher", "s": "student"}
+    systems = [{"system": s, "student": s, "role": role, "mixture": None, "seed": None} for s, role in roles.items()]
+    call = ["--systems", json.dumps(systems), "--teacher", "one", "--teacher-beam", 1, "--beam-sizes", 1]
+    call += ["--outputs", ".", "--test-sets", "t=t.tsv.zst", "--target-language", "de", "--config-hash", "abc"]
+    call += ["--output", "gap.json"]
     tables = []
     for options in ([], ["--comet", "c.json"]):
         run(monkeypatch, teacher_student, *call, *options)
@@ -163,7 +150,7 @@ def test_scores_in_another_form_are_refused(study, monkeypatch):
         score_all(monkeypatch)
 
 
-def test_what_is_missing_is_a_line_each(study, monkeypatch):
+def test_each_missing_thing_is_a_line(study, monkeypatch):
     checkpoint, program = "tiny-da/checkpoints/model.ckpt", "env/bin/comet-score"
     assert metrics.comet_problems(checkpoint, program) == []
     (line,) = metrics.comet_problems("Unbabel/wmt22-comet-da", program)

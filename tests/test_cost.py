@@ -66,7 +66,7 @@ def test_full_machines_cost_what_their_words_cost(core_seconds, number):
     assert per_million == pytest.approx(usd_per_million_words(core_seconds, MACHINE))
 
 
-def test_prices_on_the_command_line():
+def test_price_argument():
     own = MACHINE | {"instance": "mine"}
     assert prices.price_argument("m7i.large") == MACHINE and prices.price_argument(json.dumps(own)) == own
     with pytest.raises(ArgumentTypeError, match="'abacus' is none of m5"):

@@ -14,26 +14,17 @@ from formats import records
 from measure import code_fingerprint
 
 CORE = min(os.sched_getaffinity(0))
-PROGRAM = (
-    "import json; from measure import code_fingerprint; import used; print(json.dumps(code_fingerprint.checksums()))"
-)
+PROGRAM = "import json, used; from measure import code_fingerprint; print(json.dumps(code_fingerprint.checksums()))"
+EXECUTED = [f"common/{name}.py" for name in ("__init__", "errors", "files", "progress")]
+EXECUTED += [f"measure/{name}.py" for name in ("__init__", "code_fingerprint", "timing_loop")]
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A small project: the module under test, a module that the program imports, a script, and an idle module."""
-    package = Path(code_fingerprint.__file__).parent
-    for name in (
-        "measure/code_fingerprint.py",
-        "measure/timing_loop.py",
-        "measure/__init__.py",
-        "common/files.py",
-        "common/progress.py",
-        "common/errors.py",
-    ):
+    for name in EXECUTED:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(package.parent / name, tmp_path / name)
-    (tmp_path / "common/__init__.py").touch()
+        shutil.copy(Path(code_fingerprint.__file__).parents[1] / name, tmp_path / name)
     (tmp_path / "used.py").write_text("import tokenize\n")
     (tmp_path / "worker.py").write_text("input()\n")
     (tmp_path / "idle.py").touch()
@@ -48,16 +39,7 @@ def run(project, program=PROGRAM):
 
 
 def test_what_is_imported_is_executed_and_nothing_else(project):
-    names = {
-        "common/__init__.py",
-        "common/files.py",
-        "common/progress.py",
-        "common/errors.py",
-        "measure/__init__.py",
-        "measure/code_fingerprint.py",
-        "measure/timing_loop.py",
-    }
-    assert set(run(project)) == names | {"used.py"}
+    assert set(run(project)) == {*EXECUTED, "used.py"}
 
 
 def test_the_script_of_a_living_child_is_executed(project):
@@ -96,14 +78,8 @@ def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", tmp_path / "run.json"]
     subprocess.run(list(map(str, call)), check=True)
     code = json.loads((tmp_path / "run.json").read_text())["code"]
-    needed = {
-        "measure/run.py",
-        "decode/pipeline.py",
-        "decode/translator.py",
-        "formats/loading.py",
-        "measure/timing_loop.py",
-    }
-    assert needed <= set(code) and f"decode/engines/{engine}.py" in code
+    needed = {"measure/run", "measure/timing_loop", "decode/pipeline", "decode/translator", "formats/loading"}
+    assert {f"{name}.py" for name in (*needed, f"decode/engines/{engine}")} <= set(code)
     others = {"ctranslate2", "marian", "opennmt_tf"} - {engine}
     assert not {f"decode/engines/{other}.py" for other in others} & set(code)
     assert not {name for name in code if name.startswith(("report/", "experiments/"))}

@@ -12,6 +12,10 @@ from common.files import HOST, atomic_path, write_json
 from common.progress import progress
 
 
+def tree(folder):
+    return [str(path.relative_to(folder)) for path in folder.rglob("*")]
+
+
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     target = tmp_path / "out.txt"
     target.write_text("old")
@@ -21,20 +25,15 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
 
 
-def test_a_folder_is_replaced_as_a_whole(tmp_path):
+def test_a_folder_is_replaced_as_a_whole_or_stays(tmp_path):
     for content in ("old", "new"):
         with atomic_path(tmp_path / "folder") as part:
             part.mkdir()
             (part / content).write_text(content)
-    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["new"]
-
-
-def test_a_folder_stays_if_nothing_replaces_it(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "file").write_text("old")
+    assert tree(tmp_path / "folder") == ["new"]
     with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "folder"):
         pass
-    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["folder", "folder/file"]
+    assert tree(tmp_path) == ["folder", "folder/new"]
 
 
 def test_what_a_killed_process_left_is_deleted(tmp_path):
@@ -50,7 +49,7 @@ def test_a_file_replaces_no_folder(tmp_path):
     (tmp_path / "folder" / "thesis.txt").write_text("mine")
     with pytest.raises(UserError, match="folder: is a folder; name a file"):
         write_json(tmp_path / "folder", {})
-    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["folder", "folder/thesis.txt"]
+    assert tree(tmp_path) == ["folder", "folder/thesis.txt"]
 
 
 def test_a_folder_that_a_killed_process_had_renamed_gets_its_name_back(tmp_path):
@@ -60,16 +59,13 @@ def test_a_folder_that_a_killed_process_had_renamed_gets_its_name_back(tmp_path)
         (tmp_path / f".model.{HOST}.{ended.pid}.{kind}" / kind).touch()
     with pytest.raises(RuntimeError), atomic_path(tmp_path / "model"):
         raise RuntimeError
-    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["model", "model/old"]
+    assert tree(tmp_path) == ["model", "model/old"]
 
 
-def test_a_full_disk_says_which_file_it_has_no_room_for(tmp_path):
-    with pytest.raises(OSError, match="No space") as told, atomic_path(tmp_path / "x.json"):
+def test_a_full_disk_is_reported_in_one_line_with_the_file(tmp_path):
+    with pytest.raises(OSError, match="No space") as error, atomic_path(tmp_path / "x.json"):
         raise OSError(errno.ENOSPC, "No space left on device")
-    assert told.value.filename == str(tmp_path / "x.json")
-
-
-def test_a_full_disk_is_reported_in_one_line(tmp_path):
+    assert error.value.filename == str(tmp_path / "x.json")
     program = (
         "import errno\nfrom common.errors import command\n"
         "def main(): raise OSError(errno.ENOSPC, 'No space left on device', 'corpus.tsv.zst')\ncommand(main)"

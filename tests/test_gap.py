@@ -1,4 +1,4 @@
-"""The gap between teacher and students: scores, twins, and what is written about them."""
+"""The gap between teacher and students: scores, twins, tables and pictures."""
 
 import itertools
 import json
@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 import warm
@@ -23,6 +24,9 @@ from report import figure, teacher_student
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
 
 TENSORFLOW = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+TEACHERS = ("one", "ensemble")
+NOISE = {"one": 0.1, "ensemble": 0.05, "s-seed1": 0.15, "s-seed2": 0.15, "s-original-seed1": 0.4}
+NOISE |= {"s-original-seed2": 0.4, "other": 0.6}  # share of replaced words by system
 
 
 def noisy(lines, share, seed):
@@ -43,59 +47,38 @@ def study(tmp_path_factory):
     sources = [f"source {number} {'x ' * len(line.split())}".strip() for number, line in enumerate(references)]
     records.write(folder / "t.tsv.zst", zip(sources, references, strict=True))
     settings = {"units": 16, "steps": 2000}
-    student = {"role": "student", "student": "s", "settings": settings}
-    control = {"role": "control", "student": "s", "settings": settings}
+    trained = {"student": "s", "settings": settings}
     other = {"role": "student", "student": "other", "settings": settings | {"decoder": "ssru"}}
+    mixtures = {"distilled": ("s", "student"), "original": ("s-original", "control")}
     systems = [
-        {"system": "one", "role": "teacher", "student": "one", "mixture": None, "seed": None},
-        {"system": "ensemble", "role": "teacher", "student": "ensemble", "mixture": None, "seed": None},
-        *({"system": f"s-seed{seed}", "mixture": "distilled", "seed": seed, **student} for seed in (1, 2)),
-        *({"system": f"s-original-seed{seed}", "mixture": "original", "seed": seed, **control} for seed in (1, 2)),
+        *({"system": name, "role": "teacher", "student": name, "mixture": None, "seed": None} for name in TEACHERS),
+        *(
+            {"system": f"{name}-seed{seed}", "mixture": mixture, "seed": seed, "role": role, **trained}
+            for mixture, (name, role) in mixtures.items()
+            for seed in (1, 2)
+        ),
         {"system": "other", "mixture": "distilled", "seed": 2, **other},
     ]
-    noise = {
-        "one": 0.1,
-        "ensemble": 0.05,
-        "s-seed1": 0.15,
-        "s-seed2": 0.15,
-        "s-original-seed1": 0.4,
-        "s-original-seed2": 0.4,
-        "other": 0.6,
-    }
-    for number, (system, share) in enumerate(noise.items()):
+    for number, (system, share) in enumerate(NOISE.items()):
         (folder / system).mkdir()
         for beam in (1, 4) if system != "ensemble" else (4,):
             lines = noisy(references, share, 10 * number + (beam if system != "one" else 1))
             (folder / system / f"beam{beam}.t.txt").write_text("".join(f"{line}\n" for line in lines))
-    command = [
-        warm.python(),
-        "-m",
-        "measure.teacher_student",
-        "--systems",
-        json.dumps(systems),
-        "--teacher",
-        "ensemble",
-        "--teacher-beam",
-        "4",
-    ]
-    command += ["--beam-sizes", "1", "4", "--outputs", folder, "--test-sets", f"t={folder}/t.tsv.zst"]
-    for name in noise:
-        if name.startswith("s-"):
-            shares = {"pairs": 1.0} if "original" in name else {"pairs": 0.5, "text": 0.5}
-            seen = {"sentences": {"pairs": 1000} | ({} if "original" in name else {"text": 300}), "drop_worst": 0}
-            teachers = [] if "original" in name else ["ensemble"]
-            write_json(folder / name / "learned.json", {"system": name, "shares": shares, "teachers": teachers,
-                                                        "targets": "best", **seen})  # fmt: skip
-    command += ["--learned", *folder.glob("s-*/learned.json")]
-    subprocess.run(
-        [*command, "--target-language", "de", "--config-hash", "abc", "--output", folder / "gap.json"],
-        check=True,
-        capture_output=True,
-    )
+    distilled = {"shares": {"pairs": 0.5, "text": 0.5}, "sentences": {"pairs": 1000, "text": 300}}
+    distilled |= {"teachers": ["ensemble"]}
+    original = {"shares": {"pairs": 1.0}, "teachers": [], "sentences": {"pairs": 1000}}
+    for name in (name for name in NOISE if name.startswith("s-")):
+        learned = original if "original" in name else distilled
+        write_json(folder / name / "learned.json", learned | {"system": name, "targets": "best", "drop_worst": 0})
+    command = [warm.python(), "-m", "measure.teacher_student", "--systems", json.dumps(systems)]
+    command += ["--teacher", "ensemble", "--teacher-beam", "4", "--beam-sizes", "1", "4", "--outputs", folder]
+    command += ["--test-sets", f"t={folder}/t.tsv.zst", "--learned", *folder.glob("s-*/learned.json")]
+    command += ["--target-language", "de", "--config-hash", "abc", "--output", folder / "gap.json"]
+    subprocess.run(command, check=True, capture_output=True)
     return folder, teacher_student.read(folder / "gap.json"), references
 
 
-def test_what_it_was_made_from_is_told(study):
+def test_configuration_and_checksum_are_in_the_table(study):
     folder, found, _ = study
     checksum = sha256(folder / "t.tsv.zst")
     assert (found["config_hash"], found["test_sets"]["t"]["sha256"]) == ("abc", checksum)
@@ -123,11 +106,8 @@ def test_an_ensemble_is_there_with_its_beam_only(study):
     assert [row["system"] for row in beams["beam 1"]["systems"]][:2] == ["one", "s-seed1"]
     assert [row["system"] for row in beams["beam 4"]["systems"]][:2] == ["one", "ensemble"]
     itself = beams["beam 4"]["systems"][1]
-    assert (itself["agreement_bleu"], itself["bleu_delta_teacher"], itself["bleu_p_teacher"]) == (
-        pytest.approx(100),
-        0,
-        1,
-    )
+    compared = [itself[name] for name in ("agreement_bleu", "bleu_delta_teacher", "bleu_p_teacher")]
+    assert compared == [pytest.approx(100), 0, 1]
 
 
 def test_seeds_are_put_together_and_tested_one_by_one(study):
@@ -153,12 +133,15 @@ def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study
     bleu = {row["system"]: row["bleu"] for row in result["systems"]}
     assert pair["bleu_deltas"] == [pytest.approx(bleu["other"] - bleu["s-seed2"])] and pair["bleu_p"][0] < 0.01
     assert "settings" not in result["systems"][-1]
-    (told,) = (row for row in teacher_student.changes(found["test_sets"]["t"]) if row["search"] == "greedy")
-    assert told["difference"] == "ssru decoder rather than self-attention" and "*" in told["BLEU"]
+    (row,) = (row for row in teacher_student.changes(found["test_sets"]["t"]) if row["search"] == "greedy")
+    assert row["difference"] == "ssru decoder rather than self-attention" and "*" in row["BLEU"]
+
+
+EVERY = {"steps": 5000, "checkpoint_steps": 100}
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "difference"),
     [
         ({"steps": 5000}, ("5,000 updates", "2,000")),
         ({"units": 32}, ("32 units", "16")),
@@ -166,19 +149,16 @@ def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study
         ({"share_embeddings": True}, ("share embeddings yes", "no")),
         ({"dropout": 0.2}, ("dropout 0.2", "0.1")),
         ({"then": [{"steps": 10}]}, None),
-        (
-            {"steps": 5000, "checkpoint_steps": 100},
-            ("5,000 updates, a checkpoint every 100", "2,000, a checkpoint every 50"),
-        ),
+        (EVERY, ("5,000 updates, a checkpoint every 100", "2,000, a checkpoint every 50")),
         ({"units": 32, "steps": 5000}, None),
         ({"learning_rate": 0.1, "checkpoint_steps": 100}, None),
         ({"decoder": "self-attention"}, None),
         ({}, None),
     ],
 )
-def test_the_one_setting_apart(changed, told):
+def test_the_one_setting_apart(changed, difference):
     settings = {"steps": 2000, "checkpoint_steps": 50, "units": 16, "cell": "gru", "dropout": 0.1, "then": []}
-    assert training_differences.setting_difference(settings | changed, settings) == told
+    assert training_differences.setting_difference(settings | changed, settings) == difference
 
 
 def test_the_part_of_the_gap_that_is_closed(study):
@@ -192,9 +172,7 @@ def test_the_part_of_the_gap_that_is_closed(study):
     assert row["closed"] == pytest.approx(row["won"] / row["gap"])
     assert row["p"] == max(found["beam 1"]["comparisons"][0]["bleu_p"])
 
-
-def test_without_a_gap_no_share_of_it_is_closed(study):
-    above = json.loads(json.dumps(study[1]))
+    above = json.loads(json.dumps(study[1]))  # without a gap no share of it is closed
     for row in above["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
         row["bleu_delta_teacher"] = 1.0
     (row,) = teacher_student.closed(above, "t", "beam 1")
@@ -208,21 +186,18 @@ def test_the_sentences_that_differ_most(study):
     assert likeness == sorted(likeness) and all(s["teacher"] != s["student"] for s in different["sentences"])
 
 
-def test_outputs_take_the_cores_that_they_are_told(tmp_path, monkeypatch, capsys):
+def test_outputs_take_as_many_cores_as_threads_are_given(tmp_path, monkeypatch, capsys):
     records.write(tmp_path / "t.tsv.zst", [(line, line) for line in sentences(5)])
     for pool in TENSORFLOW:
         monkeypatch.setenv(pool, "9")
-    searches = []
-    load = engines.load
-    monkeypatch.setattr(
-        engines, "load", lambda folder, search, *more: searches.append(search) or load(folder, search, *more)
-    )
+    monkeypatch.setattr(engines, "load", load := Mock(wraps=engines.load))
     call = ["outputs", "--model", folders()["float32"], "--test-sets", f"t={tmp_path}/t.tsv.zst", "--beam-sizes", 1, 2]
     for threads in (1, 2):
         more = ["--threads", threads, "--output", tmp_path / f"of-{threads}"]
         monkeypatch.setattr(sys, "argv", [*map(str, [*call, *more])])
         test_sets.main()
         assert {os.environ[pool] for pool in TENSORFLOW} == {str(threads)}
+    searches = [call.args[1] for call in load.call_args_list]
     assert [(search.workers, search.threads) for search in searches] == [(1, 1), (1, 1), (2, 1), (2, 1)]
     texts = [(tmp_path / f"of-{threads}/beam2.t.txt").read_text() for threads in (1, 2)]
     assert texts[0] == texts[1] and texts[0].count("\n") == 5
@@ -240,12 +215,8 @@ def test_groups_look_as_their_systems_do_in_the_front(study):
     names = [text.get_text().split("\n")[0] for text in bars.get_yticklabels()]
     dots = [line for line in bars.lines if line.get_marker() != "None"]  # the other one is the teacher's beam search
     looks = {names[int(dot.get_ydata()[0])]: (dot.get_color(), dot.get_marker()) for dot in dots}
-    assert looks == {
-        "one": figure.TEACHER,
-        "s, distilled": figure.STUDENTS[0],
-        "s, original": figure.CONTROL,
-        "other, distilled": figure.STUDENTS[1],
-    }
+    expected = (figure.TEACHER, figure.STUDENTS[0], figure.CONTROL, figure.STUDENTS[1])
+    assert looks == dict(zip(("one", "s, distilled", "s, original", "other, distilled"), expected, strict=True))
 
 
 def test_table_and_plot(study, tmp_path):

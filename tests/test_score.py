@@ -1,11 +1,11 @@
-"""Scores are sacreBLEU's own, and comparisons compare what they say."""
+"""Scores are sacreBLEU's own, and comparisons are of the right records."""
 
 import json
 import random
-import shutil
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from common.errors import UserError
-from common.files import write_json
+from common.files import read_json, write_json
 from formats import measurement, records
 from measure import score
 from measure.bootstrap import Bootstrap, Scorer, p_value
@@ -39,7 +39,7 @@ OUTPUTS = {"good": noisy(0.1, 1), "similar": noisy(0.1, 2), "bad": noisy(0.4, 3)
 
 @pytest.fixture
 def study(tmp_path):
-    """Two records of a teacher, one of a student and one of its control; a function that scores them."""
+    """A folder, two records of a teacher, one of a student and one of its control, and a function that scores them."""
     records.write(tmp_path / "t.tsv.zst", zip(REFERENCES, REFERENCES, strict=True))
     (tmp_path / "decoding").mkdir()
     for name, lines in OUTPUTS.items():
@@ -50,29 +50,23 @@ def study(tmp_path):
         {"system": "tiny", "role": "student", "student": "tiny", "compute_type": "int8", "output": "similar.txt"},
         {"system": "tiny-original", "role": "control", "student": "tiny", "compute_type": "int8", "output": "bad.txt"},
     ]
-    measurement.write(tmp_path / "decoding/all.json", [measured(beam_size=4, **row) for row in rows])
+    path = tmp_path / "decoding/all.json"
+    measurement.write(path, [measured(beam_size=4, **row) for row in rows])
 
-    def run(*options):
-        sys.argv = ["score", "--records", f"{tmp_path}/decoding/all.json", "--test-sets", f"t={tmp_path}/t.tsv.zst"]
-        sys.argv += [
-            "--target-language",
-            "de",
-            "--samples",
-            "300",
-            "--teacher",
-            "teacher",
-            "--output",
-            f"{tmp_path}/measurements.json",
-            *options,
-        ]
+    def run(*options, rows=None):
+        if rows is not None:
+            write_json(path, rows)
+        sys.argv = ["score", "--records", str(path), "--test-sets", f"t={tmp_path}/t.tsv.zst", "--samples", "300"]
+        sys.argv += ["--target-language", "de", "--teacher", "teacher", "--output", f"{tmp_path}/measurements.json"]
+        sys.argv += options
         score.main()
-        return json.loads((tmp_path / "measurements.json").read_text())
+        return read_json(tmp_path / "measurements.json")
 
-    return tmp_path, run
+    return tmp_path, read_json(path), run
 
 
 def test_scores_are_those_of_the_sacrebleu_command(study):
-    folder, run = study
+    folder, _, run = study
     (folder / "references").write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
     for record in run("--config-hash", "abc"):
         output = str(folder / record["output"])
@@ -85,8 +79,7 @@ def test_scores_are_those_of_the_sacrebleu_command(study):
 
 
 def test_comparisons(study):
-    _, run = study
-    teacher, teacher_int8, student, control = run()
+    teacher, teacher_int8, student, control = study[-1]()
     for same in (teacher, teacher_int8):
         assert (same["bleu_delta_teacher"], same["bleu_p_teacher"]) == (0, 1)
         assert same["bleu_delta_control"] is None and same["bleu_p_control"] is None
@@ -99,13 +92,9 @@ def test_comparisons(study):
 
 
 def test_the_dev_set_is_scored_by_configuration_and_is_no_test_set(study):
-    folder, run = study
-    path = folder / "decoding/all.json"
-    rows = json.loads(path.read_text())
-    shutil.copy(folder / "t.tsv.zst", folder / "val.tsv.zst")
+    folder, rows, run = study
     on_dev = [row | {"test_set": "val", "split": "dev", "output": "bad.txt"} for row in rows[1:]]
-    path.write_text(json.dumps([*rows, *on_dev]))
-    found = run("--dev", f"val={folder}/val.tsv.zst")
+    found = run("--dev", f"val={folder}/t.tsv.zst", rows=[*rows, *on_dev])
     assert [record["output"] for record in found] == [f"decoding/{row['output']}" for row in rows]
     assert {record["dev_set"] for record in found} == {"val"}
     assert found[0]["dev_bleu"] is None  # the slow one, which is not decoded there
@@ -122,54 +111,39 @@ def learned(folder, system, more=None, **values):
 
 
 def test_a_student_is_compared_with_its_twin_and_else_the_sentences_are_counted(study):
-    folder, run = study
-    path = folder / "decoding/all.json"
-    rows = json.loads(path.read_text())
-    student, control = rows[2:]
+    folder, (*teachers, student, control), run = study
     more = student | {"system": "tiny-more", "output": "good.txt"}
     far = control | {"system": "tiny-far-original", "output": "similar.txt"}
-    path.write_text(json.dumps([*rows[:2], student, more, far, control]))
-    files = [
-        learned(folder, "tiny"),
-        learned(folder, "tiny-more", {"text": 2000}),
-        learned(folder, "tiny-original", teachers=[], targets="original"),
-        learned(folder, "tiny-far-original", {"far": 30}, teachers=[], targets="original"),
-    ]
-    found = {record["system"]: record for record in run("--learned", *files)}
+    original = {"teachers": [], "targets": "original"}
+    files = [learned(folder, "tiny"), learned(folder, "tiny-more", {"text": 2000})]
+    files += [learned(folder, "tiny-original", **original)]
+    files += [learned(folder, "tiny-far-original", {"far": 30}, **original)]
+    rows = [*teachers, student, more, far, control]
+    found = {record["system"]: record for record in run("--learned", *files, rows=rows)}
     assert found["tiny"]["control"] == "tiny-original" and found["tiny"]["control_difference"] == "distillation"
     other = found["tiny-more"]
-    assert other["control"] == "tiny-far-original" and other["bleu_delta_control"] == pytest.approx(
-        other["bleu"] - found["tiny-far-original"]["bleu"]
-    )
+    assert other["control"] == "tiny-far-original"
+    assert other["bleu_delta_control"] == pytest.approx(other["bleu"] - found["tiny-far-original"]["bleu"])
     assert other["control_difference"] == "distillation, 2,000 more sentences and 30 fewer sentences"
     assert found["teacher"]["control"] is found["tiny-original"]["control"] is None
-    alone = run()  # not told what they learned from
-    assert [record["control_difference"] for record in alone] == [None] * 6
+    assert [record["control_difference"] for record in run()] == [None] * 6  # without --learned
 
 
 def test_the_control_is_of_the_same_student_and_seed(study):
-    folder, run = study
-    path = folder / "decoding/all.json"
-    rows = json.loads(path.read_text())
-    student, control = rows[2:]
-    others = [
-        control | {"system": "deep-original", "student": "deep"},
-        control | {"system": "tiny-original-seed2", "seed": 2},
-    ]
-    path.write_text(json.dumps([*rows[:2], student, *others, control, student | {"system": "tiny-seed2", "seed": 2}]))
-    found = {record["system"]: record["control"] for record in run()}
+    _, (*teachers, student, control), run = study
+    others = [control | {"system": "deep-original", "student": "deep"}]
+    others += [control | {"system": "tiny-original-seed2", "seed": 2}, control]
+    others += [student | {"system": "tiny-seed2", "seed": 2}]
+    found = {record["system"]: record["control"] for record in run(rows=[*teachers, student, *others])}
     assert found["tiny"] == "tiny-original" and found["tiny-seed2"] == "tiny-original-seed2"
 
 
 def test_only_equal_settings_are_compared_with_the_control(study):
-    folder, run = study
-    path = folder / "decoding/all.json"
-    rows = json.loads(path.read_text())
+    _, (*teachers, student, control), run = study
     for change in ({"beam_size": 1}, {"vocabulary_map": True}, {"compute_type": "int16"}, {"engine": "marian"}):
-        path.write_text(json.dumps([*rows[:2], rows[2] | change, rows[3]]))
-        assert run()[2]["bleu_p_control"] is None
-    path.write_text(json.dumps(rows[1:]))  # without the teacher at full precision
-    assert {record["bleu_delta_teacher"] for record in run()} == {None}
+        assert run(rows=[*teachers, student | change, control])[2]["bleu_p_control"] is None
+    found = run(rows=[teachers[1], student, control])  # without the teacher at full precision
+    assert {record["bleu_delta_teacher"] for record in found} == {None}
 
 
 def test_p_values_are_those_of_sacrebleu():
@@ -206,26 +180,19 @@ def test_many_outputs_are_scored_in_time():
 
 
 def test_an_output_of_another_length_is_refused(study):
-    folder, run = study
+    folder, _, run = study
     (folder / "decoding/bad.txt").write_text("a\nb\n")
     with pytest.raises(UserError, match=r"bad\.txt: 2 lines, but its test set has 200; decode it again"):
         run()
 
 
 def test_an_unknown_test_set_is_refused(study):
-    folder, run = study
-    path = folder / "decoding/all.json"
-    path.write_text(path.read_text().replace('"test_set": "t"', '"test_set": "u"'))
+    _, rows, run = study
     with pytest.raises(UserError, match=r"all\.json: test set u is not among --test-sets"):
-        run()
+        run(rows=[row | {"test_set": "u"} for row in rows])
 
 
 def test_a_missing_tokenizer_is_named(study, monkeypatch):
-    _, run = study
-
-    def missing(**options):
-        raise RuntimeError("no tokenizer for Japanese")
-
-    monkeypatch.setattr("formats.metrics.BLEU", missing)
+    monkeypatch.setattr("formats.metrics.BLEU", Mock(side_effect=RuntimeError("no tokenizer for Japanese")))
     with pytest.raises(UserError, match="BLEU for the target language de: no tokenizer for Japanese"):
-        run()
+        study[-1]()

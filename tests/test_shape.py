@@ -4,12 +4,15 @@ import pytest
 
 from formats.shape import DECODERS, registry, self_attention, shape
 
-PAPER = {  # table 3 of the WNGT 2020 paper
-    "wngt2020-base": 93_324_544,
-    "wngt2020-4-3-2xffn": 18_221_568,
-    "wngt2020-6-3": 16_123_904,
-    "wngt2020-4-3": 14_544_384,
-}
+# Table 3 of the WNGT 2020 paper
+PAPER = {"wngt2020-base": 93_324_544, "wngt2020-4-3-2xffn": 18_221_568}
+PAPER |= {"wngt2020-6-3": 16_123_904, "wngt2020-4-3": 14_544_384}
+# Sizes of the same wiring in a fraction of the memory
+SMALL = {"units": 64, "ffn_units": 96, "embedding_units": 48, "fully_connected_units": 32}
+# Values of shapes that are refused
+ONE = {"encoder_layers": 1, "decoder_layers": 1}
+GRU = ONE | {"cell": "gru", "units": 8, "embedding_units": 8}
+EIGHT = ONE | {"units": 8, "ffn_units": 8, "heads": 1}
 
 
 def built(values, entries, folder):
@@ -36,13 +39,7 @@ def test_parameters_are_those_of_the_paper(name, tmp_path):
 @pytest.mark.slow
 def test_opennmt_builds_every_shape(name, tmp_path):
     values = registry()[name]
-    small = {
-        "units": 64,
-        "ffn_units": 96,
-        "embedding_units": 48,
-        "fully_connected_units": 32,
-    }  # the same wiring, in a fraction of the memory
-    values = values | {key: size for key, size in small.items() if key in values}
+    values = values | {key: size for key, size in SMALL.items() if key in values}
     assert built(values, 500, tmp_path) == shape(values).parameters(500)
 
 
@@ -56,9 +53,8 @@ def test_opennmt_builds_every_decoder(decoder, tmp_path):
 
 def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
     count = built({"model": "TransformerTiny"}, 500, tmp_path)
-    (tmp_path / "mine.py").write_text(
-        "import opennmt\n\nmodel = opennmt.models.get_model_from_catalog('TransformerTiny', True)\n"
-    )
+    text = "import opennmt\n\nmodel = opennmt.models.get_model_from_catalog('TransformerTiny', True)\n"
+    (tmp_path / "mine.py").write_text(text)
     assert built({"model": str(tmp_path / "mine.py")}, 500, tmp_path) == count > 64_000
     assert shape({"model": "TransformerTiny", "share_embeddings": False}).parameters(500) is None
 
@@ -66,27 +62,25 @@ def test_a_model_of_the_catalogue_and_one_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     "values, message",
     [
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4},
-         "units 10 is not a multiple of heads 4; take heads 2, or units 16"),
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 100, "ffn_units": 8, "heads": 6}, "heads 5, or units 144"),
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 14, "ffn_units": 8, "heads": 4}, "heads 2, or units 16"),
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 7, "ffn_units": 8, "heads": 1}, "units 7 is odd"),
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 8, "ffn_units": 8, "heads": 4, "decoder": "rnn"},
-         "decoder rnn is unknown; there are self-attention, averaging"),
-        ({"encoder_layers": 1, "decoder_layers": 1, "units": 10}, "ffn_units, heads missing"),
-        ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8, "heads": 2},
-         "heads: not of a recurrent model"),
-        ({"cell": "elman", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8},
-         "cell elman is unknown; there are lstm, gru"),
+        (EIGHT | {"units": 10, "heads": 4}, "units 10 is not a multiple of heads 4; take heads 2, or units 16"),
+        (EIGHT | {"units": 100, "heads": 6}, "heads 5, or units 144"),
+        (EIGHT | {"units": 14, "heads": 4}, "heads 2, or units 16"),
+        (EIGHT | {"units": 7}, "units 7 is odd"),
+        (EIGHT | {"decoder": "rnn"}, "decoder rnn is unknown; there are self-attention, averaging"),
+        (ONE | {"units": 10}, "ffn_units, heads missing"),
+        (GRU | {"heads": 2}, "heads: not of a recurrent model"),
+        (GRU | {"cell": "elman"}, "cell elman is unknown; there are lstm, gru"),
         ({"model": "TransformerTiny", "units": 8}, "units: not of a model of the catalogue"),
-        ({"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 7, "embedding_units": 8,
-          "bidirectional": True}, "cannot be halved"),
+        (GRU | {"units": 7, "bidirectional": True}, "cannot be halved"),
         ({"encoder_transitions": 1, "decoder_transitions": 1, "units": 8, "embedding_units": 8}, "at least 2"),
         ({"decoder_transitions": 2, "units": 8, "embedding_units": 8}, "encoder_transitions missing; a conditional"),
-        ({"fully_connected_layers": 1, "fully_connected_units": 8, "units": 8, "embedding_units": 16,
-          "share_embeddings": True}, "equal to fully_connected_units"),
+        (
+            {"fully_connected_layers": 1, "fully_connected_units": 8}
+            | {"units": 8, "embedding_units": 16, "share_embeddings": True},
+            "equal to fully_connected_units",
+        ),
     ],
-)  # fmt: skip
+)
 def test_invalid_shapes_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
         shape(values)

@@ -15,7 +15,7 @@ from models import folders, sentences
 
 from common import cpu, machine
 from common.errors import UserError
-from common.files import read_json, write_json
+from common.files import write_json
 from decode import engines, tuned
 from decode.engines import Search, load
 from decode.translator import Translator
@@ -25,11 +25,9 @@ from measure import score
 from report import __main__ as report
 from report import architectures as architectures_report
 from report import end_to_end as end_to_end_report
-from report import engine_ablations as identities_report
-from report import engine_ablations as switches_report
+from report import engine_ablations, table_parts
 from report import ladder as ladder_report
 from report import scaling as scaling_report
-from report import table_parts
 
 pytestmark = pytest.mark.slow
 
@@ -45,41 +43,37 @@ def two_cores(monkeypatch):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Measurements in place of those of measure.run; returns their commands.
+    """Replaces measure.run; returns its commands.
 
     The first run takes 1 s and the second one 2 s on one core, divided by workers and, half as well, by threads; with
-    batches of 1,024 tokens a fifth less. The baseline takes ten and twenty times as long, and each of them has to be
-    loaded for 1 s.
+    batches of 1,024 tokens a fifth less. The baseline takes ten and twenty times as long. Loading takes 1 s.
     """
-    calls = []
-    real = subprocess.run
-
-    def option(call, name, default="1"):
-        return call[call.index(name) + 1] if name in call else default
+    calls, real = [], subprocess.run
 
     def measured(call, **options):
         if "measure.run" not in call:
             return real(call, **options)
         calls.append(call)
-        output = Path(option(call, "--output"))
-        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in option(call, "--model")
-        seconds = number * (10 * number if baseline else 1) / int(option(call, "--workers"))
-        seconds /= (1 + int(option(call, "--threads"))) / 2
-        seconds *= 0.8 if option(call, "--batch-tokens") == "1024" else 1
-        path = Path(f"{option(call, '--translations', 'none')}.test.txt")
+
+        def option(name, default="1"):
+            return call[call.index(name) + 1] if name in call else default
+
+        output, workers = Path(option("--output")), int(option("--workers"))
+        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in option("--model")
+        seconds = number * (10 * number if baseline else 1) / workers
+        seconds /= (1 + int(option("--threads"))) / 2
+        seconds *= 0.8 if option("--batch-tokens") == "1024" else 1
         if "--translations" in call:
+            path = Path(f"{option('--translations')}.test.txt")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in SOURCES), encoding="utf-8")
         row = dict.fromkeys(("tokenization_seconds", "decode_seconds", "detokenization_seconds"), seconds)
         row |= {"text_seconds": seconds, "cpu_seconds": seconds, "joules": None, "others": 0.0, "sentences": 6}
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
         row |= {"reference_tokens": 125, "candidates": None if "--no-vocabulary-map" in call else 300.0}
-        write_json(output, {
-            "engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row},
-            "forced_isa": options["env"].get(cpu.ISA), "checksum_seconds": 0.1,
-            "load_seconds": 1.0, "warmup_seconds": 0.1,
-            "peak_rss_bytes": 50_000_000 * int(option(call, "--workers")),
-        })  # fmt: skip
+        run = {"engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row}}
+        run |= {"forced_isa": options["env"].get(cpu.ISA), "peak_rss_bytes": 50_000_000 * workers}
+        write_json(output, run | {"checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1})
         return subprocess.CompletedProcess(call, 0)
 
     monkeypatch.setattr(subprocess, "run", measured)
@@ -88,24 +82,18 @@ def made_up(monkeypatch):
 
 @pytest.fixture
 def untrained(tmp_path):
-    """Links to the tiny models, which say of themselves that they are untrained."""
-    for name, folder in folders().items():
-        (tmp_path / "x-untrained" / name).mkdir(parents=True)
-        for file in folder.iterdir():
-            (tmp_path / "x-untrained" / name / file.name).symlink_to(file)
-        description = tmp_path / "x-untrained" / name / "model.json"
-        described = read_json(description)
-        description.unlink()
-        write_json(description, described | {"role": "untrained", "system": "x-untrained"})
-    return {name: tmp_path / "x-untrained" / name for name in folders()}
+    """Copies of the tiny models that are described as untrained."""
+    made = {name: shutil.copytree(folder, tmp_path / "x-untrained" / name) for name, folder in folders().items()}
+    for folder in made.values():
+        redescribe(folder, role="untrained", system="x-untrained")
+    return made
 
 
 def run(module, folder, *options):
     """Records of a benchmark, with scores, two runs of each."""
     records.write(folder / "test.tsv.zst", zip(SOURCES, SOURCES, strict=True))
     test_sets = ["--test-sets", f"test={folder}/test.tsv.zst"]
-    common = [*test_sets, "--runs", "2", "--translations", folder / "x"]
-    common += ["--sentences", "9"]
+    common = [*test_sets, "--runs", "2", "--translations", folder / "x", "--sentences", "9"]
     sys.argv = list(map(str, [module.__name__, *options, *common, "--output", folder / "x.json"]))
     module.main()
     sys.argv = ["score", "--records", str(folder / "x.json"), *test_sets, "--target-language", "de"]
@@ -120,6 +108,19 @@ def models(of):
 
 def texts(axes):
     return [text.get_text() for text in axes.texts]
+
+
+def labels(axes):
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def legend(picture):
+    return [text.get_text() for text in picture.legends[0].get_texts()]
+
+
+def rows_of(text):
+    """Lines of Markdown tables by their first cell."""
+    return {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
 
 
 # Table 5
@@ -149,14 +150,12 @@ def test_every_rung_has_one_switch_more(two_cores):
 
 
 def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypatch):
-    """Outside Intel's CPUs CTranslate2 has another library of matrix products, to which it is nothing."""
-    found = {}
-    for packs in (True, False):
-        monkeypatch.setattr(machine, "packs", lambda packs=packs: packs)
-        found[packs] = ladder.rungs(*folders().values())
-    assert set(found[True]) - set(found[False]) == {"packed matrices"}
-    assert {rung.packed for rung in found[False].values()} == {True}
-    assert found[True][ladder.OVERLAPPING] == found[False][ladder.OVERLAPPING]
+    """On other CPUs than Intel's CTranslate2 has another library of matrix products, which never packs."""
+    packing = ladder.rungs(*folders().values())
+    monkeypatch.setattr(machine, "packs", lambda: False)
+    found = ladder.rungs(*folders().values())
+    assert set(packing) - set(found) == {"packed matrices"} and {rung.packed for rung in found.values()} == {True}
+    assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
 
 
 def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
@@ -166,11 +165,6 @@ def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
     assert {configuration.isa for configuration in found.values()} == {None}
     assert ladder.on_all_cores(found["overlapping stages"]) == {}
-
-
-def rows_of(text):
-    """Lines of Markdown tables by their first cell."""
-    return {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
 
 
 def test_ladder(two_cores, made_up, tmp_path):
@@ -187,20 +181,15 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert "in float32 without a map, tiny float32" in text and " beam 4 (100.39)." in text
     # Ratios are 10 and 20 in the two runs, while the ratio of the medians is 25 / 1.5.
     assert "| 15.0 (10.0 to 20.0) |" in rows["CTranslate2"] and " 1.13 |" in rows["CTranslate2"]
-    assert (
-        "80 (60 to 120)" in rows["8 bits"] and "100.00" in rows["8 bits"] and "medians of 2 runs, interleaved;" in text
-    )
+    assert "80 (60 to 120)" in rows["8 bits"] and "100.00" in rows["8 bits"]
+    assert "medians of 2 runs, interleaved;" in text
     assert rows["vocabulary map"].count(" 25.42 |") == 1  # the paper's BLEU
-    picture = ladder_report.draw(found)
-    (axes,) = picture.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(rows)[1:]
+    (axes,) = ladder_report.draw(found).axes
+    assert labels(axes) == list(rows)[1:]
     assert "80   ×15.0" in texts(axes) and texts(axes).count("100.00") == texts(axes).count("0.39") == 11
     widths = [bar.get_width() for bar in axes.patches]
     assert widths == [table_parts.tokens_per_second(record).middle for record in found[:-1]]
-
-
-def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up, tmp_path):
-    found = run(ladder, tmp_path, *models(folders()))
+    # The best of the batches is the last rung on one core.
     *_, last, everywhere, _ = found
     assert last.rung == "best of 4 sizes of batches: 1,024 tokens" and last.batch_tokens == 1024
     assert last.tried == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
@@ -213,8 +202,7 @@ def test_the_best_of_the_batches_is_the_last_rung_on_one_core(two_cores, made_up
     picture = ladder_report.draw(found)
     below = [bar.get_y() for bar in picture.axes[0].patches][-3:]
     assert below[2] - below[1] == pytest.approx(1.5) and below[1] - below[0] == pytest.approx(1)
-    names = [text.get_text() for text in picture.legends[0].get_texts()]
-    assert names == ["OpenNMT-tf", "switches of table 5 of WNGT 2020", "switches beyond it", "all cores"]
+    assert legend(picture) == ["OpenNMT-tf", "switches of table 5 of WNGT 2020", "switches beyond it", "all cores"]
 
 
 def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
@@ -222,18 +210,15 @@ def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, 
     assert all(call[call.index("--sentences") + 1] == "9" for call in made_up)
     assert all(record.speed_only and record.bleu is record.bleu_signature is None for record in found)
     text = ladder_report.table(found)
-    assert (
-        "6 sentences, translations as long as their references (96.0% of their pieces)" in text
-        and "100.00" not in text
-        and text.count("| speed only |") == 11
-    )
+    rows = rows_of(text)
+    assert "6 sentences, translations as long as their references (96.0% of their pieces)" in text
+    assert "100.00" not in text and text.count("| speed only |") == 11
+    assert "1.13 (trained)" in rows["CTranslate2"] and "(trained)" not in rows[ladder.OVERLAPPING]
+    assert rows["vocabulary map"].count(" 300 |") == 1 and " 300 |" not in rows["8 bits"]
+    assert " AVX2 |" in rows["CTranslate2 held to AVX2"] and "AVX512" in rows["CTranslate2"]
     picture = ladder_report.draw(found)
-    assert "1.13 (trained)" in rows_of(text)["CTranslate2"] and "(trained)" not in rows_of(text)[ladder.OVERLAPPING]
-    assert rows_of(text)["vocabulary map"].count(" 300 |") == 1 and " 300 |" not in rows_of(text)["8 bits"]
-    assert " AVX2 |" in rows_of(text)["CTranslate2 held to AVX2"] and "AVX512" in rows_of(text)["CTranslate2"]
-    assert "parameters, speed only" in picture.legends[0].get_title().get_text() and "BLEU" not in texts(
-        picture.axes[0]
-    )
+    assert "parameters, speed only" in picture.legends[0].get_title().get_text()
+    assert "BLEU" not in texts(picture.axes[0])
 
 
 def test_a_ladder_needs_a_map(made_up, tmp_path):
@@ -262,32 +247,26 @@ def test_the_native_engine_follows_with_the_settings_of_the_other(two_cores):
 def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
     found = run(ladder, tmp_path, *models(folders()), native / "native-int8")
     names = [record.rung for record in found if record.engine == "native"]
-    assert names == [
-        "native engine",
-        "map of each sentence",
-        "native engine, best of 4 sizes of batches: 1,024 tokens",
-        "native engine, 2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens",
-    ]
+    best = "best of 4 sizes of batches: 1,024 tokens"
+    ends = ("", f", {best}", f", 2 workers on 2 cores, {best}")
+    assert names == ["native engine", "map of each sentence", *(f"native engine{end}" for end in ends[1:])]
     assert [record.map_per_sentence for record in found if record.engine == "native"] == [False, True, True, True]
     assert found[-1].rung == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
-    rows = [*rows_of(one_core)]
-    assert rows.index("native engine") == rows.index("best of 4 sizes of batches: 1,024 tokens") + 1
-    assert "1.00 (1.00 to 1.00) |" in rows_of(one_core)["native engine"]  # over overlapping stages: both are made up
-    assert (
-        "CTranslate2: 80 (256)" in one_core and "native: 80 (256)" in one_core and '"native engine" decodes' in one_core
-    )
+    rows = rows_of(one_core)
+    assert [*rows].index("native engine") == [*rows].index(best) + 1
+    assert "1.00 (1.00 to 1.00) |" in rows["native engine"]  # over overlapping stages: both are made up
+    assert all(part in one_core for part in ("CTranslate2: 80 (256)", "native: 80 (256)", '"native engine" decodes'))
     assert all(name in all_cores for name in ("2 workers on 2 cores, best", names[-1])) and "native: 160" in all_cores
     picture = ladder_report.draw(found)
-    colors = {text.get_text(): patch.get_facecolor() for text, patch in
-              zip(picture.legends[0].get_texts(), picture.legends[0].get_patches(), strict=True)}  # fmt: skip
+    colors = dict(zip(legend(picture), (p.get_facecolor() for p in picture.legends[0].get_patches()), strict=True))
     bars = [bar.get_facecolor() for bar in picture.axes[0].patches]
     assert bars.count(colors["native engine"]) == 3 and bars.count(colors["all cores"]) == 2
 
 
 @pytest.fixture
 def gru(tmp_path):
-    """The folders of a recurrent system that CTranslate2 does not run, OpenNMT-tf's in name only."""
+    """The folders of a recurrent system that CTranslate2 does not run; OpenNMT-tf's is one in name only."""
     pytest.importorskip("native")
     made = importlib.import_module("recurrent").folders()
     baseline = shutil.copytree(folders()["opennmt-tf"], tmp_path / "gru" / "opennmt-tf")
@@ -318,36 +297,29 @@ def test_a_ladder_without_ctranslate2(two_cores, made_up, gru, tmp_path):
     text = ladder_report.table(found)
     rows = rows_of(text)
     assert "CTranslate2" not in text.replace("that CTranslate2 is told", "") and ladder.OWN_SEARCH not in rows
-    assert [rows[name].count(ratio) for name, ratio in (("16 bits", " 1.77 |"), ("vocabulary map", " 4.79 |"))] == [
-        1,
-        1,
-    ]
-    assert rows["vocabulary map"].count(" 23.18 |") == 1 and "table 3 of WNMT 2018" in text and "WNGT" not in text
-    names = [label.get_text() for label in ladder_report.draw(found).axes[0].get_yticklabels()]
+    for name, number in (("16 bits", "1.77"), ("vocabulary map", "4.79"), ("vocabulary map", "23.18")):
+        assert rows[name].count(f" {number} |") == 1
+    assert "table 3 of WNMT 2018" in text and "WNGT" not in text
+    names = labels(ladder_report.draw(found).axes[0])
     assert names[2] == "native engine, float32" and ladder.OWN_SEARCH not in names
 
 
-def test_end_to_end_without_ctranslate2(two_cores, made_up, gru, tmp_path):
+def test_end_to_end_scaling_and_switches_without_ctranslate2(two_cores, made_up, gru, tmp_path):
     models = [folders()["opennmt-tf"], folders()["int8"], gru["opennmt-tf"], gru["int8"]]
     found = run(end_to_end, tmp_path, "--models", *models, "--exact", gru["float32"])
-    assert [(ways.optimized is None, ways.native is None) for ways in end_to_end_report.ways(found)] == [
-        *[(False, True)] * 2, *[(True, False)] * 2,
-    ]  # fmt: skip
+    missing = [(ways.optimized is None, ways.native is None) for ways in end_to_end_report.ways(found)]
+    assert missing == [*[(False, True)] * 2, *[(True, False)] * 2]
     text = end_to_end_report.table(found)
     assert "optimised, s" in text and "native, s" in text and len(rows_of(text)) == 3
-    picture = end_to_end_report.draw(found)
-    assert len(picture.legends[0].get_texts()) == 3
+    assert len(legend(end_to_end_report.draw(found))) == 3
     alone = [record for record in found if record.system == "gru"]
     text = end_to_end_report.table(alone)
     assert "optimised, s" not in text and "CTranslate2 runs none of these systems" in text
-    assert len(end_to_end_report.draw(alone).legends[0].get_texts()) == 2
-
-
-def test_scaling_and_switches_of_a_recurrent_model(two_cores, made_up, gru, tmp_path):
+    assert len(legend(end_to_end_report.draw(alone))) == 2
     found = run(scaling, tmp_path, "--models", gru["int8"])
     assert {record.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
     found = run(switches, tmp_path, "--model", gru["int8"], "--others", gru["float32"])
-    assert "float32" in rows_of(switches_report.table_switches(found))
+    assert "float32" in rows_of(engine_ablations.table_switches(found))
 
 
 # Table 6
@@ -373,8 +345,7 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     assert text.count("| x-untrained ") == 2 and f"{one.times_faster:.1f}" in text
     assert [line.count(" 0.39 |") for line in text.splitlines() if line.startswith("| tiny")] == [2, 2]
     (axes,) = end_to_end_report.draw(found).axes
-    names = ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert labels(axes) == ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
     assert f"×{one.times_faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
 
 
@@ -382,23 +353,29 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
 
 
 def test_untrained_models_of_every_architecture(two_cores, made_up, untrained, native, tmp_path):
-    shutil.copytree(native / "native-int8", tmp_path / "x-untrained" / "native-int8")
-    description = tmp_path / "x-untrained" / "native-int8" / "model.json"
-    write_json(description, read_json(description) | {"role": "untrained", "system": "x-untrained"})
-    models = [untrained["opennmt-tf"], tmp_path / "x-untrained" / "native-int8"]
-    baseline, own = run(architectures, tmp_path, "--models", *models)
-    assert (baseline.engine, baseline.beam_size, baseline.vocabulary_map) == ("opennmt-tf", 1, False)
-    assert (own.engine, own.beam_size, own.vocabulary_map, own.map_per_sentence) == ("native", 1, True, True)
-    assert baseline.cores == own.cores == (0,) and baseline.speed_only and own.speed_only
-    text = architectures_report.table([baseline, own])
+    folder = shutil.copytree(native / "native-int8", tmp_path / "x-untrained" / "native-int8")
+    redescribe(folder, role="untrained", system="x-untrained")
+    found = run(architectures, tmp_path, "--models", untrained["opennmt-tf"], folder)
+    ways = [(record.engine, record.beam_size, record.vocabulary_map) for record in found]
+    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and found[1].map_per_sentence
+    assert all(record.cores == (0,) and record.speed_only for record in found)
+    text = architectures_report.table(found)
     assert text.count("| x-untrained ") == 1 and "| 15.0 (10.0 to 20.0) |" in text
-    picture = architectures_report.draw([baseline, own])
+    picture = architectures_report.draw(found)
     assert [bar.get_width() for bar in picture.axes[0].patches] == pytest.approx([4.8, 80.0])
 
 
-def test_ctranslate2_is_in_no_table_of_all_architectures(untrained, tmp_path):
-    with pytest.raises(UserError, match=r"int8: is for CTranslate2; here OpenNMT-tf and native are compared"):
-        run(architectures, tmp_path, "--models", untrained["int8"])
+@pytest.mark.parametrize(
+    ("module", "option", "message"),
+    [
+        (architectures, "--models", "is for CTranslate2; here OpenNMT-tf and native are compared"),
+        (switches, "--model", "is for CTranslate2, not for native"),
+        (end_to_end, "--models", "--models: tiny needs one folder of OpenNMT-tf and some of other engines"),
+    ],
+)
+def test_a_folder_of_ctranslate2_is_not_enough(tmp_path, module, option, message):
+    with pytest.raises(UserError, match=message):
+        run(module, tmp_path, option, folders()["int8"])
 
 
 def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path):
@@ -412,7 +389,7 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     assert "| native × | native × CTranslate2 |" in re.sub(" +", " ", text) and "map of each sentence" in text
     assert text.count(" 1.00 (1.00 to 1.00) |") == 2 and text.count(f" {one.times_faster:.1f} |") == 2  # made up alike
     picture = end_to_end_report.draw(found)
-    assert [text.get_text() for text in picture.legends[0].get_texts()] == list(end_to_end_report.COLORS)
+    assert legend(picture) == list(end_to_end_report.COLORS)
     assert texts(picture.axes[0]).count(f"×{one.times_faster.middle:.1f}") == 2
 
 
@@ -427,11 +404,11 @@ def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
     monkeypatch.setattr(tuned, "settings", lambda *_: {"isa": "AVX2", "batch_tokens": 128})
     assert [(c.environment, c.batch_tokens) for c in best()] == [({cpu.ISA: "AVX2"}, n) for n in (512, 128)]
-    monkeypatch.setenv(cpu.ISA, "AVX512")  # what the user says goes before
+    monkeypatch.setenv(cpu.ISA, "AVX512")  # the user's choice goes before
     assert best()[0].environment == {cpu.ISA: "AVX512"}
 
 
-@pytest.mark.parametrize("names", [["int8"], ["opennmt-tf"], ["opennmt-tf", "int8", "opennmt-tf"]])
+@pytest.mark.parametrize("names", [["opennmt-tf"], ["opennmt-tf", "int8", "opennmt-tf"]])
 def test_a_system_needs_its_baseline_and_another_engine(tmp_path, names):
     with pytest.raises(UserError, match="--models: tiny needs one folder of OpenNMT-tf and some of other engines"):
         run(end_to_end, tmp_path, "--models", *(folders()[name] for name in names))
@@ -440,9 +417,9 @@ def test_a_system_needs_its_baseline_and_another_engine(tmp_path, names):
 # Figure 2
 
 
-@pytest.mark.parametrize(("cores", "counts"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (16, [1, 2, 4, 8, 16])])
-def test_cores_double(cores, counts):
-    assert scaling.counts(cores) == counts
+@pytest.mark.parametrize("counts", [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8, 16]])
+def test_cores_double(counts):
+    assert scaling.counts(counts[-1]) == counts
 
 
 def test_scaling(two_cores, made_up, tmp_path):
@@ -477,7 +454,7 @@ def test_scaling_of_two_engines(two_cores, made_up, native, tmp_path):
 # The switches of the native engine
 
 
-def test_every_switch_is_taken_away_once(two_cores, native):
+def test_every_switch_is_off_once(two_cores, native, monkeypatch):
     found = switches.configurations(native / "native-int8", [native / "native-int16", native / "native-float32"])
     groups = {"everything": [], "everything, beam 4": [], "everything, 2 workers on 2 cores": []}
     for name, configuration in found.items():
@@ -486,17 +463,12 @@ def test_every_switch_is_taken_away_once(two_cores, native):
         else:
             group += differences([first, configuration])
     greedy, beam, everywhere = groups.values()
-    sets = len(switches.instruction_sets())
-    assert greedy == [
-        {"map_per_sentence"}, {"vocabulary_map"}, {"sorting"}, {"overlap"}, {"packed"}, {"remove_finished"},
-        *[{"isa"}] * sets, {"model"}, {"model"},
-    ]  # fmt: skip
+    one_each = ["map_per_sentence", "vocabulary_map", "sorting", "overlap", "packed", "remove_finished"]
+    one_each += ["isa"] * len(switches.instruction_sets()) + ["model"] * 2
+    assert greedy == [{name} for name in one_each]
     assert beam == [{"shared_cache"}, {"blocked_ngram"}, {"blocked_ngram", "parallel_scan"}]
     assert everywhere == [{"workers", "threads"}]
     assert len({configuration.name for configuration in found.values()}) == len(found)
-
-
-def test_on_one_core_nothing_is_spread(native, monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0,))
     assert not any("cores" in name for name in switches.configurations(native / "native-int8", []))
 
@@ -506,26 +478,17 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
     types = [native / "native-int16", native / "native-float32"]
     found = run(switches, tmp_path, "--model", native / "native-int8", "--others", *types)
     assert len(found) == 17 and len(made_up) == 2 * 17
-    assert [len(group) for group in switches_report.groups(found)] == [11, 4, 2]
-    text = switches_report.table_switches(found)
-    rows = rows_of(text)
-    assert (
-        "1.00 (1.00 to 1.00)" in rows["map of the batch"]
-        and "0.75 (0.75 to 0.75)" in rows["2 threads in place of workers"]
-    )
+    assert [len(group) for group in engine_ablations.groups(found)] == [11, 4, 2]
+    rows = rows_of(engine_ablations.table_switches(found))
+    assert "1.00 (1.00 to 1.00)" in rows["map of the batch"]
+    assert "0.75 (0.75 to 0.75)" in rows["2 threads in place of workers"]
     assert "×" not in rows["everything"] and "100.00" in rows["int16"] and "| 300 |" in re.sub(" +", " ", rows["int16"])
-    picture = switches_report.draw_switches(found)
-    (axes,) = picture.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == [record.rung for record in found]
+    (axes,) = engine_ablations.draw_switches(found).axes
+    assert labels(axes) == [record.rung for record in found]
     assert [bar.get_width() for bar in axes.patches][-2:] == [1, pytest.approx(0.75)]
     assert "×0.75   120 tokens/s" in texts(axes)
     tops = [bar.get_y() for bar in axes.patches]
     assert tops[11] - tops[10] == pytest.approx(1.5) and tops[10] - tops[9] == pytest.approx(1)
-
-
-def test_switches_are_of_the_native_engine(tmp_path):
-    with pytest.raises(UserError, match="int8: is for CTranslate2, not for native"):
-        run(switches, tmp_path, "--model", folders()["int8"])
 
 
 # Devlin 2017
@@ -533,12 +496,12 @@ def test_switches_are_of_the_native_engine(tmp_path):
 
 @pytest.fixture
 def layered(tmp_path):
-    """Folders of the native engine that say that their model has fully connected layers on top."""
+    """Folders of the native engine that are described as models with fully connected layers on top."""
     made = pytest.importorskip("native").folders()
-    for kind in ("float32", "int16", "int8"):
-        shutil.copytree(made / kind, tmp_path / f"native-{kind}")
-        redescribe(tmp_path / f"native-{kind}", shape="GRU d16 e16 FC 2x16")
-    return [tmp_path / f"native-{kind}" for kind in ("int8", "float32", "int16")]
+    copies = [shutil.copytree(made / kind, tmp_path / f"native-{kind}") for kind in ("int8", "float32", "int16")]
+    for folder in copies:
+        redescribe(folder, shape="GRU d16 e16 FC 2x16")
+    return copies
 
 
 def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
@@ -554,15 +517,15 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
 def test_identities(two_cores, made_up, layered, tmp_path):
     run(identities, tmp_path, "--models", *layered)
     assert len(made_up) == 2 * 8
-    found = identities_report.read_identities(tmp_path / "scored.json")
+    found = engine_ablations.read_identities(tmp_path / "scored.json")
     last = tmp_path / found[-1].record.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
-    found = identities_report.read_identities(tmp_path / "scored.json")
+    found = engine_ablations.read_identities(tmp_path / "scored.json")
     assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6)]
-    rows = rows_of(identities_report.table_identities(found))
+    rows = rows_of(engine_ablations.table_identities(found))
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
-    (axes,) = identities_report.draw_identities(found).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == [rung.record.rung for rung in found]
+    (axes,) = engine_ablations.draw_identities(found).axes
+    assert labels(axes) == [rung.record.rung for rung in found]
     assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 
 
@@ -583,16 +546,13 @@ def test_threads_change_nothing_but_time():
     assert Translator(model, threads=2).search.threads == 2
 
 
-def test_pictures_are_written(two_cores, made_up, tmp_path):
-    measurement.write(tmp_path / "records.json", run(scaling, tmp_path, "--models", folders()["int8"]))
+def test_pictures_are_written_and_a_disturbed_measurement_is_marked(two_cores, made_up, tmp_path):
+    found = run(scaling, tmp_path, "--models", folders()["int8"])
+    measurement.write(tmp_path / "records.json", found)
     for suffix in ("svg", "png"):
         sys.argv = ["x", "scaling", "--input", f"{tmp_path}/records.json", "--output", f"{tmp_path}/x.{suffix}"]
         report.main()
         assert (tmp_path / f"x.{suffix}").stat().st_size > 5000
-
-
-def test_a_disturbed_measurement_is_marked(two_cores, made_up, tmp_path):
-    found = run(scaling, tmp_path, "--models", folders()["int8"])
     assert "~" not in scaling_report.table(found)
     text = scaling_report.table([found[0], *(replace(record, others=0.5) for record in found[1:])])
     assert text.count(")~ |") == 2 * 2 and "such a speed is no result" in text

@@ -1,4 +1,4 @@
-"""What sets two trainings apart: counted in what they read, and said in words."""
+"""How two trainings differ: counted in what they read, and in words."""
 
 import re
 import sys
@@ -13,18 +13,14 @@ from common.errors import UserError
 from common.files import read_json, write_json
 from formats import records
 from measure import training_differences
+from measure.training_differences import difference, same_sentences
 from study import config
 from study.systems import composition
 from train import sample, training_record
 from train.training_record import sentences
 
-ORIGINAL = {
-    "targets": "original",
-    "teachers": [],
-    "shares": {"pairs": 1.0},
-    "drop_worst": 0,
-    "sentences": {"pairs": 90},
-}
+ORIGINAL = {"targets": "original", "teachers": [], "drop_worst": 0}
+ORIGINAL |= {"shares": {"pairs": 1.0}, "sentences": {"pairs": 90}}
 BEST = ORIGINAL | {"targets": "best", "teachers": ["big"]}
 INTERPOLATED = BEST | {"targets": "interpolated"}
 MBR, ALL = BEST | {"targets": "mbr"}, BEST | {"targets": "all"}
@@ -57,8 +53,8 @@ FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
     ],
 )
 def test_words(one, other, words):
-    assert training_differences.difference(one, other) == words
-    assert training_differences.same_sentences(one, other) == ("sentence" not in words and words != "other weights")
+    assert difference(one, other) == words
+    assert same_sentences(one, other) == ("sentence" not in words and words != "other weights")
 
 
 MIXTURES = st.fixed_dictionaries(
@@ -73,24 +69,18 @@ MIXTURES = st.fixed_dictionaries(
 
 
 @given(MIXTURES, MIXTURES)
-def test_only_twins_are_said_to_differ_in_distillation_alone(one, other):
-    words = training_differences.difference(one, other)
-    assert training_differences.same_sentences(one, other) == training_differences.same_sentences(other, one)
+def test_only_twins_differ_in_distillation_alone(one, other):
+    words = difference(one, other)
+    assert same_sentences(one, other) == same_sentences(other, one)
     if words == "chance" or re.fullmatch(r"distillation( with [-\w]+ targets)?", words):
-        assert training_differences.same_sentences(one, other)
-    assert (
-        words.replace("more", "?").count("?")
-        == words.count("more")
-        == training_differences.difference(other, one).count("fewer")
-    )
+        assert same_sentences(one, other)
+    assert words.count("more") == difference(other, one).count("fewer")
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=3),
-    st.integers(1, 40),
-    st.integers(1, 4),
-    st.integers(1, 6),
-)
+CORPORA = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=3)
+
+
+@given(CORPORA, st.integers(1, 40), st.integers(1, 4), st.integers(1, 6))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_sentences_are_those_in_the_epochs_that_were_read(tmp_path_factory, corpora, pairs, epochs, passes):
     folder = tmp_path_factory.mktemp("epochs")
@@ -115,9 +105,8 @@ def test_half_an_epoch_counts_half():
 def test_mixtures_of_a_study():
     study = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
     of = {name: composition(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
-    assert training_differences.same_sentences(of["bilingual"], of["original"])
-    assert training_differences.same_sentences(of["distilled"], of["interpolated"])
-    assert not training_differences.same_sentences(of["distilled"], of["original"])
+    assert same_sentences(of["bilingual"], of["original"]) and same_sentences(of["distilled"], of["interpolated"])
+    assert not same_sentences(of["distilled"], of["original"])
     assert of["distilled"]["shares"] == {"captions": round(2 / 7, 6), "multi30k": round(5 / 7, 6)}
     assert of["bilingual"]["teachers"] == ["narrow"] and of["original"]["teachers"] == []
 
@@ -129,8 +118,7 @@ def test_the_file_of_a_system(tmp_path, monkeypatch):
     call += ["--epochs", f"{tmp_path}/mix.1.json", "--output", f"{tmp_path}/learned.json"]
     monkeypatch.setattr(sys, "argv", call)
     training_record.main()
-    assert training_differences.read([tmp_path / "learned.json"]) == {
-        "deep": {"system": "deep", "shares": {"pairs": 1.0}, "sentences": {"pairs": 30}}
-    }
+    expected = {"system": "deep", "shares": {"pairs": 1.0}, "sentences": {"pairs": 30}}
+    assert training_differences.read([tmp_path / "learned.json"]) == {"deep": expected}
     with pytest.raises(UserError, match=r"learning\.json: not made by train\.training_record"):
         training_differences.read([tmp_path / "learning.json"])

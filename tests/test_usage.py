@@ -31,7 +31,7 @@ def pinned():
 
 @pytest.mark.skipif(timing_loop.busy_seconds([CORE]) is None, reason="no /proc/stat here")
 def test_others_on_the_core_are_seen(pinned):
-    """A busy neighbour takes about half the core, whatever else there is. Not our child: its parent has ended."""
+    """A busy neighbour takes about half the core, whatever else there is. It is no child: its parent has ended."""
     start = f"{sys.executable} -c 'while True: pass' > /dev/null & echo $!"
     neighbour = int(subprocess.check_output(["sh", "-c", start]))
     try:
@@ -44,7 +44,7 @@ def test_others_on_the_core_are_seen(pinned):
     assert 0.3 < used.others < 1.05
 
 
-def test_idle_time_is_nobodys(tmp_path, monkeypatch):
+def test_idle_time_is_no_work(tmp_path, monkeypatch):
     """user nice system idle iowait irq softirq steal guest: of 100 ticks a core 60 were idle or waited for a disk."""
     stat = tmp_path / "stat"
     monkeypatch.setattr(timing_loop, "STAT", stat)
@@ -54,29 +54,10 @@ def test_idle_time_is_nobodys(tmp_path, monkeypatch):
     assert timing_loop.busy_seconds([0, 1]) - before == pytest.approx(40 / timing_loop.TICKS)
 
 
-def test_of_short_work_nothing_is_said(pinned):
+def test_short_work_has_no_share_of_others(pinned):
     with timing_loop.watch([CORE]) as used:
         time.sleep(0.05)
     assert used.seconds >= 0.05 and used.cpu_seconds < 0.05 and used.others is None
-
-
-def counter(folder, value, top=1000_000_000):
-    folder.mkdir(exist_ok=True)
-    (folder / "energy_uj").write_text(f"{value}\n")
-    (folder / "max_energy_range_uj").write_text(f"{top}\n")
-
-
-def test_energy_is_that_of_all_packages_and_counters_begin_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(timing_loop, "POWERCAP", tmp_path)
-    counter(tmp_path / "intel-rapl:0", 5_000_000)
-    counter(tmp_path / "intel-rapl:1", 999_000_000)
-    counter(tmp_path / "intel-rapl:0:0", 1)  # a part of package 0
-    before = timing_loop.joules()
-    counter(tmp_path / "intel-rapl:0", 7_500_000)
-    counter(tmp_path / "intel-rapl:1", 500_000)
-    assert timing_loop.spent(before, timing_loop.joules()) == pytest.approx(2.5 + 1.5)
-    (tmp_path / "intel-rapl:0" / "energy_uj").unlink()
-    assert timing_loop.spent(before, timing_loop.joules()) is None and timing_loop.spent({}, {}) is None
 
 
 def test_a_machine_without_counts(tmp_path, monkeypatch):
@@ -87,8 +68,25 @@ def test_a_machine_without_counts(tmp_path, monkeypatch):
     assert used.others is None
 
 
-def test_the_work_of_children_is_ours(pinned):
-    """So that an engine in processes of its own is no noise: what it works is counted once, as ours."""
+def test_energy_is_that_of_all_packages_and_counters_begin_again(tmp_path, monkeypatch):
+    def count(**microjoules):
+        for counter, value in microjoules.items():
+            folder = tmp_path / f"intel-rapl:{counter[1:].replace('_', ':')}"
+            folder.mkdir(exist_ok=True)
+            (folder / "energy_uj").write_text(f"{value}\n")
+            (folder / "max_energy_range_uj").write_text("1000000000\n")
+
+    monkeypatch.setattr(timing_loop, "POWERCAP", tmp_path)
+    count(_0=5_000_000, _1=999_000_000, _0_0=1)  # 0:0 is a part of package 0
+    before = timing_loop.joules()
+    count(_0=7_500_000, _1=500_000)
+    assert timing_loop.spent(before, timing_loop.joules()) == pytest.approx(2.5 + 1.5)
+    (tmp_path / "intel-rapl:0" / "energy_uj").unlink()
+    assert timing_loop.spent(before, timing_loop.joules()) is None and timing_loop.spent({}, {}) is None
+
+
+def test_the_work_of_children_is_counted_once_and_not_as_that_of_others(pinned):
+    """So that an engine in processes of its own is no noise."""
     program = "import sys; [sum(range(10_000_000)) for line in sys.stdin if print(flush=True) is None]"
     child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with timing_loop.watch([CORE]) as used:
