@@ -96,10 +96,7 @@ def converted(text: Path, folder: Path, path: Path) -> Path:
 
 
 class ForcedLength:
-    """A worker of the native engine on one thread. Raises UserError for a folder of another engine.
-
-    candidates: vocabulary map of each sentence, in the engine's format.
-    """
+    """The native engine on one thread. candidates: map of each sentence. Raises UserError for another engine."""
 
     def __init__(self, folder: Path, candidates: Path | None = None):
         engines.describe_for(folder, Native)

@@ -21,7 +21,6 @@ import argparse
 import contextlib
 import functools
 import itertools
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +30,7 @@ import ctranslate2
 
 from common.command_line import positive
 from common.errors import UserError, command
-from common.files import write_json, write_text
+from common.files import read_json, write_json, write_text
 from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
@@ -69,11 +68,6 @@ class Variants:
         self.encoder = loaded(variant(altered_models.encoder), loading.encoder)
         self.whole, self.few = loaded(variant()), loaded(variant(vmap=few))
         self.deaf, self.bare = loaded(variant(without_attention)), loaded(variant(without_attention, few))
-
-
-def few_candidates(model: Path, path: Path) -> None:
-    """Write a vocabulary map of the first FEW pieces, which are candidates for every source."""
-    write_few(json.loads((model / "shared_vocabulary.json").read_text(encoding="utf-8")), path)
 
 
 def write_few(pieces: list[str], path: Path) -> None:
@@ -165,7 +159,7 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
     batches = in_process.in_batches(in_process.pieces(first, conditions), ONE_CORE)
     with contextlib.ExitStack() as stack:
         few = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vmap.txt"
-        few_candidates(first, few)
+        write_few(read_json(first / "shared_vocabulary.json"), few)
         variants = {model: Variants(model, stack, few) for model in models}
         steps = length(variants[first].whole, batches)
         todo = {key: job for way in ways for key, job in jobs(variants[way.model], way, batches, steps).items()}

@@ -110,10 +110,7 @@ def profiled(engine: Native, batches: list[Batch], core: int) -> Profile:
 def rows(
     models: list[Path], beam_sizes: list[int], batches: list[Batch], conditions: Conditions
 ) -> list[dict[str, Any]]:
-    """A row for each model and beam, and for each beam of the last model with its map.
-
-    Raises UserError for a folder of another engine.
-    """
+    """A row for each model, beam and, of the last model, map. Raises UserError for a folder of another engine."""
     mapped = [engines.describe_for(model, Native)["vocabulary_map"] for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]

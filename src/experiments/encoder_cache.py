@@ -18,7 +18,6 @@ seconds and memory. NumPy measures one layer, with the same products on the same
 """
 
 import argparse
-import functools
 import itertools
 import multiprocessing
 import os
@@ -36,14 +35,14 @@ import numpy as np
 from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
-from common.files import write_json
+from common.files import read_json, write_json
 from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted, exactly
-from experiments.components import few_candidates, write_few
+from experiments.components import write_few
 from formats import ctranslate2_model, safetensors
 from formats.measurement import Spread
 from formats.native_model import Vocabulary
@@ -61,11 +60,6 @@ WAYS = ("shared", "copied", "reordered")
 FLOAT = 4  # bytes; activations are float32 whatever the type of the weights
 TOLERANCE = 1e-4
 CALLS = 3  # steps in a run
-
-
-def copies(cache: Array, beam_size: int) -> Array:
-    """One copy of the cache per beam."""
-    return np.repeat(cache, beam_size, axis=0)
 
 
 def shared(queries: Array, keys: Array, values: Array) -> Array:
@@ -93,9 +87,6 @@ class Decoding(Usage):
     """added_bytes: growth of the resident set by decoding with the loaded model."""
 
     added_bytes: int = 0
-
-
-# The engines
 
 
 def batch_of(sentences: Batch, count: int, length: int) -> Batch:
@@ -141,7 +132,7 @@ def engine(
     batch = batch_of(in_process.pieces(model, conditions), SENTENCES, length)
     one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
     with tempfile.TemporaryDirectory() as scratch:
-        few_candidates(model, vmap := Path(scratch) / "vmap.txt")
+        write_few(read_json(model / "shared_vocabulary.json"), vmap := Path(scratch) / "vmap.txt")
         with altered_models.folder(model, vmap=vmap) as folder:
             ways = {
                 beam: lambda _, beam=beam: in_new_process(decoded, str(folder), batch, beam, conditions.core)
@@ -185,9 +176,6 @@ def both(runs: list[Decoding], way: str) -> dict[str, Any]:
     return seconds | Spread.of(run.added_bytes for run in runs).fields(f"{way}_bytes")
 
 
-# The products in NumPy
-
-
 class Step:
     """Random queries, keys and values of one layer, and a step of attention in each of WAYS."""
 
@@ -196,7 +184,7 @@ class Step:
         shape = (BATCH, HEADS, length, units // HEADS)
         self.keys, self.values = (generator.standard_normal(shape, np.float32) for _ in range(2))
         self.queries = generator.standard_normal((BATCH, HEADS, beam_size, units // HEADS), np.float32)
-        self.beam_keys, self.beam_values = (copies(cache, beam_size) for cache in (self.keys, self.values))
+        self.beam_keys, self.beam_values = (np.repeat(cache, beam_size, axis=0) for cache in (self.keys, self.values))
         within = generator.integers(beam_size, size=(BATCH, beam_size))  # a beam continues one of its own sentence
         self.origins = (np.arange(BATCH)[:, None] * beam_size + within).ravel()
 
@@ -214,11 +202,6 @@ class Step:
         return 2 * (self.keys if way == "shared" else self.beam_keys).nbytes
 
 
-def repeat(step: Step, way: str) -> None:
-    for _ in range(CALLS):
-        step.run(way)
-
-
 def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions: Conditions) -> list[dict[str, Any]]:
     """A row for each way, beam and length. Raises UserError where the ways have different results."""
     rows = []
@@ -227,7 +210,7 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
         first, *others = [step.run(way) for way in WAYS]
         if any(abs(other - first).max() > TOLERANCE for other in others):
             raise UserError(f"beam {beam}, {length} pieces: attention differs between one copy and many")
-        jobs = {way: functools.partial(repeat, step, way) for way in WAYS}
+        jobs = {way: lambda step=step, way=way: [step.run(way) for _ in range(CALLS)] for way in WAYS}
         usages = in_process.timed(jobs, conditions, [conditions.core], f"beam {beam}, {length} pieces")
         for way, runs in usages.items():
             row = {"way": way, "beam_size": beam, "length": length, "cache_bytes": step.cache_bytes(way)}

@@ -47,10 +47,7 @@ def searches(exact: Path, label: str) -> list[Configuration]:
 
 
 def by_system(models: list[Path]) -> dict[str, list[Path]]:
-    """The folders of each system by its name, OpenNMT-tf's first.
-
-    Raises UserError for a system without exactly one folder of OpenNMT-tf, or without another engine.
-    """
+    """Folders by system, OpenNMT-tf's first. Raises UserError without exactly one of those or without others."""
     found: dict[str, list[Path]] = {}
     for model in models:
         found.setdefault(engines.describe(model)["system"], []).append(model)

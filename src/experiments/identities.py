@@ -24,10 +24,7 @@ from measure.configuration import Configuration
 
 
 def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
-    """The configurations by their names, from the lowest rung to the highest.
-
-    models: folders of the native engine, by type. common: fields of all.
-    """
+    """The rungs by name, from the lowest to the highest. models: native folders by type. common: fields of all."""
     engine = engines.of(models["float32"])
     mapped = all((folder / engine.map_file).exists() for folder in models.values())
     plain = Configuration(

@@ -55,10 +55,7 @@ def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
 
 
 def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
-    """The rungs below the native engine by name, from the lowest to the highest.
-
-    Model folders: ``baseline`` of OpenNMT-tf, ``exact`` and ``rounded`` of CTranslate2 in float32 and in 8 bits.
-    """
+    """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
     isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, packed=not machine.packs(), isa=isa)
     if isa not in (None, HELD):
@@ -116,10 +113,7 @@ def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configur
 
 
 def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
-    """The folders of CTranslate2 and of the native engine by type.
-
-    Raises UserError where the first engine that has folders lacks float32 or 8 bits.
-    """
+    """Folders by engine and type. Raises UserError where the first engine lacks float32 or 8 bits."""
     found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
     for model in models:
         description = engines.describe(model)

@@ -37,10 +37,7 @@ def instruction_sets() -> list[str]:
 
 
 def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, Configuration]:
-    """All rows by name, group after group, each beginning with *everything*.
-
-    model: folder in 8 bits. others: the same weights in other types. common: fields of all.
-    """
+    """All rows by name, in groups. model: folder in 8 bits. others: in other types. common: fields of all."""
     cores = machine.cores()
     everything = Configuration(model, vocabulary_map=True, batch_tokens=ONE_CORE, cores=cores[:1], **common)
     beam = replace(everything, beam_size=comparison.BEAM)

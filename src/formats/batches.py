@@ -17,10 +17,7 @@ TAB, LINE_END = 9, 10  # ASCII, neighbours
 
 
 class Batch(NamedTuple):
-    """Column c of record i is ``text[starts[i, c]:ends[i, c]]``.
-
-    text: uint8 (bytes,), the lines of TSV; starts, ends: int64 (records, columns).
-    """
+    """Column c of record i is ``text[starts[i, c]:ends[i, c]]``. text: uint8, TSV; others: int64 (records, columns)."""
 
     text: np.ndarray
     starts: np.ndarray

@@ -17,10 +17,7 @@ ACCEPTED = 1.0  # default of ``noise``
 
 
 def disturbance_mark(others: float | None, noise: float) -> str:
-    """One of MARKS for a timing, or nothing.
-
-    others: share of the cores' time that other processes used, None if unknown. noise: the share that is accepted.
-    """
+    """One of MARKS, or nothing. others: share of other processes, None if unknown. noise: accepted share."""
     if others is None:
         return "?"
     return "~" if others > noise else ""

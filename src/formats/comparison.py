@@ -146,10 +146,7 @@ def speed_up(records: list[Measurement], record: Measurement) -> float | None:
 
 
 def contrasts(records: list[Measurement], setting: str, value: Any, reference: Any) -> list[Contrast]:
-    """The records with a value of a setting, one of CONFIGURATION, each against that with the reference value.
-
-    records: of one test set.
-    """
+    """Records with a value of one of CONFIGURATION, each against its reference value. records: of one test set."""
     pairs = ((record, configured(record) | {setting: reference}) for record in matching(records, **{setting: value}))
     return [Contrast(record, other) for record, same in pairs if (other := find(records, **same))]
 

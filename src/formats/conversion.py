@@ -30,10 +30,7 @@ class Converter(ctranslate2.converters.OpenNMTTFConverter):
 
 
 class Stored(model_spec.ModelSpec):
-    """A stored model with float32 weights as a specification, whose ``optimize`` and ``save`` convert it.
-
-    Raises ValueError for other weights.
-    """
+    """A stored model as a specification that ``optimize`` and ``save`` convert. Raises ValueError if not in float32."""
 
     def __init__(self, model: ctranslate2_model.Model):
         super().__init__()

@@ -33,10 +33,7 @@ def prepare(quantization: str, device: str = "cpu") -> None:
 
 
 def fast(quantization: str) -> bool:
-    """Whether CTranslate2 multiplies in this type on this CPU by its own choice, so that its speed is of interest.
-
-    int16 is fast on Intel's CPUs only (``prepare``).
-    """
+    """Whether CTranslate2 multiplies in this type on this CPU by its own choice; int16 is fast on Intel's only."""
     import ctranslate2  # inside: a process loads only its own engine
 
     return intel() if quantization == "int16" else quantization in ctranslate2.get_supported_compute_types("cpu")

@@ -232,10 +232,7 @@ def hashes(ngrams: np.ndarray) -> np.ndarray:
 
 
 def convert_map(source: Path, sources: Mapping[str, int], targets: Mapping[str, int], path: Path) -> None:
-    """Write the map of a text file (formats.vocabulary_map). sources, targets: numbers of pieces.
-
-    Raises UserError for a piece outside the vocabularies, a repeated n-gram, and one longer than LONGEST.
-    """
+    """Write the map of a text file. Raises UserError for foreign pieces and repeated or too long n-grams."""
     always = {targets[piece] for piece in vocabulary_map.SPECIAL if piece in targets}
     # Flat arrays, so that a map of millions of n-grams fits into the memory of a small job.
     ngrams, lengths, lines, entries, sizes = (array("i") for _ in range(5))

@@ -16,10 +16,7 @@ def read_vocabulary(path: str | PathLike) -> list[str]:
 
 
 def load_checkpoint(folder: Path, search: dict[str, Any] | None = None) -> Any:
-    """Load the model of a folder of train.train. search: OpenNMT-tf's decoding parameters.
-
-    Raises UserError for a damaged folder, or one without a checkpoint.
-    """
+    """Load a model of train.train. search: decoding parameters. Raises UserError for damage or no checkpoint."""
     import opennmt
     import tensorflow as tf
     from opennmt.utils.checkpoint import Checkpoint

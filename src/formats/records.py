@@ -62,9 +62,6 @@ def shard(text: str) -> Shard:
     return int(k), int(n)
 
 
-# Writing
-
-
 def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]:
     """Write records atomically; equal records give equal bytes. Returns their number and the sha256 of the text."""
     stream = iter(records)
@@ -125,9 +122,6 @@ class Writer:
         data = self._compressor.compress(text)
         self._raw.write(data)
         self._entries.append((len(data), len(text)))
-
-
-# Reading
 
 
 def read(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Record]:

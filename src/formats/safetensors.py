@@ -56,10 +56,7 @@ def _tensor(data: np.ndarray, dtype: str, shape: list[int], data_offsets: list[i
 
 
 def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
-    """Write a file. Each tensor must have one of TYPES.
-
-    The format allows spaces after the header but no gaps between tensors, so tensors of other sizes come last.
-    """
+    """Write a file with tensors of TYPES. The format allows no gaps, so tensors of other sizes come last."""
     ordered = sorted(tensors, key=lambda name: tensors[name].nbytes % ALIGNMENT != 0)
     header: dict[str, object] = {"__metadata__": dict(metadata)}
     place = 0

@@ -83,10 +83,7 @@ class Transformer:
 
 @dataclass(frozen=True)
 class Recurrent:
-    """Layers of LSTM or GRU cells, and Luong's attention (Luong et al. 2015) above the decoder.
-
-    cell: one of CELLS; units: of a layer, in a bidirectional encoder of both directions together.
-    """
+    """LSTM or GRU layers and Luong's attention (Luong et al. 2015). units: of a layer, both directions together."""
 
     cell: str
     encoder_layers: int
@@ -267,10 +264,7 @@ KINDS = {
 
 
 def shape(values: dict[str, Any]) -> Shape:
-    """The shape of these values, of the class that their keys belong to. None and False count as absent.
-
-    Raises ValueError for missing, foreign or invalid values.
-    """
+    """The shape of these values; None and False count as absent. Raises ValueError for missing or wrong values."""
     present = _present(values)
     kind, name = _kind(present)
     required = [field.name for field in fields(kind) if field.default is MISSING]

@@ -46,10 +46,7 @@ class VocabularyMap:
 
     @classmethod
     def load(cls, path: Path, sources: Sequence[Sequence[str]] | None = None) -> "VocabularyMap":
-        """Load a map, or only the entries that ``sources``, in pieces, look up.
-
-        Raises UserError for a malformed line and a repeated n-gram.
-        """
+        """Load a map, or the entries that ``sources``, in pieces, look up. Raises UserError for a wrong line."""
         entries: dict[tuple[str, ...], list[str]] = {}
         lookups: dict[int, set[tuple[str, ...]]] = {}  # the n-grams of the sources, by length
         for number, ngram, pieces in read(path):

@@ -27,10 +27,7 @@ from measure.configuration import Conditions, Configuration
 def configurations(
     models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: object
 ) -> list[Configuration]:
-    """The configurations of all models, sorted so that systems take turns.
-
-    test_sets: names of those that teachers decode. shared: fields of all configurations.
-    """
+    """Configurations of all models, so that systems take turns. test_sets: of teachers. shared: fields of all."""
     todo, repeated = [], compared(engines.describe(model).get("role") for model in models)
     for model in models:
         description = engines.describe(model)

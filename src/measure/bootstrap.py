@@ -56,10 +56,7 @@ class Bootstrap:
 
 
 def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> float:
-    """The p-value of a difference in score, by sacreBLEU's formula but 1 for equal systems.
-
-    scores, baseline: of two systems on the same resamples.
-    """
+    """sacreBLEU's p-value of a difference, but 1 for equal systems. scores, baseline: on the same resamples."""
     differences = np.abs(scores - baseline)
     if not differences.any():
         return 1.0

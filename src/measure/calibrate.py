@@ -28,10 +28,7 @@ SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/mo
 
 
 def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
-    """The scales (nmt_frontier_engine.InputScales) of each product while lines are translated greedily.
-
-    Raises UserError for another engine or type, and for scales that are fixed already.
-    """
+    """InputScales of each product while lines are translated. Raises UserError for a folder without scales to fix."""
     description = engines.describe(folder)
     if description["engine"] != Native.name or description["quantization"] == "float32":
         raise UserError(f"{folder}: is {description['engine']} {description['quantization']}; only models of the native"

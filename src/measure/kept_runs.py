@@ -110,10 +110,7 @@ def signature(record: Measurement) -> str:
 def record(
     description: Description, settings: dict[str, Any], conditions: dict[str, Any], runs: list[Run], test_set: str
 ) -> Measurement:
-    """The record of one configuration on one test set, without scores.
-
-    description: model.json. settings: of the configuration. conditions: shared by all configurations.
-    """
+    """The record without scores. settings: of the configuration. conditions: shared by all configurations."""
     runs = [run for run in runs if test_set in run["test_sets"]]
     numbers = figures(runs, test_set)
     price = conditions["price"]
@@ -157,10 +154,7 @@ class Runs:
         return test_sets if number == 1 and not configuration.baseline else test_sets[:1]
 
     def run(self, configuration: Configuration, number: int) -> Run:
-        """Return the kept run if it still holds; otherwise make one in a process of its own.
-
-        Raises UserError where that process fails.
-        """
+        """The kept run if it still holds, else a new one in its own process. Raises UserError where that fails."""
         test_sets, path = self.decoded(configuration, number), self.path(configuration, number)
         call = configuration.command(test_sets)
         tuned = configuration.model / model_folder.TUNED  # the speed depends on it

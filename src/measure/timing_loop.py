@@ -117,10 +117,7 @@ def forget_peak() -> None:
 
 
 def peak_rss_bytes() -> int:
-    """The sum of the peak resident sets of this process and its living descendants.
-
-    Not ``ru_maxrss``, which a new process inherits from its parent.
-    """
+    """Peak resident sets of this process and its descendants. New processes inherit ``ru_maxrss``, so it is no use."""
     marks = [line for status in living("status") for line in status.splitlines() if line.startswith("VmHWM")]
     return sum(int(mark.split()[1]) * 1024 for mark in marks)
 

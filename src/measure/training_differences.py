@@ -70,10 +70,7 @@ def read(paths: list[Path]) -> dict[str, Learned]:
 
 
 def same_sentences(first: Learned, other: Learned) -> bool:
-    """Whether both learned from the same sentences, except for a few with empty translations.
-
-    With n-best targets several pairs of a sentence are counted, so numbers are not compared.
-    """
+    """Whether both learned from the same sentences, but for a few; n-best targets repeat sentences, so no counts."""
     if first["shares"] != other["shares"] or first["drop_worst"] or other["drop_worst"]:
         return False
     fewer, more = sorted(sum(one["sentences"].values()) for one in (first, other))

@@ -134,7 +134,8 @@ def words_per_second(
     results = timing_loop.timed(ways, REPEATS, "tuning", others)
     if (disturbance := max(others(run) for runs in results.values() for run in runs)) > REPEATS.noise:
         print(f"warning: others used {disturbance:.0%} of the cores; tune again when they do not", file=sys.stderr)
-    return [statistics.median(map(speed, runs)) for runs in results.values()]
+    rows = ([run["test_sets"]["text"] for run in runs] for runs in results.values())
+    return [statistics.median(row["source_words"] / row["text_seconds"] for row in of_way) for of_way in rows]
 
 
 def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_size: int, _number: int) -> Run:
@@ -148,11 +149,6 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
     return read_json(output)
-
-
-def speed(run: Run) -> float:
-    row = run["test_sets"]["text"]
-    return row["source_words"] / row["text_seconds"]
 
 
 def main() -> None:
