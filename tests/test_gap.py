@@ -78,13 +78,6 @@ def study(tmp_path_factory):
     return folder, teacher_student.read(folder / "gap.json"), references
 
 
-def test_configuration_and_checksum_are_in_the_table(study):
-    folder, found, _ = study
-    checksum = sha256(folder / "t.tsv.zst")
-    assert (found["config_hash"], found["test_sets"]["t"]["sha256"]) == ("abc", checksum)
-    assert teacher_student.table(found).endswith(f". Configuration abc; t sha256 {checksum[:12]}.\n")
-
-
 def test_scores_are_sacrebleus(study):
     folder, found, references = study
     for row in found["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
@@ -100,9 +93,7 @@ def test_scores_are_sacrebleus(study):
         assert row["bleu_lowercased"] == pytest.approx(lowercased)
         assert len({part["bleu"] for part in row["by_length"]}) > 1  # each of its own sentences
 
-
-def test_an_ensemble_is_there_with_its_beam_only(study):
-    beams = study[1]["test_sets"]["t"]["beams"]
+    beams = found["test_sets"]["t"]["beams"]  # an ensemble has no greedy output
     assert [row["system"] for row in beams["beam 1"]["systems"]][:2] == ["one", "s-seed1"]
     assert [row["system"] for row in beams["beam 4"]["systems"]][:2] == ["one", "ensemble"]
     itself = beams["beam 4"]["systems"][1]
@@ -125,15 +116,14 @@ def test_seeds_are_put_together_and_tested_one_by_one(study):
 
 
 def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study):
-    _, found, _ = study
-    result = found["test_sets"]["t"]["beams"]["beam 1"]
+    result = study[1]["test_sets"]["t"]["beams"]["beam 1"]
     (pair,) = result["changes"]
     assert [pair[name] for name in ("student", "than", "mixture", "seeds")] == ["other", "s", "distilled", [2]]
     assert (pair["difference"], pair["instead"]) == ("ssru decoder", "self-attention")
     bleu = {row["system"]: row["bleu"] for row in result["systems"]}
     assert pair["bleu_deltas"] == [pytest.approx(bleu["other"] - bleu["s-seed2"])] and pair["bleu_p"][0] < 0.01
     assert "settings" not in result["systems"][-1]
-    (row,) = (row for row in teacher_student.changes(found["test_sets"]["t"]) if row["search"] == "greedy")
+    (row,) = (row for row in teacher_student.changes(study[1]["test_sets"]["t"]) if row["search"] == "greedy")
     assert row["difference"] == "ssru decoder rather than self-attention" and "*" in row["BLEU"]
 
 
@@ -171,7 +161,6 @@ def test_the_part_of_the_gap_that_is_closed(study):
     assert row["won"] == pytest.approx(groups["distilled"] - groups["original"])
     assert row["closed"] == pytest.approx(row["won"] / row["gap"])
     assert row["p"] == max(found["beam 1"]["comparisons"][0]["bleu_p"])
-
     above = json.loads(json.dumps(study[1]))  # without a gap no share of it is closed
     for row in above["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
         row["bleu_delta_teacher"] = 1.0
@@ -204,12 +193,6 @@ def test_outputs_take_as_many_cores_as_threads_are_given(tmp_path, monkeypatch, 
     assert "t, beam 2: 5 of 5 sentences" in capsys.readouterr().err
 
 
-def test_a_gap_without_a_beam_is_refused(tmp_path):
-    (tmp_path / "gap.json").write_text('{"test_sets": {"t": {"beams": {}}}}')
-    with pytest.raises(UserError, match=r"gap\.json: no beam of the test set t was scored"):
-        teacher_student.read(tmp_path / "gap.json")
-
-
 def test_groups_look_as_their_systems_do_in_the_front(study):
     bars, _ = teacher_student.draw(study[1]).axes
     names = [text.get_text().split("\n")[0] for text in bars.get_yticklabels()]
@@ -221,7 +204,9 @@ def test_groups_look_as_their_systems_do_in_the_front(study):
 
 def test_table_and_plot(study, tmp_path):
     folder, found, _ = study
-    text = teacher_student.table(found)
+    text, checksum = teacher_student.table(found), sha256(folder / "t.tsv.zst")
+    assert (found["config_hash"], found["test_sets"]["t"]["sha256"]) == ("abc", checksum)
+    assert text.endswith(f". Configuration abc; t sha256 {checksum[:12]}.\n")
     assert "| distillation and 300 more sentences |" in text and "| 1,300 " in text and "only twins" in text.lower()
     assert "s, distilled" in text and "+" in text and text.count("| reference ") == 10
     assert found["test_sets"]["t"]["beams"]["beam 1"]["systems"][0]["bleu_signature"] in text
@@ -233,3 +218,6 @@ def test_table_and_plot(study, tmp_path):
     done = subprocess.run(table, capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "not made by measure.teacher_student" in done.stderr
+    (tmp_path / "x.json").write_text('{"test_sets": {"t": {"beams": {}}}}')
+    with pytest.raises(UserError, match=r"x\.json: no beam of the test set t was scored"):
+        teacher_student.read(tmp_path / "x.json")

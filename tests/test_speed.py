@@ -147,24 +147,23 @@ def test_every_rung_has_one_switch_more(two_cores):
     assert set(all_cores) == set(one_core)  # the same sizes on both sides
     assert {(rung.workers, rung.cores) for rung in all_cores.values()} == {(2, (0, 1))}
     assert differences([one_core[256], all_cores[256]]) == [{"workers", "cores", "label"}]
+    same, own = ladder.native_rungs(folders()["float32"], last).values()  # with the settings of CTranslate2
+    assert differences([last, same, own]) == [{"model", "isa", "map_per_sentence"}, {"map_per_sentence"}]
+    assert own.map_per_sentence and own.isa is None and own.overlap and own.sorting and own.batch_tokens == 512
 
 
-def test_no_rung_of_packed_matrices_where_there_is_no_choice(two_cores, monkeypatch):
+def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
     """On other CPUs than Intel's CTranslate2 has another library of matrix products, which never packs."""
     packing = ladder.rungs(*folders().values())
     monkeypatch.setattr(machine, "packs", lambda: False)
     found = ladder.rungs(*folders().values())
     assert set(packing) - set(found) == {"packed matrices"} and {rung.packed for rung in found.values()} == {True}
     assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
-
-
-def test_on_a_small_machine_there_are_fewer_rungs(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (3,))
     monkeypatch.setattr(engines, "isa", lambda *_: None)
     found = ladder.rungs(*folders().values())
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
-    assert {configuration.isa for configuration in found.values()} == {None}
-    assert ladder.on_all_cores(found["overlapping stages"]) == {}
+    assert {rung.isa for rung in found.values()} == {None} and ladder.on_all_cores(found["overlapping stages"]) == {}
 
 
 def test_ladder(two_cores, made_up, tmp_path):
@@ -235,13 +234,6 @@ def native(tmp_path):
     for kind in ("int8", "int16", "float32"):
         (tmp_path / f"native-{kind}").symlink_to(made / kind)
     return tmp_path
-
-
-def test_the_native_engine_follows_with_the_settings_of_the_other(two_cores):
-    last = ladder.rungs(*folders().values())[ladder.OVERLAPPING]
-    same, own = ladder.native_rungs(folders()["float32"], last).values()
-    assert differences([last, same, own]) == [{"model", "isa", "map_per_sentence"}, {"map_per_sentence"}]
-    assert own.map_per_sentence and own.isa is None and own.overlap and own.sorting and own.batch_tokens == 512
 
 
 def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
