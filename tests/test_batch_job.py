@@ -33,10 +33,8 @@ def slurm(tmp_path, monkeypatch):
 
     def answers(answer, status=0, requeue=0):
         log = folder / "log"
-        for name, script in (
-            ("squeue", f"echo '{answer}'; exit {status}"),
-            ("scontrol", f"echo $@ >> {log}; exit {requeue}"),
-        ):
+        scripts = {"squeue": f"echo '{answer}'; exit {status}", "scontrol": f"echo $@ >> {log}; exit {requeue}"}
+        for name, script in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{script}\n")
             (folder / name).chmod(0o755)
         log.write_text("")

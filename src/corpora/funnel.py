@@ -85,18 +85,16 @@ def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
     """The counts of a corpus from those of its shards; shards that were not cleaned count only lines."""
     reasons = dict.fromkeys(reason for count in counts for reason in count.get("dropped", {}))
     samples = {reason: [sample for count in counts for sample in count["samples"][reason]] for reason in reasons}
-    lengths: dict[str, dict[str, np.ndarray]] = {}
-    for count in counts:
-        for side, histograms in count.get("lengths", {}).items():
-            sums = lengths.setdefault(side, {"in": np.zeros(BINS, np.int64), "out": np.zeros(BINS, np.int64)})
-            for when, histogram in histograms.items():
-                sums[when] += histogram
+    lengths = [count["lengths"] for count in counts if count.get("lengths")]
     return {
         "lines_in": sum(count["lines_in"] for count in counts),
         "lines_out": sum(count["lines_out"] for count in counts),
         "dropped": {reason: sum(count["dropped"][reason] for count in counts) for reason in reasons},
         "samples": {reason: distinct(candidates) for reason, candidates in samples.items()},
-        "lengths": {side: {when: sums[when].tolist() for when in sums} for side, sums in lengths.items()},
+        "lengths": {
+            side: {when: np.sum([of_shard[side][when] for of_shard in lengths], 0).tolist() for when in ("in", "out")}
+            for side in (lengths[0] if lengths else ())
+        },
         "sums": {key: sum(count["sums"][key] for count in counts) for key in counts[0].get("sums", {})},
         "seconds": round(sum(count.get("seconds", 0) for count in counts), 3),
     }

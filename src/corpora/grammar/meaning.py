@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,47 +102,37 @@ def _french_adjective(text: str) -> Adjective:
     return Adjective(masculine, feminine, bool(rest), rest[1] if len(rest) > 1 else masculine)
 
 
-READERS = {
-    "noun": (_english_noun, _german_noun, _french_noun),
-    "verb": (_english_verb, _german_verb, _french_verb),
-    "adjective": (lambda text: Adjective(text), lambda text: Adjective(text), _french_adjective),
-    "material": (str, str, str),
+def _english_place(text: str) -> Place:
+    rest, motion, noun = text.split(", ", 2)
+    return Place(_english_noun(noun), rest, motion)
+
+
+def _place(text: str, read: Callable[[str], Noun]) -> Place:
+    preposition, noun = text.split(maxsplit=1)
+    return Place(read(noun), preposition, preposition)
+
+
+READERS = {  # by category: of English, German and French
+    **dict.fromkeys(
+        ("people", "animals", "clothes", "things", "furniture"), (_english_noun, _german_noun, _french_noun)
+    ),
+    **dict.fromkeys(("rest", "motion", "transitive"), (_english_verb, _german_verb, _french_verb)),
+    **dict.fromkeys(("qualities", "looks"), (Adjective, Adjective, _french_adjective)),
+    "materials": (str, str, str),
+    "places": (_english_place, partial(_place, read=_german_noun), partial(_place, read=_french_noun)),
 }
-KINDS = {
-    **dict.fromkeys(("people", "animals", "clothes", "things", "furniture"), "noun"),
-    **dict.fromkeys(("rest", "motion", "transitive"), "verb"),
-    **dict.fromkeys(("qualities", "looks"), "adjective"),
-    "materials": "material",
-}
 
 
-def _meaning(line: str, kind: str) -> Meaning:
-    sides = line.split(" / ")
-    read = READERS[kind]
-    en = read[0](sides[0])
-    de, fr = (tuple(read[k](word.strip()) for word in sides[k].split(";")) for k in (1, 2))
-    return Meaning(en, de, fr)
-
-
-def _lexicon_place(line: str) -> Meaning:
-    en, de, fr = line.split(" / ")
-    rest, motion, noun = en.split(", ", 2)
-    english = Place(_english_noun(noun), rest, motion)
-
-    def places(words: str, read: Callable[[str], Noun]) -> tuple[Place, ...]:
-        split = (word.split(maxsplit=1) for word in words.split(";"))
-        return tuple(Place(read(place), preposition, preposition) for preposition, place in split)
-
-    return Meaning(english, places(de, _german_noun), places(fr, _french_noun))
+def _meaning(line: str, category: str) -> Meaning:
+    (read, english), *others = zip(READERS[category], line.split(" / "), strict=True)
+    return Meaning(read(english), *(tuple(read(word.strip()) for word in words.split(";")) for read, words in others))
 
 
 @cache
 def lexicon() -> dict[str, list[Meaning]]:
     """All meanings by category."""
-    return {
-        name: [_lexicon_place(line) if name == "places" else _meaning(line, KINDS[name]) for line in lines.splitlines()]
-        for name, lines in read_yaml(Path(__file__).with_name("lexicon.yaml")).items()
-    }
+    text = read_yaml(Path(__file__).with_name("lexicon.yaml"))
+    return {category: [_meaning(line, category) for line in lines.splitlines()] for category, lines in text.items()}
 
 
 class Phrase(NamedTuple):
