@@ -11,7 +11,7 @@ import pytest
 from databases import BIBLE, bible
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from mirrored_texts import COMPRESS, ENGLISH, GERMAN, PAIRS, fails, fetched, opened, saved, zipped
+from mirrored_texts import COMPRESS, ENGLISH, GERMAN, PAIRS, encoded, fails, fetched, opened, saved, zipped
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora.archives import Part
@@ -134,33 +134,106 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-# TSV
+# Files with all languages, and SGM
+
+TSV = "0.9\tone\teins\n0.8\t two \tzw\u2028ei\trest\r\n"
+RAGGED = "one\teins\ntwo\n\nthree\tdrei\n"
+TMX = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header/><body>
+<tu><tuv xml:lang="EN-GB"><seg>Fish &amp; <bpt i="1">&lt;b></bpt><hi>chips</hi><ept i="1">&lt;/b></ept></seg></tuv>
+<tuv xml:lang="de"><seg>Fisch
+mit Pommes</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>only English</seg></tuv></tu>
+<tu><tuv xml:lang="deu"><seg>zwei</seg></tuv><tuv xml:lang="eng"><seg>two</seg></tuv></tu>
+</body></tmx>"""
+TAGALOG = TMX.replace('"de"', '"tl"').replace('"deu"', '"fil"')
+FISH = [("Fish & chips", "Fisch mit Pommes"), ("two", "zwei")]
+SGM = '<srcset setid="x" srclang="any">\n<doc docid="1">\n<p>\n{}</p>\n</doc>\n</srcset>\n'
+ENGLISH_SGM = SGM.format('<seg id="1">Fish &amp; chips &#8211; &quot;x&quot;</seg>\n<SEG id="2">\n two\nlines</SEG>\n')
+GERMAN_SGM = SGM.format('<seg id="1"> Fisch &lt;</seg>\n<seg id="2">zwei &copy; &#xdfff;</seg>\n')
+SEGMENTS = [('Fish & chips – "x"', "Fisch <"), ("two lines", "zwei &copy; &#xdfff;")]
+MONOLINGUAL = {"role": "monolingual"}
+SECOND = {"columns": {"en": 1, "de": 2}}
+VERSES = {"names": {"en": "4", "de": "e"}, "query": BIBLE}
+MISSING, NO_SIDE = {"missing_column": 2}, {"missing_side": 1}
+
+
+def stored(folder, name, text):
+    """A file, or one in both languages."""
+    if isinstance(text, tuple):
+        return saved(folder, *text, name=name)
+    text = bible(folder / name) if text is BIBLE else encoded(text)
+    (folder / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    return {"file": name}
 
 
 @pytest.mark.parametrize(
-    ("source", "expected"),
+    ("name", "text", "source", "expected", "dropped"),
     [
-        ({"columns": {"en": 1, "de": 2}}, [("one", "eins"), ("two", "zw ei")]),
-        ({"columns": {"en": 1, "de": 2}, "role": "monolingual"}, [("one",), ("two",)]),
-        ({"columns": {"en": 2, "de": 1}}, [("eins", "one"), ("zw ei", "two")]),
-        ({}, [("0.9", "one"), ("0.8", "two")]),
-        ({"columns": {"en": 1}, "role": "monolingual", "file": "x.{lang}.tsv"}, [("one",), ("two",)]),
+        ("x.tsv", TSV, SECOND, [("one", "eins"), ("two", "zw ei")], {}),
+        ("x.tsv", TSV, SECOND | MONOLINGUAL, [("one",), ("two",)], {}),
+        ("x.tsv", TSV, {"columns": {"en": 2, "de": 1}}, [("eins", "one"), ("zw ei", "two")], {}),
+        ("x.tsv", TSV, {}, [("0.9", "one"), ("0.8", "two")], {}),
+        ("x.en.tsv", TSV, SECOND | MONOLINGUAL | {"file": "x.{lang}.tsv"}, [("one",), ("two",)], {}),
+        ("x.tsv", RAGGED, {"invalid": "drop"}, [("one", "eins"), ("three", "drei")], MISSING),
+        ("x.tmx.gz", TMX, {}, FISH, NO_SIDE),
+        ("x.tmx.gz", TMX.replace("utf-8", "utf-16").encode("utf-16"), {}, FISH, NO_SIDE),
+        ("x.tmx.gz", TMX, {"lines": 3}, FISH, NO_SIDE),
+        ("x.tmx.gz", TMX, MONOLINGUAL, [("Fish & chips",), ("only English",), ("two",)], {}),
+        ("x.tmx", TAGALOG, {"pair": ("en", "tl")}, FISH, NO_SIDE),
+        ("x.{lang}.sgm", (ENGLISH_SGM, GERMAN_SGM), {}, SEGMENTS, {}),
+        ("x.db", BIBLE, VERSES, [("In the beginning", "Im Anfang")], NO_SIDE),
+        ("x.db", BIBLE, VERSES | MONOLINGUAL, [("In the beginning",), ("two",)], {}),
+        ("x.db", BIBLE, VERSES | {"query": "select x'48', 'b'"}, [("H", "b")], {}),
     ],
-    ids=["columns", "monolingual", "exchanged", "first columns", "file of a language"],
 )
-def test_tsv(tmp_path, source, expected):
-    for name in ("x.tsv", "x.en.tsv"):
-        (tmp_path / name).write_text("0.9\tone\teins\n0.8\t two \tzw\u2028ei\trest\r\n")
-    assert fetched(tmp_path, **{"file": "x.tsv"} | source)[0] == expected
+def test_structured_files(tmp_path, name, text, source, expected, dropped):
+    pairs, about = fetched(tmp_path, **stored(tmp_path, name, text) | source)
+    assert (pairs, about.dropped) == (expected, dropped)
 
 
-def test_a_missing_column(tmp_path):
-    (tmp_path / "x.tsv").write_text("one\teins\ntwo\n\nthree\tdrei\n")
-    message = "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed; mend it"
-    assert message in fails(tmp_path, file="x.tsv")
-    pairs, about = fetched(tmp_path, file="x.tsv", invalid="drop")
-    assert pairs == [("one", "eins"), ("three", "drei")]
-    assert about.dropped == {"missing_column": 2}
+@pytest.mark.parametrize(
+    ("name", "text", "source", "message"),
+    [
+        ("x.tsv", RAGGED, {}, "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed; mend it"),
+        ("x.tmx", TMX[:-50], {}, "x.tmx: line 8: not XML"),
+        ("x.tmx", TMX.replace("utf-8", "gb2312"), {}, "convert the file to UTF-8"),
+        ("x.tmx", TMX.replace("utf-8", "klingon"), {}, "convert the file to UTF-8"),
+        ("x.{lang}.sgm", (ENGLISH_SGM, GERMAN_SGM[:-35]), {}, "x.de.sgm: ends inside a <seg>; it was cut off"),
+        ("x.{lang}.sgm", (ENGLISH_SGM, GERMAN_SGM[:-35].upper()), {}, "x.de.sgm: ends inside a <seg>; it was cut off"),
+        ("x.db", BIBLE, VERSES | {"query": "select * from x"}, "x.db: no such table: x; mend the query or the file"),
+        ("x.db", BIBLE, VERSES | {"query": "select name from bible"}, "record 1 has 1 columns, not 2"),
+        ("x.db", "no database" * 100, VERSES, "x.db: file is not a database"),
+    ],
+)
+def test_broken_structured_files(tmp_path, name, text, source, message):
+    assert message in fails(tmp_path, **stored(tmp_path, name, text) | source)
+
+
+@pytest.mark.slow
+def test_a_large_tmx_is_not_held(tmp_path):
+    unit = '<tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="de"><seg>eins</seg></tuv></tu>\n'
+    (tmp_path / "x.tmx").write_text(f"<tmx><body>{unit * 30_000}</body></tmx>")
+    blocks, _ = opened(tmp_path, file="x.tmx")
+    tracemalloc.start()
+    assert sum(block.count(b"\n") for block in blocks) == 30_000
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("train.en.gz", "lines"), ("x.tsv.xz", "tsv"), ("https://h/a.tmx.gz?download=1", "tmx"),
+        ("newstest-src.{lang}.sgm", "sgm"), ("b/bible.db", "sqlite"), ("news.2019.en.shuffled.deduped.gz", "lines"),
+    ],
+)  # fmt: skip
+def test_format_by_name(name, expected):
+    assert by_name(name).format == expected
+
+
+# What is read of a text
 
 
 def test_a_checksum_of_one_file(tmp_path):
@@ -186,88 +259,3 @@ def test_max_lines_does_not_spare_the_checksum(tmp_path):
 def test_two_files_of_one_name_are_not_both_the_one_in_the_mirror(tmp_path):
     (tmp_path / "talk.txt").write_text("hello\n")
     assert "x: no " in fails(tmp_path, file=str(tmp_path / "data/{lang}/talk.txt"))
-
-
-# TMX, WMT's SGM, SQLite
-
-TMX = """<?xml version="1.0" encoding="utf-8"?>
-<!DOCTYPE tmx SYSTEM "tmx14.dtd">
-<tmx version="1.4"><header/><body>
-<tu><tuv xml:lang="EN-GB"><seg>Fish &amp; <bpt i="1">&lt;b></bpt><hi>chips</hi><ept i="1">&lt;/b></ept></seg></tuv>
-<tuv xml:lang="de"><seg>Fisch
-mit Pommes</seg></tuv></tu>
-<tu><tuv xml:lang="en"><seg>only English</seg></tuv></tu>
-<tu><tuv xml:lang="deu"><seg>zwei</seg></tuv><tuv xml:lang="eng"><seg>two</seg></tuv></tu>
-</body></tmx>"""
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_tmx(tmp_path, encoding):
-    (tmp_path / "x.tmx.gz").write_bytes(gzip.compress(TMX.replace("utf-8", encoding).encode(encoding)))
-    pairs, about = fetched(tmp_path, file="x.tmx.gz")
-    assert pairs == [("Fish & chips", "Fisch mit Pommes"), ("two", "zwei")]
-    assert about.dropped == {"missing_side": 1}
-    assert fetched(tmp_path, file="x.tmx.gz", lines=3)[0] == pairs
-    assert len(fetched(tmp_path, file="x.tmx.gz", role="monolingual")[0]) == 3
-
-
-def test_a_broken_tmx(tmp_path):
-    (tmp_path / "x.tmx").write_text(TMX[:-50])
-    assert "x.tmx: line 8: not XML" in fails(tmp_path, file="x.tmx")
-    for encoding in ("gb2312", "klingon"):
-        (tmp_path / "x.tmx").write_text(TMX.replace("utf-8", encoding))
-        assert "convert the file to UTF-8" in fails(tmp_path, file="x.tmx")
-
-
-def test_tagalog_has_its_own_code(tmp_path):
-    (tmp_path / "x.tmx").write_text(TMX.replace('"de"', '"tl"').replace('"deu"', '"fil"'))
-    assert len(fetched(tmp_path, file="x.tmx", pair=("en", "tl"))[0]) == 2
-
-
-@pytest.mark.slow
-def test_a_large_tmx_is_not_held(tmp_path):
-    unit = '<tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="de"><seg>eins</seg></tuv></tu>\n'
-    (tmp_path / "x.tmx").write_text(f"<tmx><body>{unit * 30_000}</body></tmx>")
-    blocks, _ = opened(tmp_path, file="x.tmx")
-    tracemalloc.start()
-    assert sum(block.count(b"\n") for block in blocks) == 30_000
-    assert tracemalloc.get_traced_memory()[1] < 10 << 20
-    tracemalloc.stop()
-
-
-def test_sgm(tmp_path):
-    sgm = '<srcset setid="x" srclang="any">\n<doc docid="1">\n<p>\n{}</p>\n</doc>\n</srcset>\n'
-    english = '<seg id="1">Fish &amp; chips &#8211; &quot;x&quot;</seg>\n<SEG id="2">\n two\nlines</SEG>\n'
-    german = '<seg id="1"> Fisch &lt;</seg>\n<seg id="2">zwei &copy; &#xdfff;</seg>\n'
-    source = saved(tmp_path, sgm.format(english), sgm.format(german), name="x.{lang}.sgm")
-    expected = [('Fish & chips – "x"', "Fisch <"), ("two lines", "zwei &copy; &#xdfff;")]
-    assert fetched(tmp_path, **source)[0] == expected
-    cut = sgm.format(german)[:-35]
-    for german in (cut, cut.upper()):
-        source = saved(tmp_path, sgm.format(english), german, name="x.{lang}.sgm")
-        assert "x.de.sgm: ends inside a <seg>; it was cut off" in fails(tmp_path, **source)
-
-
-def test_sqlite(tmp_path):
-    bible(tmp_path / "x.db")
-    source = {"file": "x.db", "names": {"en": "4", "de": "e"}}
-    pairs, about = fetched(tmp_path, **source, query=BIBLE)
-    assert pairs == [("In the beginning", "Im Anfang")]
-    assert about.dropped == {"missing_side": 1}
-    assert fetched(tmp_path, **source, role="monolingual", query=BIBLE)[0] == [("In the beginning",), ("two",)]
-    assert fetched(tmp_path, **source, query="select x'48', 'b'")[0] == [("H", "b")]
-    assert "x.db: no such table: x; mend the query or the file" in fails(tmp_path, **source, query="select * from x")
-    assert "record 1 has 1 columns, not 2" in fails(tmp_path, **source, query="select name from bible")
-    (tmp_path / "x.db").write_bytes(b"no database" * 100)
-    assert "x.db: file is not a database" in fails(tmp_path, **source, query=BIBLE)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("train.en.gz", "lines"), ("x.tsv.xz", "tsv"), ("https://h/a.tmx.gz?download=1", "tmx"),
-        ("newstest-src.{lang}.sgm", "sgm"), ("b/bible.db", "sqlite"), ("news.2019.en.shuffled.deduped.gz", "lines"),
-    ],
-)  # fmt: skip
-def test_format_by_name(name, expected):
-    assert by_name(name).format == expected
