@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -98,12 +100,6 @@ def planned(part, path=()):
             yield ".".join(at), sub
 
 
-def value_at(study, key):
-    for part in key.split("."):
-        study = study[part]
-    return study
-
-
 def changed(study, key, value):
     study = copy.deepcopy(study)
     *above, last = key.split(".")
@@ -139,7 +135,7 @@ def test_every_key_changes_the_plan(tmp_path):
         (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
         loaded[knobs] = config.load(tmp_path / "base.yaml")
     for key, part in keys.items():
-        value = another(key, part, value_at(loaded[of_knob[key]], key))
+        value = another(key, part, reduce(getitem, key.split("."), loaded[of_knob[key]]))
         studies[key] = changed(bases[of_knob[key]], key, value)
     (tmp_path / "base.yaml").unlink()
     for name, study in studies.items():

@@ -61,6 +61,11 @@ def proposed(folder, texts, *options):
 # Names
 
 
+def both(english, french, stem="x"):
+    """The two sides of a text as files of the same name."""
+    return {f"{stem}.en": english, f"{stem}.fr": french}
+
+
 def roles(folder, texts):
     corpora, notes = files.corpora([written(folder, texts)], PAIR)
     paths = {corpus.name: [str(path.relative_to(folder)) for path in corpus.paths] for corpus in corpora}
@@ -68,6 +73,8 @@ def roles(folder, texts):
 
 
 HEAD = {"en": ENGLISH[:40], "fr": FRENCH[:40]}
+A = both(*HEAD.values(), "a")
+FOUND = ("train", "a.en", "a.fr")
 
 
 @pytest.mark.parametrize(
@@ -105,10 +112,8 @@ def test_files_belong_together_whatever_their_convention(tmp_path, english, fren
     ],
 )
 def test_roles_are_those_of_names(tmp_path, stem, role):
-    texts = {"pairs.en": HEAD["en"], "pairs.fr": HEAD["fr"]}
-    for code, side in (("en", "src"), ("fr", "ref")):
-        texts[stem.format(side=side) + f".{code}"] = HEAD[code]
-    found, _ = roles(tmp_path, texts)
+    sides = {f"{stem.format(side=side)}.{code}": HEAD[code] for code, side in (("en", "src"), ("fr", "ref"))}
+    found, _ = roles(tmp_path, A | sides)
     assert sorted(of_role for of_role, *_ in found.values()) == sorted(["train", role])
 
 
@@ -128,33 +133,26 @@ def test_both_sides_in_one_file(tmp_path):
 
 
 def test_other_languages_and_single_sides_are_said(tmp_path):
-    texts = {"a.en": HEAD["en"], "a.fr": HEAD["fr"], "a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]}
-    found, notes = roles(tmp_path, texts)
-    assert found == {"a": ("train", "a.en", "a.fr"), "more": ("monolingual", "more.en")}
-    assert ["README.md" in notes[0], "its name says de" in notes[1], "monolingual" in notes[2]] == [True] * 3
-    assert len(notes) == 3
+    found, notes = roles(tmp_path, A | {"a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]})
+    assert found == {"a": FOUND, "more": ("monolingual", "more.en")}
+    expected = ("README.md", "its name says de", "monolingual")
+    assert all(text in note for text, note in zip(expected, notes, strict=True))
 
 
 def test_sets_of_another_pair_are_left_out(tmp_path):
-    texts = {"a.en": HEAD["en"], "a.fr": HEAD["fr"], "test9.en": ENGLISH[:9], "test9.de": GERMAN[:9]}
-    found, notes = roles(tmp_path, texts)
-    assert found == {"a": ("train", "a.en", "a.fr")}
+    found, notes = roles(tmp_path, A | {"test9.en": ENGLISH[:9], "test9.de": GERMAN[:9]})
+    assert found == {"a": FOUND}
     assert "test9.en: a test set without a fr side, it is left out" in notes[-1]
 
 
 def test_names_keep_their_letters(tmp_path):
-    found, _ = roles(tmp_path, {"Übersetzung é.en": HEAD["en"], "Übersetzung é.fr": HEAD["fr"]})
+    found, _ = roles(tmp_path, both(*HEAD.values(), "Übersetzung é"))
     assert found == {"Ubersetzung-e": ("train", "Übersetzung é.en", "Übersetzung é.fr")}
 
 
 def test_a_note_and_not_a_text(tmp_path):
-    texts = {
-        "license_texts.en": HEAD["en"],
-        "license_texts.fr": HEAD["fr"],
-        "LICENSE-MIT.txt": ["x"],
-        "a.xml.gz": ["<x/>"],
-    }
-    found, notes = roles(tmp_path, texts)
+    texts = both(*HEAD.values(), "license_texts")
+    found, notes = roles(tmp_path, texts | {"LICENSE-MIT.txt": ["x"], "a.xml.gz": ["<x/>"]})
     assert found == {"license_texts": ("train", "license_texts.en", "license_texts.fr")}
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("x")
@@ -166,10 +164,8 @@ def test_a_note_and_not_a_text(tmp_path):
 def test_hours_are_a_number(hours, capsys):
     with pytest.raises(SystemExit):
         arguments(["--source", "en", "--target", "fr", "--hours", hours, "data"])
-    assert (
-        f"argument --hours: {'invalid hours value' if hours == 'two' else f'{hours} is no number'}"
-        in capsys.readouterr().err
-    )
+    problem = "invalid hours value" if hours == "two" else f"{hours} is no number"
+    assert f"argument --hours: {problem}" in capsys.readouterr().err
 
 
 # Mistakes
@@ -212,14 +208,14 @@ def test_languages_are_checked_first(tmp_path):
 
 
 def test_nothing_is_replaced_unless_forced(tmp_path):
-    texts = {"x.en": ENGLISH, "x.fr": FRENCH}
+    texts, path = both(ENGLISH, FRENCH), tmp_path / "configs/en-fr.yaml"
     proposed(tmp_path, texts)
-    before = (tmp_path / "configs/en-fr.yaml").read_text()
+    before = path.read_text()
     with pytest.raises(UserError, match=r"configs/en-fr.yaml: is there already"):
         proposed(tmp_path, texts, "--hours", "1")
-    assert (tmp_path / "configs/en-fr.yaml").read_text() == before
+    assert path.read_text() == before
     proposed(tmp_path, texts, "--hours", "0.2", "--force")
-    assert (tmp_path / "configs/en-fr.yaml").read_text() != before
+    assert path.read_text() != before
 
 
 # What is seen
@@ -242,9 +238,7 @@ def test_repeats_are_counted_over_all_lines(tmp_path):
 def test_a_sample_is_drawn_from_everywhere_in_bounded_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(look_module, "SAMPLE", 200)
     monkeypatch.setattr(archives, "CHUNK_BYTES", 4096)
-    monkeypatch.setattr(archives, "CHUNK_BYTES", 4096)
-    english = [*ENGLISH[:-1], "long " * 300]
-    looked = seen(tmp_path, english, [*FRENCH[:-1], "long " * 300])
+    looked = seen(tmp_path, [*ENGLISH[:-1], "long " * 300], [*FRENCH[:-1], "long " * 300])
     places = [ENGLISH.index(source) for source, _ in looked.sample]
     assert len(places) == len(set(places)) == 200
     assert abs(sum(places) / 200 - 1500) < 4 * 3000 / math.sqrt(12 * 200)  # four standard deviations
@@ -258,7 +252,7 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     study = proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "more.en": ENGLISH[:100]}, "--study", "mine")
     assert available(study, tmp_path) == ([], [])
     found = {name: (corpus["role"], corpus["lines"]) for name, corpus in study["corpora"].items()}
-    assert found["x"] == ("train", 3000) and found["more"] == ("monolingual", 100)
+    assert found | {"x": ("train", 3000), "more": ("monolingual", 100)} == found
     shown = capsys.readouterr().out
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
 
@@ -306,11 +300,9 @@ def test_held_out_sets_share_nothing_even_if_corpora_are_the_same(tmp_path):
 
 
 def test_own_sets_are_used_and_the_first_of_several_tests_is_for_development(tmp_path):
-    texts = {"x.en": ENGLISH[:2000], "x.fr": FRENCH[:2000]}
-    for number in (1, 2):
-        rows = slice(2000 + 100 * number, 2100 + 100 * number)
-        texts |= {f"test{number}.en": ENGLISH[rows], f"test{number}.fr": FRENCH[rows]}
-    study = proposed(tmp_path, texts)
+    rows = {"x": slice(2000), "test1": slice(2100, 2200), "test2": slice(2200, 2300)}
+    texts = [both(ENGLISH[part], FRENCH[part], stem) for stem, part in rows.items()]
+    study = proposed(tmp_path, {name: lines for text in texts for name, lines in text.items()})
     found = {name: corpus["role"] for name, corpus in study["corpora"].items()}
     assert found == {"x": "train", "test1": "dev", "test2": "test"}
     assert not (tmp_path / "configs/en-fr.held-out").exists()
@@ -320,9 +312,7 @@ def test_lines_that_were_dropped_and_small_sets_are_told(tmp_path, capsys):
     broken = b"".join(b"\xff\n" if number % 10 else f"{line}\n".encode() for number, line in enumerate(FRENCH[:500]))
     with pytest.raises(UserError, match=r"training pairs can be one; 450 lines were dropped \(.*\); add more text"):
         proposed(tmp_path, {"x.en": ENGLISH[:500], "x.fr": broken}, "--invalid", "drop")
-    (tmp_path / "own").mkdir()
-    texts = {"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9], "dev.fr": FRENCH[:9]}
-    new(arguments(["--source", "en", "--target", "fr", "--cores", "2", str(written(tmp_path / "own", texts))]), RATES)
+    proposed(tmp_path, both(ENGLISH, FRENCH) | both(ENGLISH[:9], FRENCH[:9], "dev"))
     assert "dev: a set of 9 lines is too small to judge quality by" in capsys.readouterr().out
 
 

@@ -1,5 +1,6 @@
 """Whole studies of other kinds than the default one, with the real tools."""
 
+import itertools
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import pytest
 from models import folders
 from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, succeeded, warm_snakemake
 
+from common.files import read_json
 from corpora.availability import available
 from decode.engines.native import Native
 from distill import n_best_lists
@@ -28,19 +30,13 @@ def given():
 def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
     """A corpus is sampled on the way to it."""
     study = tmp_path / "study.yaml"
-    text = {
-        "extends": str(TINY),
-        "study": "given",
-        "corpora": {"grammar_english": {"sample": 120}, "test2": None},
-        "cleaning_shards": 1,
-        "distillation": {"shards": 1},
-        "vocabulary": {"of": "distilled", "pieces": 150},
-        "teachers": given(),
-    }
+    corpora, vocabulary = {"grammar_english": {"sample": 120}, "test2": None}, {"of": "distilled", "pieces": 150}
+    text = {"extends": str(TINY), "study": "given", "corpora": corpora, "vocabulary": vocabulary, "teachers": given()}
+    text |= {"cleaning_shards": 1, "distillation": {"shards": 1}}
     study.write_text(json.dumps(text))
     results = tmp_path / "results/given"
     succeeded(warm_snakemake("results/given/training/distilled.1.source", "--configfile", study, cwd=tmp_path))
-    counts = json.loads((results / "corpora/clean/grammar_english.json").read_text())
+    counts = read_json(results / "corpora/clean/grammar_english.json")
     assert counts["dropped"]["not_sampled"] == 180 and counts["lines_in"] == 300 and counts["lines_out"] <= 120
     pieces = set((results / "vocabulary/vocabulary.txt").read_text().split())
     translations = [pair[1] for pair in records.read(results / "training/distilled.1.tsv.zst")]
@@ -57,28 +53,26 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     study = tmp_path / "results/test-tiny-ensemble"
     assert not (study / "decoding").exists()
     for targets in ("best", "interpolated"):
-        counts = json.loads((study / f"distilled/ensemble/{targets}/grammar.json").read_text())
+        counts = read_json(study / f"distilled/ensemble/{targets}/grammar.json")
         assert counts["lines_out"] == records.count(study / f"distilled/ensemble/{targets}/grammar.tsv.zst") > 500
     assert counts["sums"]["not_first"] > 0
-    best, interpolated = (
-        [record[1] for record in records.read(study / f"distilled/ensemble/{targets}/grammar.tsv.zst")]
-        for targets in ("best", "interpolated")
-    )
+    paths = (study / f"distilled/ensemble/{targets}/grammar.tsv.zst" for targets in ("best", "interpolated"))
+    best, interpolated = ([record[1] for record in records.read(path)] for path in paths)
     assert best != interpolated
     for teacher in ("first", "second"):
-        assert json.loads((study / f"n-best/{teacher}/grammar/1-of-2.json").read_text())["engine"] == "native"
-    assert "ssru" in json.loads((study / "systems/second/learning.json").read_text())["shape"]
+        assert read_json(study / f"n-best/{teacher}/grammar/1-of-2.json")["engine"] == "native"
+    assert "ssru" in read_json(study / "systems/second/learning.json")["shape"]
     lists = [*n_best_lists.read(study / "n-best/ensemble/grammar/1-of-2.tsv.zst")]
     assert max(len(n_best_list.hypotheses) for n_best_list in lists) == 3  # in all, not of each teacher
     names = ("deep", "rnn-original")
-    deep, rnn = (json.loads((study / f"systems/{name}/learning.json").read_text()) for name in names)
+    deep, rnn = (read_json(study / f"systems/{name}/learning.json") for name in names)
     assert deep["start_from"] == "results/test-tiny-ensemble/systems/first/averaged" and rnn["start_from"] is None
     assert deep["left_out"]["pairs"] == 0 < rnn["left_out"]["pairs"] < 600
     assert "600 |" in (study / "report/training.md").read_text()
-    mixed = json.loads((study / "training/interpolated.1.json").read_text())
+    mixed = read_json(study / "training/interpolated.1.json")
     assert [corpus["name"] for corpus in mixed["corpora"]] == ["grammar"]
     assert mixed["lines"] == counts["lines_out"] - int(counts["lines_out"] * 0.2)
-    gap = json.loads((study / "report/gap.json").read_text())
+    gap = read_json(study / "report/gap.json")
     beams = gap["test_sets"]["test"]["beams"]
     names = ["first", "second", "ensemble", "deep", "deep-interpolated", "rnn-original"]
     assert [row["system"] for row in beams["beam 3"]["systems"]] == names
@@ -92,29 +86,21 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
 def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_path):
     study = tmp_path / "results/test-tiny-given"
     names = ("packages/deep-int8.tar.gz", "submissions/deep-int8", "report/end_to_end.md", "report/end_to_end.svg")
-    names += ("report/scaling.wngt2020-4-3-untrained.md",)
-    made = [f"results/test-tiny-given/{name}" for name in names]
-    succeeded(
-        warm_snakemake(
-            "all", "maps", *made, "--configfile", on_last_core(TINY_GIVEN, tmp_path), cwd=tmp_path, timeout=1200
-        )
-    )
-    measurements = json.loads((study / "measurements.json").read_text())
+    made = [f"results/test-tiny-given/{name}" for name in (*names, "report/scaling.wngt2020-4-3-untrained.md")]
+    given_study = on_last_core(TINY_GIVEN, tmp_path)
+    succeeded(warm_snakemake("all", "maps", *made, "--configfile", given_study, cwd=tmp_path, timeout=1200))
+    measurements = read_json(study / "measurements.json")
     assert {m["system"] for m in measurements} == {"deep"}
     assert all(m["bleu_delta_teacher"] is None and m["teacher"] is None for m in measurements)
     assert (study / "report/report.html").stat().st_size > 100_000 and not (study / "report/gap.md").exists()
     assert not (study / "n-best").exists()
 
-    picked = json.loads((study / "alignment/coverage/dev.json").read_text())["picked"]
-    used = json.loads((study / "alignment/vmap.json").read_text())
-    assert {key: used[key] for key in ("max_ngram", "min_frequency", "meanings")} == {
-        key: picked[key] for key in ("max_ngram", "min_frequency", "meanings")
-    }
-    timing = json.loads((study / "report/maps.timing.json").read_text())
+    picked = read_json(study / "alignment/coverage/dev.json")["picked"]
+    used = read_json(study / "alignment/vmap.json")
+    assert all(used[key] == picked[key] for key in ("max_ngram", "min_frequency", "meanings"))
+    timing = read_json(study / "report/maps.timing.json")
     names = {"whole", "1-1-20-100-50-phrases", "2-1-20-100-50-phrases"}
-    assert {(row["map"], row["batch_tokens"]) for row in timing["rows"]} == {
-        (n, t) for n in names for t in (1, 32, 512)
-    }
+    assert {(row["map"], row["batch_tokens"]) for row in timing["rows"]} == {*itertools.product(names, (1, 32, 512))}
     assert f"**{picked['max_ngram']}**" in (study / "report/maps.md").read_text()
     assert (study / "report/maps.png").stat().st_size > 10_000
     assert (study / "models/deep/int8/vmap.txt").read_bytes() == (study / "alignment/vmap.txt").read_bytes()
@@ -122,12 +108,12 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
     run = [tmp_path / made[1] / "run.sh", "CPU-ST", "throughput"]
     assert subprocess.run(run, input=b"a dog\na cat\n", capture_output=True, check=True).stdout.count(b"\n") == 2
 
-    ends = json.loads((study / "report/end_to_end.json").read_text())
+    ends = read_json(study / "report/end_to_end.json")
     found = {(r["system"], r["engine"], len(r["cores"])): (r["speed_only"], r["bleu"] is None) for r in ends}
     systems = {"deep": (False, False), "wngt2020-4-3-untrained": (True, True)}
     ways = [(engine, cores) for engine in ("opennmt-tf", "ctranslate2") for cores in {1, len(os.sched_getaffinity(0))}]
     assert found == {(system, *way): kind for system, kind in systems.items() for way in ways}
-    scaling = json.loads((study / "report/scaling.wngt2020-4-3-untrained.json").read_text())
+    scaling = read_json(study / "report/scaling.wngt2020-4-3-untrained.json")
     assert (scaling[0]["workers"], scaling[0]["threads"]) == (1, 1)
     untrained = [r for r in ends if r["speed_only"]]
     for record in untrained:  # where 8-bit products are cut off, the scores that end sentences are
