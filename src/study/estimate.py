@@ -47,7 +47,7 @@ def stages(work: Work) -> dict[str, list[float]]:
     """The jobs of each stage on the CPU, which run side by side, in seconds of one core each."""
     config, python = work.config, work.rates.python
     on_cpu = [system for system in work.trained if not work.trained_on_gpu(system)]
-    original = [system for system in on_cpu if work.learns_from_originals(system)]
+    original = [system for system in on_cpu if system.role in ("teacher", "control")]
     texts = sum(work.read.values()) * LINE_SECONDS + len(config["corpora"]) * TEXT_JOBS * JOB_STARTS * python
     translated = 0.0 if work.teachers_on_gpu else translation_seconds(work) + rescoring_seconds(work)
     aligned = min(work.pairs, config["alignment"]["pairs"]) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS

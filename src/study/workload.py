@@ -170,9 +170,6 @@ class Work:
     def trained_on_gpu(self, system: System) -> bool:
         return system.training["device"] == "cuda"
 
-    def learns_from_originals(self, system: System) -> bool:
-        return system.role in ("teacher", "control")
-
     def training_operations(self, system: System) -> float:
         tokens = trained_tokens(system.training, self.epoch(system.mixture))
         return tokens * (operations(system.shape, self._entries) or 0)

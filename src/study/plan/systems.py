@@ -1,5 +1,6 @@
 """The systems of a study: paths, corpora, teachers, and the mixtures that systems learn from."""
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +25,11 @@ from study.systems import (
 FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
 
 
+def _path(template: str) -> Callable[..., str]:
+    """A method that fills the names of a path below the folder of the study in."""
+    return lambda self, *names: f"{self.folder}/{template.format(*names)}"
+
+
 class Paths:
     """Paths relative to the folder that Snakemake runs in; names may be wildcards such as ``{system}``."""
 
@@ -33,53 +39,21 @@ class Paths:
         self.sentencepiece = f"{folder}/vocabulary/sentencepiece.model"
         self.vocabulary = f"{folder}/vocabulary/vocabulary.txt"
 
-    def raw(self, corpus: str) -> str:
-        """A corpus as it was read."""
-        return f"{self.folder}/corpora/raw/{corpus}.tsv.zst"
-
-    def clean(self, corpus: str) -> str:
-        """A corpus after cleaning."""
-        return f"{self.folder}/corpora/clean/{corpus}.tsv.zst"
-
-    def clean_counts(self, corpus: str) -> str:
-        """The counts of kept and dropped lines by rule."""
-        return f"{self.folder}/corpora/clean/{corpus}.json"
+    raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
+    clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
+    clean_counts = _path("corpora/clean/{}.json")  # of a corpus: kept and dropped lines by rule
+    coverage = _path("alignment/coverage/{}.json")  # of a corpus, by each map of a grid
+    epoch = _path("training/{}.{}.{}")  # of a mixture, number, side: tsv.zst the pairs; source, target the pieces
+    averaged = _path("systems/{}/averaged")  # of a system: the trained model, an OpenNMT-tf checkpoint
+    learning = _path("systems/{}/learning.json")  # of a system: the dev BLEU, length and speed of its training
+    converted = _path("systems/{}/converted/{}")  # of a system and a type: the bare CTranslate2 model
+    converted_native = _path("systems/{}/native/native-{}")  # of a system and a type: the native engine's bare model
+    imported_model = _path("systems/{}/imported/{}")  # of a teacher from elsewhere; a type, or native-TYPE
+    model = _path("models/{}/{}")  # of a system and a format: a model folder, which decodes without any other file
 
     def named_corpora(self, corpora: list[str]) -> list[str]:
         """Clean corpora with their names, as programs take test sets: NAME=PATH."""
         return [f"{corpus}={self.clean(corpus)}" for corpus in corpora]
-
-    def averaged(self, system: str) -> str:
-        """The folder of a trained model, an OpenNMT-tf checkpoint."""
-        return f"{self.folder}/systems/{system}/averaged"
-
-    def learning(self, system: str) -> str:
-        """The record of a training: its dev BLEU, its length, its speed."""
-        return f"{self.folder}/systems/{system}/learning.json"
-
-    def converted(self, system: str, type: str) -> str:
-        """The bare CTranslate2 model of a system in one type."""
-        return f"{self.folder}/systems/{system}/converted/{type}"
-
-    def converted_native(self, system: str, type: str) -> str:
-        """The bare model of a system for the native engine in one type."""
-        return f"{self.folder}/systems/{system}/native/native-{type}"
-
-    def imported_model(self, teacher: str, format: str) -> str:
-        """The bare model of a teacher from elsewhere: a type for CTranslate2, ``native-TYPE`` for the native engine."""
-        return f"{self.folder}/systems/{teacher}/imported/{format}"
-
-    def model(self, system: str, format: str) -> str:
-        """A model folder, which decodes without any other file."""
-        return f"{self.folder}/models/{system}/{format}"
-
-    def epoch(self, mixture: str, number: int | str, side: str) -> str:
-        """An epoch of a mixture: ``tsv.zst`` the pairs, ``source`` and ``target`` the pieces of a side."""
-        return f"{self.folder}/training/{mixture}.{number}.{side}"
-
-    def coverage(self, corpus: str) -> str:
-        """The coverage of a corpus by each map of a grid."""
-        return f"{self.folder}/alignment/coverage/{corpus}.json"
 
 
 class Corpora(Paths):
