@@ -20,16 +20,11 @@ from study.plan import Study
 from study.schema import config_hash
 from study.systems import absent_models
 
+MACHINES = {"none": ({}, None), "listed": ({"machine": "m7i.large"}, prices()["m7i.large"])}
+MACHINES["own"] = ({"machine": OWN_MACHINE}, OWN_MACHINE | {"gpus": 0})
 
-@pytest.mark.parametrize(
-    ("section", "expected"),
-    [
-        ({}, None),
-        ({"machine": "m7i.large"}, prices()["m7i.large"]),
-        ({"machine": OWN_MACHINE}, OWN_MACHINE | {"gpus": 0}),
-    ],
-    ids=["none", "listed", "own"],
-)
+
+@pytest.mark.parametrize(("section", "expected"), MACHINES.values(), ids=MACHINES)
 def test_a_machine_is_its_entry_in_the_list_or_one_like_it(tmp_path, section, expected):
     assert config.load(saved(tmp_path, edited("prices", section)))["prices"] == {"machine": expected}
 

@@ -58,9 +58,6 @@ def proposed(folder, texts, *options):
     return config.load(path)
 
 
-# Names
-
-
 def both(english, french, stem="x"):
     """The two sides of a text as files of the same name."""
     return {f"{stem}.en": english, f"{stem}.fr": french}
@@ -98,19 +95,14 @@ def test_files_belong_together_whatever_their_convention(tmp_path, english, fren
     assert [*found] == [name]
 
 
-@pytest.mark.parametrize(
-    ("stem", "role"),
-    [
-        ("val", "dev"),
-        ("newsdev2016", "dev"),
-        ("IWSLT.tst2013", "test"),
-        ("newstest2014-fren-{side}", "test"),
-        ("test_2016_flickr", "test"),
-        ("devtest", "test"),
-        ("testament", "train"),
-        ("dev/train", "train"),
-    ],
-)
+ROLES = {
+    "dev": ("val", "newsdev2016"),
+    "test": ("IWSLT.tst2013", "newstest2014-fren-{side}", "test_2016_flickr", "devtest"),
+    "train": ("testament", "dev/train"),
+}
+
+
+@pytest.mark.parametrize(("stem", "role"), [(stem, role) for role, stems in ROLES.items() for stem in stems])
 def test_roles_are_those_of_names(tmp_path, stem, role):
     sides = {f"{stem.format(side=side)}.{code}": HEAD[code] for code, side in (("en", "src"), ("fr", "ref"))}
     found, _ = roles(tmp_path, A | sides)
@@ -168,9 +160,6 @@ def test_hours_are_a_number(hours, capsys):
     assert f"argument --hours: {problem}" in capsys.readouterr().err
 
 
-# Mistakes
-
-
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
@@ -218,9 +207,6 @@ def test_nothing_is_replaced_unless_forced(tmp_path):
     assert path.read_text() != before
 
 
-# What is seen
-
-
 def seen(folder, english, french):
     written(folder, {"x.en": english, "x.fr": french})
     return look(files.corpora([folder], PAIR)[0][0], PAIR, cleaning(PAIR), "error", 1)
@@ -243,9 +229,6 @@ def test_a_sample_is_drawn_from_everywhere_in_bounded_memory(tmp_path, monkeypat
     assert len(places) == len(set(places)) == 200
     assert abs(sum(places) / 200 - 1500) < 4 * 3000 / math.sqrt(12 * 200)  # four standard deviations
     assert (looked.occurrences == 1).all()
-
-
-# What is proposed
 
 
 def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):

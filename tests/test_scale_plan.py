@@ -41,9 +41,6 @@ def load(name):
     return config.load(ROOT / f"configs/{name}.yaml", here=False)
 
 
-# The cluster
-
-
 @pytest.mark.parametrize(
     ("groups", "nodes", "seconds"),
     [
@@ -84,9 +81,6 @@ def test_no_cluster_is_faster_than_its_nodes_or_slower_than_one_job_at_a_time(sh
 def test_a_job_that_fits_no_node_is_an_error(needs):
     with pytest.raises(UserError, match=r"big needs .* the node has 4 and 2; give another --node"):
         wall([group("big", 1, 1, **needs)], NODE, 8)
-
-
-# The jobs
 
 
 def test_the_jobs_are_those_that_snakemake_ran():
@@ -193,9 +187,6 @@ def test_a_study_on_gpus_needs_nodes_with_gpus():
         plan(load("wngt2020"), node="m7i.large")
 
 
-# The rates
-
-
 def test_a_missing_benchmark_is_named_with_its_script(tmp_path):
     for name in ("corpora", "vmap"):
         shutil.copy(FOLDER / f"{name}.json", tmp_path)
@@ -220,9 +211,6 @@ def test_bytes_of_a_pair_are_the_measured_ones():
     per_pair = read_json(FOLDER / "stages.json")["per_pair"]
     assert pytest.approx(per_pair["record_bytes"], rel=0.05) == workload.RECORD_BYTES
     assert pytest.approx(per_pair["encoded_bytes"], rel=0.05) == workload.PIECES_BYTES
-
-
-# The kept plan
 
 
 def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):

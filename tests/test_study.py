@@ -48,9 +48,6 @@ def foreign_teacher(**keys):
     return entry | {"shape": None, "training": None, "seed": None, "checkpoint": "run"} | keys
 
 
-# Corpora
-
-
 def test_corpora_are_held_out_or_learned_from():
     study = plan(SEVERAL_TEACHERS)
     assert study.dev in study.held_out and study.timed_corpus in study.held_out
@@ -85,9 +82,6 @@ def test_monolingual_text_is_in_the_source_language():
 def test_the_note_warns_of_the_builtin_corpus():
     assert plan().note.startswith("en-de: ") and "Synthetic text" in plan().note
     assert "Synthetic" not in plan(SEVERAL_TEACHERS).note
-
-
-# Systems
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
@@ -172,9 +166,6 @@ def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():
     assert study.pieces_for("b") == study.vocabulary_for("b") == []
 
 
-# What a system is made of
-
-
 def test_a_student_knows_its_teachers_corpora_and_parent():
     study = plan(SEVERAL_TEACHERS)
     assert study.teachers_of("deep-seed1") == ["narrow"] and study.teachers_of("wide") == []
@@ -197,9 +188,6 @@ def test_a_mixture_draws_from_originals_translations_or_the_best_of_them():
 def test_the_mixture_of_the_teachers_needs_no_entry():
     study = plan(change=lambda study: study["mixtures"].pop("original"))
     assert "original" in study.mixtures and list(study.weights("original")) == study.corpora["train"]
-
-
-# Engines
 
 
 def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
@@ -290,9 +278,6 @@ def test_maps_are_fitted_in_a_type_that_the_engine_of_the_system_has():
     assert study.map_type == "float32" and study.map_weights.endswith("native-float32")
 
 
-# Targets
-
-
 def test_speed_is_of_the_named_systems_or_of_all():
     everything = plan(speed={"systems": [], "untrained": []})
     assert everything.speed_systems == everything.exported == everything.transformers
@@ -330,9 +315,6 @@ def test_what_the_native_engine_is_measured_with():
     assert plan(search={"system": "big"}).search_models("int8") == []
 
 
-# Files
-
-
 @given(st.from_regex(r"[a-z][a-z0-9-]{0,9}", fullmatch=True), st.sampled_from(["int8", "opennmt-tf"]))
 def test_a_path_may_have_wildcards_for_names(system, format):
     study = plan()
@@ -345,13 +327,11 @@ def test_no_rule_uses_a_name_before_it_is_defined():
     included = re.findall(r'^include: "(.*?)"', (ROOT / "Snakefile").read_text(), flags=re.MULTILINE)
     files = {name: (ROOT / name).read_text() for name in included}
     assert len(files) > 10
-    defined = {
-        name: set(re.findall(r"^(?:use rule \w+ as |rule |def )?(\w+)(?: with)?(?::| =|\()", text, flags=re.MULTILINE))
-        for name, text in files.items()
-    }
-    for position, name in enumerate(included):
-        text = re.sub(r'""".*?"""|^\s*#.*$', "", files[name], flags=re.MULTILINE | re.DOTALL)
-        used = set(re.findall(r"\b[A-Z][A-Z_0-9]{2,}\b", text)) | set(re.findall(r"\brules\.(\w+)", text))
-        later = set().union(*(defined[other] for other in included[position + 1 :]))
-        earlier = set().union(*(defined[other] for other in included[: position + 1]))
-        assert used & (later - earlier) == set(), name
+    definition = re.compile(r"^(?:use rule \w+ as |rule |def )?(\w+)(?: with)?(?::| =|\()", re.MULTILINE)
+    defined = {name: {*definition.findall(text)} for name, text in files.items()}
+    earlier, every = set(), set().union(*defined.values())
+    for name, text in files.items():
+        earlier |= defined[name]
+        text = re.sub(r'""".*?"""|^\s*#.*$', "", text, flags=re.MULTILINE | re.DOTALL)
+        used = {*re.findall(r"\b[A-Z][A-Z_0-9]{2,}\b", text), *re.findall(r"\brules\.(\w+)", text)}
+        assert used & (every - earlier) == set(), name

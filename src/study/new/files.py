@@ -152,13 +152,13 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
             raise UserError(f"{other} and {file.path}: both are the {pair[file.side]} side of one text; leave one out")
         group[file.side] = file
     single = [file for group in groups.values() if len(group) == 1 for file in group.values()]
-    groups_of_two = [group for group in groups.values() if len(group) == 2]
+    complete = [group for group in groups.values() if len(group) == 2]
     for role in ("train", "dev", "test"):
         sources, targets = ([file for file in single if (file.role, file.side) == (role, side)] for side in (0, 1))
         if len(sources) == len(targets) == 1:  # nothing else they could belong to
-            groups_of_two.append({0: sources[0], 1: targets[0]})
+            complete.append({0: sources[0], 1: targets[0]})
             single = [file for file in single if file not in (sources[0], targets[0])]
-    for group in groups_of_two:
+    for group in complete:
         paths = (group[0].path, group[1].path)
         yield Corpus(group[0].stem or paths[0].parent.name, group[0].role, _source(paths, pair), paths)
     for file in single:
@@ -173,10 +173,9 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
 
 def _partners(file: File, single: list[File], pair: list[str]) -> str:
     """Which file a side could go with, if their names matched."""
-    others = [str(other.path) for other in single if (other.role, other.side) == (file.role, 1 - file.side)]
-    if not others:
-        return f"no {pair[1 - file.side]} file goes with it"
-    return f"if {' or '.join(others)} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
+    others = " or ".join(str(each.path) for each in single if (each.role, each.side) == (file.role, 1 - file.side))
+    names = f"if {others} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
+    return names if others else f"no {pair[1 - file.side]} file goes with it"
 
 
 def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[File]:
@@ -210,9 +209,9 @@ def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[s
     found = [_one_file(file, pair) for file in files if file.reader.one_file]
     found += paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
     if not any(corpus.role == "train" for corpus in found):
-        alone = [f"; {corpus} is the {pair[0]} side only" for corpus in found if corpus.role == "monolingual"]
-        reasons = alone or [f"; {note}" for note in notes]
-        raise UserError(f"no training pairs in {pair[0]} and {pair[1]} among the files{''.join(reasons)}")
+        alone = [f"{corpus} is the {pair[0]} side only" for corpus in found if corpus.role == "monolingual"]
+        problem = f"no training pairs in {pair[0]} and {pair[1]} among the files"
+        raise UserError("; ".join([problem, *(alone or notes)]))
     order = ("train", "monolingual", "dev", "test")
     return _with_names(sorted(found, key=lambda corpus: (order.index(corpus.role), corpus.name))), notes
 
@@ -228,13 +227,13 @@ def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]
     for path in data:
         if path.is_dir():
             names = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
-            visible = [file for file, name in names.items() if not any(part.startswith(".") for part in name.parts)]
-            if not (inside := [file for file in visible if _is_text(file)]):
+            visible = {file: name for file, name in names.items() if not any(part[0] == "." for part in name.parts)}
+            if not any(map(_is_text, visible)):
                 raise UserError(f"{path}: a folder without texts")
             if others := [file.name for file in visible if not _is_text(file)]:
                 more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
                 notes.append(f"{path}: left out by their names: {', '.join(others[:MOST_NAMED])}{more}")
-            yield from ((file, file.relative_to(path).as_posix()) for file in inside)
+            yield from ((file, name.as_posix()) for file, name in visible.items() if _is_text(file))
         elif path.is_file():
             yield path, path.absolute().relative_to(parent).as_posix()
         else:
