@@ -7,15 +7,7 @@ import subprocess
 import pytest
 import warm
 import yaml
-from configurations import (
-    CONFIGS,
-    DELETED,
-    DEMO,
-    FILES,
-    edited,
-    machine,  # noqa: F401 (a fixture)
-    saved,
-)
+from configurations import CONFIGS, DELETED, DEMO, FILES, edited, machine, saved  # noqa: F401 (a fixture)
 
 from common.errors import UserError
 from formats.shape import shape

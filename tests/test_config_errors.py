@@ -4,13 +4,7 @@ import copy
 
 import pytest
 from config_mistakes import WRONG
-from configurations import (
-    CONFIGS,
-    DEMO,
-    edited,
-    machine,  # noqa: F401 (a fixture)
-    saved,
-)
+from configurations import CONFIGS, DEMO, edited, machine, saved  # noqa: F401 (a fixture)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -2,14 +2,7 @@
 
 import ctranslate2
 import pytest
-from configurations import (
-    CONFIGS,
-    OWN_MACHINE,
-    edited,
-    machine,  # noqa: F401 (a fixture)
-    saved,
-    without,
-)
+from configurations import CONFIGS, OWN_MACHINE, edited, machine, saved, without  # noqa: F401 (a fixture)
 
 from common import cpu
 from common.errors import UserError

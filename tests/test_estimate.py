@@ -190,8 +190,8 @@ def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
     assert request == resources("deep-seed1", lambda study: (change(study), of_training(batch_tokens=25000)(study)))
     four = resources("deep-seed1", of_training(device="cuda", gpus=4))
     assert four["gpu"] == 4 and four["mem_mb"] > request["mem_mb"]
-    text = estimate(edited(change), 2, RATES)
-    assert re.search(r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s", text)
+    on_gpus = r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s"
+    assert re.search(on_gpus, estimate(edited(change), 2, RATES))
     assert core_minutes(edited(change), "training") < core_minutes(SEVERAL_TEACHERS, "training")
 
 

@@ -1,4 +1,4 @@
-"""Every key of the schema has an effect: another value makes another plan, or a program reads the key."""
+"""Every key of the schema is described, and has an effect: another value makes another plan, or a program reads it."""
 
 import ast
 import copy
@@ -10,8 +10,10 @@ from functools import reduce
 from operator import getitem
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
+from langid import langid
 
 from corpora.rules import REGISTRY
 from export.vocabulary_map import Knobs
@@ -192,3 +194,39 @@ def test_cells_and_decoders_are_those_of_the_schema():
     """A shape on the command line does not pass the schema, so that the classes have them, too."""
     described = schema()["$defs"]["shape"]["properties"]
     assert described["cell"]["enum"] == [*CELLS, None] and described["decoder"]["enum"] == [*DECODERS, None]
+
+
+def described(part, path=""):
+    """All keys of the schema: path, schema, and whether it may be left out."""
+    keys = []
+    for key, entry in part.get("properties", {}).items():
+        sub = resolved(entry)
+        keys.append((f"{path}{key}", sub, key not in part.get("required", [])))
+        keys += described(sub, f"{path}{key}.")
+    if isinstance(others := part.get("additionalProperties"), dict):
+        keys += described(resolved(others), f"{path}*.")
+    return keys
+
+
+def test_every_key_has_a_description_and_a_valid_default():
+    jsonschema.Draft202012Validator.check_schema(schema())
+    definitions = schema()["$defs"]
+    keys = described(schema())
+    assert len(keys) > 70
+    for path, entry, optional in keys:
+        assert entry.get("description", "").endswith("."), path
+        assert ("default" in entry) == optional, path
+        if optional and not ("$ref" in entry and entry["default"] is None):  # absent, there is no such part
+            jsonschema.Draft202012Validator(entry | {"$defs": definitions}).validate(entry["default"])
+
+
+def test_every_mapping_is_closed():
+    for path, entry, _ in described(schema()):
+        if "object" in str(entry.get("type")):
+            assert "additionalProperties" in entry, path
+
+
+@pytest.mark.slow
+def test_languages_are_those_of_langid():
+    identifier = langid.LanguageIdentifier.from_modelstring(langid.model)
+    assert schema()["$defs"]["language"]["enum"] == sorted(identifier.nb_classes)

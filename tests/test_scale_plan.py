@@ -1,4 +1,4 @@
-"""Plans for clusters: jobs as the rules divide the work, hours that no schedule can beat, and the kept plan."""
+"""Plans for clusters: jobs as the rules divide the work, hours that no schedule can beat, the kept plan; job limits."""
 
 import copy
 import json
@@ -18,6 +18,7 @@ from decode.engines.native import Native
 from formats.cost import prices
 from report import scale_plan as report
 from study import config, precision, rates, scale_plan, schema, workload
+from study.job_limits import DAY, Requests
 from study.jobs import Jobs, Node, jobs, wall
 from study.rates import Benchmarks, solved
 from study.workload import Stage, Work
@@ -253,3 +254,37 @@ def test_what_follows_from_an_assumed_speed_is_marked():
     for stage in kept["stages"]:
         assert ("~" in rows[stage["stage"]]) == (stage["gpu_hours"] > 0), stage["stage"]
     assert "~" in rows["all"] and "which is assumed: 20 TFLOP/s" in report.note(kept)
+
+
+def requests(name, **changes):
+    return Requests(config.load(ROOT / f"configs/{name}.yaml") | changes, FOLDER)
+
+
+def test_larger_studies_ask_for_more():
+    offline, large = requests("offline"), requests("wngt2020")
+    assert offline.minutes("rescore_shard") == offline.minutes("clean") == 60
+    assert large.minutes("rescore_shard") > 300 and large.minutes("benchmark") > DAY
+    assert large.minutes("of no plan") == 60
+    assert offline.teacher_megabytes("teacher") < 20 < 1349 == large.teacher_megabytes("wmt19-1")
+    teachers = config.load(ROOT / "configs/wngt2020.yaml")["teachers"]
+    for parameters, megabytes in ((1e9, 5000), (None, 1000)):
+        other = teachers | {"wmt19-1": teachers["wmt19-1"] | {"parameters": parameters}}
+        assert requests("wngt2020", teachers=other).teacher_megabytes("wmt19-1") == megabytes
+
+
+def test_fewer_shards_ask_for_more():
+    distillation = config.load(ROOT / "configs/wngt2020.yaml")["distillation"]
+    halved = distillation | {"shards": distillation["shards"] // 2}
+    more = requests("wngt2020", distillation=halved).minutes("rescore_shard")
+    assert more == pytest.approx(2 * requests("wngt2020").minutes("rescore_shard"), rel=0.01)
+
+
+def test_what_is_not_known_counts_as_a_day():
+    corpora = config.load(ROOT / "configs/offline.yaml")["corpora"]
+    corpora["grammar"] |= {"builtin": None, "lines": None}
+    assert requests("offline", corpora=corpora).minutes("clean") == DAY
+
+
+def test_missing_benchmarks_are_an_error(tmp_path):
+    with pytest.raises(UserError, match="no such benchmark"):
+        Requests(config.load(ROOT / "configs/offline.yaml"), tmp_path)
