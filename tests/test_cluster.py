@@ -192,7 +192,7 @@ def record(kept, folder, version, events, run):
 
 
 def logs(folder, rule):
-    """What Slurm kept of the jobs of a rule."""
+    """The text of Slurm's logs of the jobs of a rule."""
     paths = (folder / f"run/.snakemake/slurm_logs/rule_{rule}").rglob("*.log")
     return "".join(path.read_text() for path in sorted(paths))
 
@@ -239,9 +239,8 @@ def untimed(value):
 
 def test_the_bytes_are_those_of_one_machine(finished, tmp_path):
     folder, _, _ = finished
-    succeeded(
-        warm_snakemake("--omit-from", "benchmark", "gap", "picture", "table", "--configfile", STUDY, cwd=tmp_path)
-    )
+    omitted = ("benchmark", "gap", "picture", "table")
+    succeeded(warm_snakemake("--omit-from", *omitted, "--configfile", STUDY, cwd=tmp_path))
     alone, cluster = (contents(path / f"results/{NAME}") for path in (tmp_path, folder / "run"))
     assert {name for name in cluster if not name.startswith("decoding/translations/")} == alone.keys() and len(
         alone

@@ -16,6 +16,10 @@ from study.schema import config_hash
 from study.systems import learned_from, systems
 
 
+def loaded(folder, study, name="x.yaml"):
+    return config.load(saved(folder, study, name))
+
+
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_effective_config_is_complete_and_stable(path, tmp_path):
     effective = config.load(path)
@@ -27,17 +31,16 @@ def test_effective_config_is_complete_and_stable(path, tmp_path):
 
 def test_defaults_are_filled_in_at_every_depth():
     effective = config.load(CONFIGS / "demo.yaml")
-    assert effective["mirror"] is None
+    assert effective["mirror"] is None and effective["distillation"]["epoch_pairs"] is None
     assert effective["vocabulary"]["sentences"] == 2_000_000
     assert effective["corpora"]["val"]["cleaning"]["langid"] == []
     assert effective["students"]["tiny"]["shape"]["share_embeddings"] is False
     assert effective["student_training"]["label_smoothing"] == 0.1
-    assert effective["distillation"]["epoch_pairs"] is None
 
 
-def test_a_section_may_be_left_out_or_empty(tmp_path):
-    for value in (DELETED, None, {}):
-        assert config.load(saved(tmp_path, edited("decoding", value)))["decoding"]["runs"] == 3
+@pytest.mark.parametrize("value", [DELETED, None, {}], ids=["left out", "null", "empty"])
+def test_a_section_may_be_left_out_or_empty(tmp_path, value):
+    assert loaded(tmp_path, edited("decoding", value))["decoding"]["runs"] == 3
 
 
 def test_french_differs_from_the_default_in_names_only():
@@ -47,7 +50,7 @@ def test_french_differs_from_the_default_in_names_only():
 
 def test_a_student_may_have_batches_of_another_unit(tmp_path):
     training = {"batch_sentences": 64, "epochs": 2}
-    trained = config.load(saved(tmp_path, edited("students.tiny.training", training)))["students"]["tiny"]["training"]
+    trained = loaded(tmp_path, edited("students.tiny.training", training))["students"]["tiny"]["training"]
     assert [trained[key] for key in ("batch_tokens", "batch_sentences", "steps", "epochs")] == [None, 64, None, 2]
 
 
@@ -66,8 +69,8 @@ def test_trainings_of_2018_are_as_the_papers_print_them():
         assert (training["warmup_steps"], training["average_last"], training["max_length"]) == (8000, 8, 100)
         assert training["learning_rate"] == pytest.approx(2 / (512 * 8000) ** 0.5, rel=1e-3)
     rnns = {name: (t["optimizer"], t["learning_rate"]) for name, t in trained.items() if "rnn" in name}
-    sgd, adam = ("sgd", 1.0), ("adam", 0.0002)
-    assert rnns == {"large-rnn-original": sgd, "small-rnn": sgd, "small-rnn-original": sgd, "tiny-rnn": adam}
+    sgd = dict.fromkeys(["large-rnn-original", "small-rnn", "small-rnn-original"], ("sgd", 1.0))
+    assert rnns == sgd | {"tiny-rnn": ("adam", 0.0002)}
     fixed = {"epochs": 10, "batch_sentences": 64, "max_length": 100, "average_last": 1, "label_smoothing": 0}
     assert all({key: trained[name][key] for key in fixed} == fixed for name in rnns)
     assert study["vocabulary"]["type"] == "bpe" and study["distillation"]["compute_type"] == "float16"
@@ -103,12 +106,10 @@ def test_extends_merges_chains_and_deletes(tmp_path):
     saved(tmp_path, DEMO, "base.yaml")
     saved(tmp_path, {"extends": "base.yaml", "seed": 7, "vocabulary": {"sentences": 9}}, "middle.yaml")
     top = {"extends": "middle.yaml", "corpora": {"captions": None}, "decoding": {"beam_sizes": [2]}}
-    effective = config.load(saved(tmp_path, top, "top.yaml"))
-    assert effective["seed"] == 7
+    effective = loaded(tmp_path, top, "top.yaml")
     assert (effective["vocabulary"]["pieces"], effective["vocabulary"]["sentences"]) == (4000, 9)
-    assert "captions" not in effective["corpora"]
-    assert effective["decoding"]["beam_sizes"] == [2]
-    assert list(effective["corpora"]) == ["multi30k", "val", "test_2016_flickr"]
+    assert (effective["seed"], effective["decoding"]["beam_sizes"]) == (7, [2])
+    assert list(effective["corpora"]) == ["multi30k", "val", "test_2016_flickr"]  # without captions
 
 
 def test_a_shape_by_name_replaces_that_of_the_base(tmp_path):
@@ -170,15 +171,15 @@ def test_corpus_entry_alone():
 
 
 def test_command_prints_yaml_or_one_line(tmp_path):
-    command = [warm.python(), "-m", "study.config"]
+    def run(*arguments, status=0):
+        done = subprocess.run([warm.python(), "-m", "study.config", *arguments], capture_output=True, text=True)
+        assert done.returncode == status
+        return done
+
     everywhere = {"decoding": {"compute_types": ["float32"]}, "distillation": {"compute_type": "float32"}}
     study = saved(tmp_path, {"extends": str(CONFIGS / "demo-fr.yaml")} | everywhere)
-    done = subprocess.run([*command, study], capture_output=True, text=True, check=True)
-    assert yaml.safe_load(done.stdout) == config.load(study)
-    done = subprocess.run([*command, study, "--corpus", "val"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == config.load(study)["corpora"]["val"]
-    done = subprocess.run([*command, study, "--corpus", "none"], capture_output=True, text=True)
-    assert done.returncode == 1 and "corpora: no none; it has multi30k, " in done.stderr
-    done = subprocess.run([*command, saved(tmp_path, edited("seed", "x"))], capture_output=True, text=True)
-    assert done.returncode == 1
+    assert yaml.safe_load(run(study).stdout) == config.load(study)
+    assert json.loads(run(study, "--corpus", "val").stdout) == config.load(study)["corpora"]["val"]
+    assert "corpora: no none; it has multi30k, " in run(study, "--corpus", "none", status=1).stderr
+    done = run(saved(tmp_path, edited("seed", "x")), status=1)
     assert done.stderr == f"error: {tmp_path}/x.yaml: seed: 'x' is not of type 'integer'\n"

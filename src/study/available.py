@@ -11,9 +11,8 @@ from study.config import load
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Print the corpora of a study that cannot be had, a line each; exit with 1 if there are any."
-    )
+    description = "Print the corpora of a study that cannot be had, a line each; exit with 1 if there are any."
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("config", help="a file of configs/")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
     arguments = parser.parse_args()

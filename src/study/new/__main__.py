@@ -161,9 +161,8 @@ def hours(argument: str) -> float:
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Those of the command line, or these words."""
-    parser = argparse.ArgumentParser(
-        prog="python -m study.new", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    layout = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    parser = argparse.ArgumentParser(prog="python -m study.new", **layout)
     parser.add_argument("--source", required=True, help="source language, such as en")
     parser.add_argument("--target", required=True, help="target language, such as cs")
     parser.add_argument("data", type=Path, nargs="+", metavar="DATA", help="files and folders of texts")
