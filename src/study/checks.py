@@ -150,9 +150,8 @@ def vocabulary_problems(config: Config) -> Iterator[str]:
     if of not in config["mixtures"]:
         yield f"{path}: {of!r} is not one of the mixtures {', '.join(config['mixtures'])}"
         return
-    teachers = {name: config["teachers"][name] for name in learned_from(config, of) if name in config["teachers"]}
-    for name, teacher in teachers.items():
-        if splits_as_study(teacher):
+    for name in learned_from(config, of):
+        if (teacher := config["teachers"].get(name)) and splits_as_study(teacher):
             remedy = "take a teacher from elsewhere" if teacher["shape"] else "give it a tokenization of its own"
             yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
 

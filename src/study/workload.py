@@ -73,7 +73,8 @@ class Work:
 
     def __init__(self, config: dict[str, Any], rates: Rates, fast: Callable[[str], bool] = fast, here: bool = True):
         self.config, self.rates, self.study = config, rates, Study(config)
-        self._fast, self._teacher_engine = fast, precision.engine(config, here)
+        self._fast, native = fast, precision.engine(config, here) == Native.name
+        self._teachers_share = NATIVE_TEACHER[self.study.teacher_type] if native else 1.0
         self._entries = config["vocabulary"]["pieces"]
         self.trained = [self.study.systems[name] for name in self.study.trained]
         self.measured = [self.study.systems[name] for name in self.study.measured]
@@ -162,10 +163,6 @@ class Work:
         """Seconds of a core or a GPU; products of whole sentences are as fast as those of a training."""
         operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
         return self.scored(sentences) * operation
-
-    @property
-    def _teachers_share(self) -> float:
-        return NATIVE_TEACHER[self.study.teacher_type] if self._teacher_engine == Native.name else 1.0
 
     def trained_on_gpu(self, system: System) -> bool:
         return system.training["device"] == "cuda"

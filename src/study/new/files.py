@@ -35,27 +35,6 @@ NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # names 
 MOST_NAMED = 5  # files in a note
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """language: a code, a word of SIDE_WORDS, or "". stem: the name without it, which both sides of a text share."""
-
-    language: str
-    role: str
-    stem: str
-
-    def side(self, pair: list[str]) -> int | None:
-        """0 source, 1 target; None without a language in the name, or with that of neither side."""
-        return SIDE_WORDS.get(self.language, pair.index(self.language) if self.language in pair else None)
-
-
-def meaning(name: str, pair: list[str]) -> Meaning:
-    """The meaning of a name without its suffixes in a study of this pair."""
-    parts = SEPARATORS.split(name)
-    words = parts[::2]
-    place, code = _language(words, pair)
-    return Meaning(code, _role([word.lower() for word in words]), _stem(parts, place))
-
-
 def _language(words: list[str], pair: list[str]) -> tuple[int | None, str]:
     """The place of the word for the language of a file, and the language (or the word of a side)."""
     codes = [_code(word) for word in words]
@@ -251,14 +230,18 @@ def _understood(path: Path, name: str, pair: list[str], notes: list[str], foreig
     format = reader(path)
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
-    meant = meaning(name, pair)
+    parts = SEPARATORS.split(name)
+    words = parts[::2]
+    role = _role([word.lower() for word in words])
     if format.one_file:
-        return File(path, name, None, meant.role, format)
-    if meant.language and meant.side(pair) is None:
-        notes.append(f"{path}: its name says {meant.language}, it is left out")
-        foreign.add(meant.stem)
+        return File(path, name, None, role, format)
+    place, code = _language(words, pair)
+    stem, side = _stem(parts, place), SIDE_WORDS.get(code, pair.index(code) if code in pair else None)
+    if code and side is None:
+        notes.append(f"{path}: its name says {code}, it is left out")
+        foreign.add(stem)
         return None
-    return File(path, meant.stem, meant.side(pair), meant.role, format)
+    return File(path, stem, side, role, format)
 
 
 def _one_file(file: File, pair: list[str]) -> Corpus:

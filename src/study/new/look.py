@@ -6,7 +6,7 @@ training text stays as it is: cleaning drops the lines that share a side with a 
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,15 +82,16 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         keys, sides = Path(folder, "records.keys"), Path(folder, "sides.keys")
         files = [stack.enter_context(open(path, "wb")) for path in (keys, sides)]
-        for batch in _batches(corpus, counted, entry, pair, seed):
+        blocks = counted.lines(source_of(str(corpus), entry, pair).text(None, CACHE, seed).blocks())
+        shown = progress(blocks, f"reading {corpus}", size=lambda block: block.count(b"\n"))
+        for batch in (indexed(block) for block in shown if block):
             measured = Measured(batch, tables)
             rows = np.flatnonzero(funnel.sort_out(measured) == KEPT)
             of_sides = np.stack([measured.sides[0].folded, measured.sides[-1].folded], axis=1)
             files[0].write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
             files[1].write(of_sides.astype("<u8").tobytes())
-            sums += [
-                [getattr(side, name).sum() for side in measured.sides] for name in ("words", "letters", "in_script")
-            ]
+            names = ("words", "letters", "in_script")
+            sums += [[getattr(side, name).sum() for side in measured.sides] for name in names]
             reservoir.add(batch, rows, of_sides)
         stack.close()
         counts = funnel.counts()
@@ -108,14 +109,6 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
     looked.languages = [Counter(identifier().labels(list(side))) for side in sides_of_sample]
     _require_languages(looked, codes)
     return looked
-
-
-def _batches(
-    corpus: Corpus, counted: CountedCorpus, entry: dict[str, Any], pair: list[str], seed: int
-) -> Iterator[Batch]:
-    text = source_of(str(corpus), entry, pair).text(None, CACHE, seed)
-    shown = progress(counted.lines(text.blocks()), f"reading {corpus}", size=lambda block: block.count(b"\n"))
-    return (indexed(block) for block in shown if block)
 
 
 def _require_text(corpus: Corpus, counts: dict[str, Any]) -> None:

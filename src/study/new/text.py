@@ -120,8 +120,8 @@ def percent(share: float, digits: int = 0) -> str:
 
 def _own_cleaning(draft: Draft, look: Look) -> dict[str, tuple[Any, str]]:
     """Where a corpus differs from the cleaning of the study, and why."""
-    sides = [name for side, name in enumerate(("source", "target")[: len(look.languages)])
-             if identifies(look, side, draft.pair[side])]  # fmt: skip
+    names = ("source", "target")[: len(look.languages)]
+    sides = [name for side, name in enumerate(names) if identifies(look, side, draft.pair[side])]
     own: dict[str, tuple[Any, str]] = {}
     if len(sides) < len(look.languages):
         own["langid"] = sides, "langid.py is too often wrong on the rest"
