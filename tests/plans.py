@@ -47,7 +47,7 @@ def parsed_once(parse):
     parsed = {}
 
     def kept(path, workflow, linemap, overwrite_shellcmd=None, rulecount=0):
-        key = path.get_path_or_uri(), rulecount
+        key = path.get_path_or_uri(secret_free=True), rulecount
         if key not in parsed:
             lines = {}
             parsed[key] = parse(path, workflow, lines, overwrite_shellcmd, rulecount), lines
