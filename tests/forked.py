@@ -28,7 +28,8 @@ class Command:
     def __init__(self, module: str, *arguments: object, cwd: Path | None = None):
         self._folder = tempfile.TemporaryDirectory()
         self._written = [Path(self._folder.name) / name for name in ("output", "errors")]
-        self._process = SERVER.Process(target=_run, args=(module, [*map(str, arguments)], self._written, cwd))
+        call = (module, [*map(str, arguments)], self._written, cwd, dict(os.environ))
+        self._process = SERVER.Process(target=_run, args=call)
         self._process.start()
 
     def running(self) -> bool:
@@ -43,8 +44,9 @@ class Command:
         return subprocess.CompletedProcess([], self._process.exitcode, *(path.read_text() for path in self._written))
 
 
-def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | None) -> None:
+def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | None, environment: dict[str, str]) -> None:
     os.setsid()
+    os.environ.update(environment)  # the server has that of the test that was the first to fork
     for number, path in enumerate(written, start=1):
         with open(path, "wb") as file:
             os.dup2(file.fileno(), number)
