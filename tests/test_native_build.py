@@ -1,4 +1,4 @@
-"""The native engine, built with sanitizers, touches no memory that is not its own and does nothing undefined."""
+"""The native engine, built with sanitizers, accesses no foreign memory and has no undefined behaviour."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 import fully_connected
 import pytest
 import recurrent
-from native import KINDS, engine, folders, kernels, outputs, run, sentences, worker
+from native import KINDS, called, engine, folders, kernels, outputs, sentences, worker
 
 from formats import native_model
 
@@ -18,11 +18,11 @@ COMPILER = os.environ.get("CXX") or shutil.which("g++")
 
 
 def library(name):
-    """The path of one of the compiler's libraries; its bare name where the compiler has none, or is not GCC."""
+    """The path of a library of the compiler; its bare name if the compiler lacks it."""
     if not COMPILER:
         return name
-    asked = subprocess.run([COMPILER, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
-    return asked.stdout.strip() or name
+    done = subprocess.run([COMPILER, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or name
 
 
 # Sets share all code but a few instructions, and those of AVX512 take minutes to compile with sanitizers.
@@ -31,7 +31,7 @@ SETS = [name for name in ("portable", "avx2") if name in engine.available_sets()
 
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory):
-    """The package with a library that checks itself, and the environment in which it can be loaded."""
+    """The environment in which a package with a sanitized library is found and loaded."""
     if not os.path.isabs(library("libasan.so")):
         pytest.skip("there is no g++ with AddressSanitizer here")
     build, package = (tmp_path_factory.mktemp(name) for name in ("build", "package"))
@@ -44,24 +44,17 @@ def sanitized(tmp_path_factory):
     subprocess.run(["cmake", "--build", build, "--parallel", cores], check=True, env=environment)
     copy = shutil.copytree(SOURCE / "python" / "nmt_frontier_engine", package / "nmt_frontier_engine")
     shutil.copy(build / "nmt_frontier_engine.so", copy)
-    # Python is not built with sanitizers: their library must be there first, and see the exceptions of C++.
+    # Python is not built with sanitizers: their library must be loaded first, and see C++'s exceptions.
     preloaded = f"{library('libasan.so')} {library('libstdc++.so')}"
     return {"PYTHONPATH": str(package), "LD_PRELOAD": preloaded, "ASAN_OPTIONS": "detect_leaks=0"}
 
 
-CHECKED = """
-import sys
-from pathlib import Path
-from test_native_build import check
-check(*map(Path, sys.argv[1:]))
-"""
-
-
 def check(root, package, folder):
-    """Decode in every way, and use damaged files."""
+    """Decode in every way, and read damaged files."""
     from test_native_files import fuzz
     from test_native_kernels import LIMITS, cases, product
 
+    root, folder = Path(root), Path(folder)
     assert Path(engine.__file__).is_relative_to(package)
     batch, prefixes = sentences(16), sentences(16, seed=2, longest=3)
     batch[0] = batch[0] * 50  # passes a block of the encoder and a page of keys
@@ -103,4 +96,4 @@ def check(root, package, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_the_engine_passes_sanitizers(sanitized, tmp_path, name):
-    run(CHECKED, folders(), sanitized["PYTHONPATH"], tmp_path, NMT_ISA=name, **sanitized)
+    called(check, folders(), sanitized["PYTHONPATH"], tmp_path, NMT_ISA=name, **sanitized)

@@ -1,4 +1,4 @@
-"""Teachers in the native engine find what they find in CTranslate2, whatever the shards, windows and threads."""
+"""Teachers in the native engine equal those in CTranslate2, for any shards, windows and threads."""
 
 import json
 import os
@@ -27,10 +27,13 @@ from formats.decoding import MAXIMUM_OUTPUT
 BENCHMARK = Path(__file__).parents[1] / "benchmarks/engine_distillation.py"
 SENTENCES = sentences(150, seed=7)
 LONG = " ".join(SENTENCES[:12])  # more pieces than a teacher reads
+KINDS, FOLDERS = ("plain", "framed"), ("float32", "native-float32")
+kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-def pieces(count=150):
-    return [source.encode(line) for source in sides()[:1] for line in SENTENCES[:count]]
+def pieces(*lines):
+    source, _ = sides()
+    return [source.encode(line) for line in lines]
 
 
 def sides():
@@ -39,13 +42,11 @@ def sides():
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """The same float32 weights for both engines: as they are, and with a model whose sources end with </s>."""
+    """The same float32 weights for both engines; ``framed``: sources end with </s>."""
     root = tmp_path_factory.mktemp("teachers")
-    shutil.copytree(folders() / "ctranslate2", root / "plain/float32")
-    shutil.copytree(folders() / "ctranslate2", root / "framed/float32")
-    config = root / "framed/float32/config.json"
-    write_json(config, read_json(config) | {"add_source_eos": True})
-    for kind in ("plain", "framed"):
+    for kind in KINDS:
+        config = shutil.copytree(folders() / "ctranslate2", root / kind / "float32") / "config.json"
+        write_json(config, read_json(config) | ({"add_source_eos": True} if kind == "framed" else {}))
         read_ctranslate2.read(root / kind / "float32").write("float32", root / kind / "native-float32")
     return root
 
@@ -56,7 +57,7 @@ def both(models, kind):
 
 
 def check_equal(expected, found):
-    """Of 150 sentences one may differ: on another CPU, rounding may decide between continuations that are as good."""
+    """Of 150 sentences one may differ: on another CPU, rounding may decide between equally good continuations."""
     pairs = [*zip(expected, found, strict=True)]
     same = [(a, b) for a, b in pairs if [pieces for pieces, _ in a] == [pieces for pieces, _ in b]]
     assert len(same) >= len(pairs) - 1
@@ -64,19 +65,19 @@ def check_equal(expected, found):
         assert [score for _, score in b] == pytest.approx([score for _, score in a], abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["plain", "framed"])
+@kinds
 @pytest.mark.parametrize(("beam", "n_best"), [(1, 1), (4, 1), (4, 4), (8, 8)])
 def test_n_best_lists_are_those_of_ctranslate2(models, kind, beam, n_best):
-    expected, found = ([*teacher.n_best(pieces(), beam, n_best)] for teacher in both(models, kind))
+    expected, found = ([*teacher.n_best(pieces(*SENTENCES), beam, n_best)] for teacher in both(models, kind))
     check_equal(expected, found)
     assert {len(hypotheses) for hypotheses in found} == {n_best}
-    assert all(said for hypotheses in found for said, _ in hypotheses)  # never empty, although this model would like to
+    assert all(pieces for hypotheses in found for pieces, _ in hypotheses)  # never empty, though empty ones score best
 
 
-@pytest.mark.parametrize("kind", ["plain", "framed"])
+@kinds
 def test_scores_are_those_of_ctranslate2(models, kind):
-    """Of whole sentences, of what both cut, of empty ones and of pieces that the model does not know."""
-    some, (long,) = pieces(40), [source.encode(LONG) for source in sides()[:1]]
+    """Of whole sentences, cut ones, empty ones and unknown pieces."""
+    *some, long = pieces(*SENTENCES[:40], LONG)
     assert len(long) > MAXIMUM_OUTPUT
     pairs = [*zip(some, reversed(some), strict=True), (long, some[0]), (some[0], long), (long, long)]
     pairs += [(long[:size], long[:size]) for size in (MAXIMUM_OUTPUT - 1, MAXIMUM_OUTPUT, MAXIMUM_OUTPUT + 1)]
@@ -86,43 +87,41 @@ def test_scores_are_those_of_ctranslate2(models, kind):
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_recurrent_teacher_scores_what_it_says():
-    """CTranslate2 has none to compare with: what is said step by step is scored from its start to its end."""
+def test_a_recurrent_teacher_scores_its_translations():
+    """CTranslate2 has no such model: the scores of the search, step by step, are those of whole targets."""
     folder = recurrent.folders()["float32"]
     source, _ = tokenizers(None, folder / "sentencepiece.model", ["en", "de"])
     teacher, given = NativeTeacher(folder, 1), [source.encode(line) for line in SENTENCES[:40]]
     lists = [*teacher.n_best(given, 4, 4)]
     assert all(len({*map(str, hypotheses)}) == 4 for hypotheses in lists)
-    said = [(pieces, *scored) for pieces, best in zip(given, lists, strict=True) for scored in best]
-    ended = [row for row in said if len(row[1]) < MAXIMUM_OUTPUT]
+    rows = [(pieces, *scored) for pieces, best in zip(given, lists, strict=True) for scored in best]
+    ended = [row for row in rows if len(row[1]) < MAXIMUM_OUTPUT]
     scores = [*teacher.score((pieces, translation) for pieces, translation, _ in ended)]
     assert len(scores) > 40 and scores == pytest.approx([score for *_, score in ended], abs=1e-3)
 
 
 def test_a_source_of_as_many_pieces_as_are_read(models):
-    (long,) = (source.encode(LONG) for source in sides()[:1])
+    (long,) = pieces(LONG)
     given = [long[:size] for size in (MAXIMUM_OUTPUT - 1, MAXIMUM_OUTPUT)]
-    for kind in ("plain", "framed"):
+    for kind in KINDS:
         expected, found = ([*teacher.n_best(given, 2, 2)] for teacher in both(models, kind))
         assert [*map(len, found)] == [2, 2]
-        for a, b in zip(expected, found, strict=True):
-            assert [said for said, _ in a] == [said for said, _ in b]
+        texts = ([[pieces for pieces, _ in best] for best in lists] for lists in (expected, found))
+        assert next(texts) == next(texts)
 
 
 def test_the_same_lines_are_skipped(models):
-    """What is too long or has no pieces has no hypotheses; what comes after is not shifted."""
+    """Long and empty lines have no hypotheses; later lines are not shifted."""
     lines = [SENTENCES[0], LONG, "", SENTENCES[1], " ", SENTENCES[0]]
-    lists = [
-        [*Teacher(models / "plain" / name, sides()).translate(lines, 3, 2)] for name in ("float32", "native-float32")
-    ]
-    for theirs, ours in zip(*lists, strict=True):
-        assert [h.text for h in ours] == [h.text for h in theirs]
+    lists = [[*Teacher(models / "plain" / name, sides()).translate(lines, 3, 2)] for name in FOLDERS]
+    for peer, native_list in zip(*lists, strict=True):
+        assert [h.text for h in native_list] == [h.text for h in peer]
     assert [*map(len, lists[1])] == [2, 0, 0, 2, 0, 2] and lists[1][0] == lists[1][-1]
 
 
 def test_unfinished_hypotheses_are_left_out(models, monkeypatch):
     monkeypatch.setattr("distill.teacher.MAXIMUM_OUTPUT", 12)
-    for name in ("float32", "native-float32"):
+    for name in FOLDERS:
         found = [*Teacher(models / "plain" / name, sides()).translate(SENTENCES, 2, 2)]
         assert 0 < sum(map(len, found)) < 2 * len(SENTENCES)
 
@@ -163,21 +162,21 @@ def test_no_more_than_two_windows_are_read_ahead(monkeypatch):
     assert read == len(SENTENCES)
 
 
-def test_the_record_says_what_computed(tmp_path):
+def test_the_record_names_what_computed(tmp_path):
     records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:5]])
     run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--model", folders() / "int8", "--threads", "2",
         "--sentencepiece", folders() / "int8/sentencepiece.model", "--languages", "en", "de",
         "--output", tmp_path / "out.tsv.zst")  # fmt: skip
     counts = json.loads((tmp_path / "out.json").read_text())
     assert counts["lines_out"] == 5 and counts["sha256"]
-    told = ("engine", "compute_type", "effective_compute_type", "library", "int8_saturates")
-    assert [counts[key] for key in told] == ["native", "int8", "int8", engine.isa(), False]
+    keys = ("engine", "compute_type", "effective_compute_type", "library", "int8_saturates")
+    assert [counts[key] for key in keys] == ["native", "int8", "int8", engine.isa(), False]
 
 
 def test_teachers_of_both_engines_rescore_together(models, tmp_path):
-    """The ensemble of a teacher and itself in the other engine is that teacher."""
+    """The ensemble of a teacher with itself in the other engine is that teacher."""
     records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:20]])
-    names = [models / "plain/float32", models / "plain/native-float32"]
+    names = [models / "plain" / name for name in FOLDERS]
     options = ["--sentencepiece", folders() / "float32/sentencepiece.model", "--languages", "en", "de"]
     for number, model in enumerate(names):
         run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--model", model, *options,
@@ -187,11 +186,9 @@ def test_teachers_of_both_engines_rescore_together(models, tmp_path):
         "--n-best", "3", "--output", tmp_path / "both.tsv.zst")  # fmt: skip
     counts = json.loads((tmp_path / "both.json").read_text())
     assert [teacher["engine"] for teacher in counts["teachers"]] == ["ctranslate2", "native"]
-    rescored, ours = (list(n_best_lists.read(tmp_path / f"{name}.tsv.zst")) for name in ("both", "1"))
-    same = [
-        {h.text for h in a.hypotheses} == {h.text for h in b.hypotheses} for a, b in zip(rescored, ours, strict=True)
-    ]
-    assert sum(same) >= 19
+    lists = ([*n_best_lists.read(tmp_path / f"{name}.tsv.zst")] for name in ("both", "1"))
+    texts = ([{h.text for h in row.hypotheses} for row in found] for found in lists)
+    assert sum(a == b for a, b in zip(*texts, strict=True)) >= 19
 
 
 def test_errors_are_one_line(models, tmp_path):
@@ -210,27 +207,10 @@ def test_errors_are_one_line(models, tmp_path):
 @pytest.mark.slow
 def test_both_engines_are_timed_in_turn(models, tmp_path):
     records.write(tmp_path / "t.tsv.zst", [(line,) for line in SENTENCES[:20]])
-    call = [
-        sys.executable,
-        BENCHMARK,
-        "--models",
-        models / "plain",
-        "--types",
-        "float32",
-        "--runs",
-        "1",
-        "--noise",
-        "1",
-    ]
-    call += [
-        "--core",
-        min(os.sched_getaffinity(0)),
-        "--test-set",
-        tmp_path / "t.tsv.zst",
-        "--output",
-        tmp_path / "x.json",
-    ]
+    core, output = min(os.sched_getaffinity(0)), tmp_path / "x.json"
+    options = ["--models", models / "plain", "--types", "float32", "--runs", 1, "--noise", 1, "--core", core]
+    call = [sys.executable, BENCHMARK, *options, "--test-set", tmp_path / "t.tsv.zst", "--output", output]
     subprocess.run([*map(str, call)], check=True, capture_output=True)
-    rows = json.loads((tmp_path / "x.json").read_text())
+    rows = json.loads(output.read_text())
     assert [(row["beam_size"], row["n_best"], row["sentences"]) for row in rows] == [(4, 1, 20), (8, 8, 20)]
     assert all(row["peer"] == "ctranslate2" and row["equal"] >= 19 and row["ratio"] > 0 for row in rows)
