@@ -1,4 +1,4 @@
-"""The native engine without memory: one line, and the worker goes on. A signal while it decodes: it ends soon."""
+"""The native engine out of memory: one line, and the worker goes on. A signal while it decodes: it ends soon."""
 
 import ctypes
 import functools
@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import models
 import pytest
-from native import engine, folders, outputs, run, sentences, worker
+from native import called, engine, folders, outputs, sentences, worker
 
 from common.errors import UserError
 from decode.translator import Translator
@@ -22,19 +23,12 @@ pytestmark = pytest.mark.slow
 # Memory
 
 LARGE, SMALL = sentences(300, seed=5, longest=60), sentences(4, seed=6)
-STEP = 64 * 1024  # bytes more at every try
-
-LIMITED = """
-import sys
-from pathlib import Path
-import test_native_faults
-getattr(test_native_faults, sys.argv[1])(Path(sys.argv[2]), *sys.argv[3:])
-"""
+STEP = 64 * 1024  # additional bytes per try
 
 
 def limit(extra):
-    """Give this process so many bytes of its own more than it has; any number of them if None."""
-    ctypes.CDLL(None).malloc_trim(0)  # what C has freed would be used before the limit is felt
+    """Limit this process to so many bytes more than it has; None: no limit."""
+    ctypes.CDLL(None).malloc_trim(0)  # else freed memory would be used first
     with open("/proc/self/status") as status:
         (size,) = (int(line.split()[1]) * 1024 for line in status if line.startswith("VmData:"))
     _, unlimited = resource.getrlimit(resource.RLIMIT_DATA)
@@ -42,12 +36,12 @@ def limit(extra):
 
 
 def decode_with_more_and_more(root, kind, threads, beam):
-    """Decode a large batch with a little more memory each time; no batch after one that fails is harmed."""
-    options = {"beam_size": int(beam)}
+    """Decode a large batch with a little more memory each time; batches after a failure are right."""
+    options = {"beam_size": beam}
     large, small = (outputs(worker(kind, root=root), batch, **options) for batch in (LARGE, SMALL))
     found, extra = None, 0
     while found is None:
-        one = worker(kind, int(threads), root)
+        one = worker(kind, threads, root)
         assert outputs(one, SMALL, **options) == small
         limit(extra)
         try:
@@ -62,17 +56,16 @@ def decode_with_more_and_more(root, kind, threads, beam):
     assert found == large and extra > STEP, "memory was never short"
 
 
-@pytest.mark.parametrize(("kind", "beam"), [("float32", 1), ("int8", 4), ("int16", 3)])
-def test_a_worker_goes_on_after_memory_ran_out(kind, beam):
-    run(LIMITED, "decode_with_more_and_more", folders(), kind, 1, beam)
+WAYS = [("float32", 1, 1), ("int8", 1, 4), ("int16", 1, 3), ("int8", 2, 4)]
 
 
-def test_threads_of_a_worker_go_on_after_memory_ran_out():
-    run(LIMITED, "decode_with_more_and_more", folders(), "int8", 2, 4)
+@pytest.mark.parametrize(("kind", "threads", "beam"), WAYS)
+def test_a_worker_goes_on_after_memory_ran_out(kind, threads, beam):
+    called(decode_with_more_and_more, folders(), kind, threads, beam)
 
 
 def translate_with_too_little(root):
-    translator = Translator(root / "int8", beam_size=8, workers=1, batch_tokens=100_000)
+    translator = Translator(Path(root) / "int8", beam_size=8, workers=1, batch_tokens=100_000)
     lines, few = models.sentences(4000), models.sentences(5, seed=2)
     expected = [*translator.translate(few)]
     limit(8 << 20)
@@ -83,22 +76,19 @@ def translate_with_too_little(root):
     assert [*translator.translate(lines)][:100] == [*translator.translate(lines[:100])]
 
 
-def test_a_batch_that_memory_does_not_suffice_for_is_a_line_that_says_what_to_do():
-    run(LIMITED, "translate_with_too_little", folders())
+def test_too_little_memory_for_a_batch_is_a_line_with_advice():
+    called(translate_with_too_little, folders())
 
 
 # Signals
 
 LINES = models.sentences(10_000, seed=3)
-BATCH = ["--beam-size", 8, "--batch-tokens", 1000, "--workers", 1]  # several windows, which are written one by one
+BATCH = ["--beam-size", 8, "--batch-tokens", 1000, "--workers", 1]  # several windows
 SOON = 20  # seconds, on a busy machine; a worker that did not stop would go on for minutes
 
 
 def started(folder, *options):
-    """Translate in a process of its own, which has the keyboard, as in a terminal.
-
-    It heeds SIGINT even where these tests run in the background of a shell, which makes all its jobs ignore it.
-    """
+    """Translate in a process and session of its own, which heeds SIGINT even if the tests run in the background."""
     files = ["--input", folder / "in", "--output", folder / "out"]
     call = [sys.executable, "-m", "decode.translate", "--model", folders() / "float32", *BATCH, *files, *options]
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -123,7 +113,7 @@ def test_a_signal_ends_a_translation_soon_and_it_goes_on_to_the_same_bytes(whole
         assert process.poll() is None
         time.sleep(0.02)
     start = time.monotonic()
-    if number == signal.SIGINT:  # the terminal sends it to all processes
+    if number == signal.SIGINT:  # a terminal sends it to all processes
         os.killpg(process.pid, number)
     else:
         process.send_signal(number)
@@ -138,7 +128,7 @@ def test_a_signal_ends_a_translation_soon_and_it_goes_on_to_the_same_bytes(whole
 
 
 def test_a_batch_that_is_decoded_is_stopped():
-    """It ends with an error; without a stop it would end with its translations."""
+    """With an error; without a stop it would return translations."""
     translator = Translator(folders() / "float32", beam_size=32, workers=1, batch_tokens=1_000_000)
     with ThreadPoolExecutor(1) as pool:
         whole = pool.submit(lambda: [*translator.translate(LINES)])

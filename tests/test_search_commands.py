@@ -1,4 +1,4 @@
-"""The programs that time search, and the pages made of their JSON."""
+"""The programs that time search, and the pages from their JSON."""
 
 import importlib
 import itertools
@@ -38,13 +38,13 @@ def run(module, *arguments):
 
 
 def timing(module, test_set, output, *more):
-    """Run a measurement on one core; its JSON. Whatever else runs on this machine, no run is repeated."""
+    """The JSON of a measurement on one core, without repetitions for noise."""
     run(module, "--test-set", test_set, "--runs", 2, "--noise", 1, "--core", CORE, "--output", output, *more)
     return json.loads(output.read_text())
 
 
 def page(question, tmp_path, *found):
-    """Make the page of a question; its table."""
+    """Make the page of a question; return its table."""
     written = tmp_path / f"{question}.md", tmp_path / f"{question}.svg", tmp_path / f"{question}.png"
     sys.argv = ["report", f"search-{question}", "--input", *map(str, found), "--output", *map(str, written)]
     report.main()
@@ -52,23 +52,45 @@ def page(question, tmp_path, *found):
     return written[0].read_text()
 
 
+def timed_page(module, question, test_set, tmp_path, *more):
+    """The JSON of a measurement and its table."""
+    found = timing(module, test_set, tmp_path / "x.json", *more)
+    return found, page(question, tmp_path, tmp_path / "x.json")
+
+
 def footnote(question, found):
     return " ".join(SUBJECTS[f"search-{question}"].functions().draw(found).get_supxlabel().split())
 
 
+def grid(test_set, tmp_path, *models, beams=(1,), sizes=(1, 4)):
+    """The records of a grid of beam and batch sizes."""
+    options = ["--test-sets", f"first={test_set}", "--core", CORE, "--runs", 1, "--target-language", "de"]
+    options += ["--beam-sizes", *beams, "--batch-sentences", *sizes, "--translations", tmp_path / "grid"]
+    run("beam_batch", "--model", *models, *options, "--output", tmp_path / "grid.json")
+    return measurement.read(tmp_path / "grid.json")
+
+
+def ways(rows):
+    return [(row["compute_type"], row["beam_size"], row["vocabulary_map"]) for row in rows]
+
+
+# The searches of components: float32 and int8 without a map, int8 with it
+SEARCHES = [*itertools.product(("float32", "int8"), (1, 2), (False,)), ("int8", 1, True), ("int8", 2, True)]
+
+
+def shares(row, key="shares"):
+    return {name: value["share"] for name, value in row[key].items()}
+
+
 def test_grid(test_set, tmp_path):
-    options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, 2, "--batch-sentences", 1, 4, "--core", CORE]
-    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
-    models = ["--model", folders()["int8"], "--exact", folders()["float32"]]
-    run("beam_batch", *models, *options, "--output", tmp_path / "grid.json")
-    found = measurement.read(tmp_path / "grid.json")
+    found = grid(test_set, tmp_path, folders()["int8"], "--exact", folders()["float32"], beams=(1, 2))
     places = [*itertools.product((1, 2), (1, 4)), (1, None), (4, None)]  # the last two in float32
     assert [(r.beam_size, r.batch_sentences) for r in found] == places
     for record in found:
-        said = (tmp_path / record.output).read_text(encoding="utf-8").splitlines()
-        bleu = sacrebleu.corpus_bleu(said, [SOURCES])
+        lines = (tmp_path / record.output).read_text(encoding="utf-8").splitlines()
+        bleu = sacrebleu.corpus_bleu(lines, [SOURCES])
         assert record.bleu == pytest.approx(bleu.score) and record.bleu_signature and record.cpu_seconds > 0
-    assert len({record.bleu for record in found}) > 1  # the beam of 2 says other things
+    assert len({record.bleu for record in found}) > 1  # the beam of 2 has other translations
     text = page("grid", tmp_path, tmp_path / "grid.json")
     shown = ("## BLEU", "## Source words", "beam 2", f"{found[0].cpu_seconds:.2f}")
     assert all(part in text for part in shown)
@@ -84,23 +106,19 @@ def test_grid(test_set, tmp_path):
 def test_components_of_both_engines(test_set, tmp_path):
     models = [folders()["float32"], folders()["int8"]]
     found = timing("components", test_set, tmp_path / "a.json", "--models", *models, "--beam-sizes", 1, 2)
-    ways = [(row["compute_type"], row["beam_size"], row["vocabulary_map"]) for row in found["rows"]]
-    plain = itertools.product(("float32", "int8"), (1, 2), (False,))
-    assert ways == [*plain, ("int8", 1, True), ("int8", 2, True)]
+    assert ways(found["rows"]) == SEARCHES
     options = ["--model", folders()["opennmt-tf"], "--beam-sizes", 2]
     base = timing("components_tf", test_set, tmp_path / "b.json", *options)
-    shares = {name: value["share"] for name, value in base["rows"][0]["shares"].items()}
-    assert all(shares[name] > 0 for name in components.COMPONENTS)
-    operators = {name: value["share"] for name, value in base["rows"][0]["operators"].items()}
+    assert all(shares(base["rows"][0])[name] > 0 for name in components.COMPONENTS)
+    operators = shares(base["rows"][0], "operators")
     assert tuple(operators) == OPERATORS
-    assert all(operators[name] > 0 for name in ("linear", "attention", "softmax"))  # a model so small proves no order
+    assert all(operators[name] > 0 for name in ("linear", "attention", "softmax"))  # a tiny model proves no order
     assert sum(operators.values()) == pytest.approx(1, abs=0.05)
-    for found_rows in (found["rows"], base["rows"]):
-        for row in found_rows:
-            assert set(row["shares"]) == set(components.COMPONENTS) and row["cpu_seconds"] > 0
+    for row in (*found["rows"], *base["rows"]):
+        assert set(row["shares"]) == set(components.COMPONENTS) and row["cpu_seconds"] > 0
     text = page("components", tmp_path, tmp_path / "b.json", tmp_path / "a.json")
     assert "OpenNMT-tf, float32, beam 2" in text and "CTranslate2, int8, beam 2, map" in text
-    assert text.count(" profiler |") == 1 and text.count(" differences |") == len(ways)
+    assert text.count(" profiler |") == 1 and text.count(" differences |") == len(SEARCHES)
     below = footnote("components", components_report.together([base, found]))
     assert "12 sentences of first" in text and "first, 12 sentences; medians of 2 runs" in below
     assert "Parts below zero are not drawn; the others fill the bar." in below
@@ -118,10 +136,9 @@ def test_pipelines(test_set, tmp_path):
 
 def test_ngrams(test_set, tmp_path):
     options = ["--models", folders()["int8"], "--beam-sizes", 1, 2, "--lengths", 8, 16]
-    found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
+    found, text = timed_page("ngram_timing", "ngrams", test_set, tmp_path, *options)
     assert len(found["algorithms"]) == 2 * 2 * 3 and len(found["engine"]) == 2 * 2
     assert all(row["times_scan"] == 1 for row in found["algorithms"] if row["way"] == "scan")
-    text = page("ngrams", tmp_path, tmp_path / "n.json")
     assert "extra ms a step" in text and "not comparable" in text
     assert "drawn at random, of 40 so that trigrams come again, from a vocabulary of 8,000" in text
     assert "batches of 32 sentences; medians of 2 runs" in footnote("ngrams", found)
@@ -130,10 +147,9 @@ def test_ngrams(test_set, tmp_path):
 
 def test_cache(test_set, tmp_path):
     options = ["--models", folders()["int8"], "--beam-sizes", 1, 4, "--pieces", 20, "--lengths", 8]
-    found = timing("encoder_cache", test_set, tmp_path / "c.json", *options)
+    found, text = timed_page("encoder_cache", "cache", test_set, tmp_path, *options)
     assert [row["copies_bytes"] for row in found["engine"]] == [0, 3 * 2 * 64 * 20 * 16 * 4]
     assert len(found["reckoning"]) == 2 * 3
-    text = page("cache", tmp_path, tmp_path / "c.json")
     assert "copies alone" in text and "estimates for 1,024 pieces in and 50 out" in text
     assert "64 sources of 20 pieces; medians of 2 runs" in footnote("cache", found)
 
@@ -151,13 +167,10 @@ def test_components_by_the_native_engines_own_clock(native, test_set, tmp_path):
     models = ["--models", folders()["int8"], *own, "--beam-sizes", 1, 2]
     found = timing("components", test_set, tmp_path / "a.json", *models)
     rows = [row for row in found["rows"] if row["how"] == "clock"]
-    ways = [(row["compute_type"], row["beam_size"], row["vocabulary_map"]) for row in rows]
-    plain = itertools.product(("float32", "int8"), (1, 2), (False,))
-    assert ways == [*plain, ("int8", 1, True), ("int8", 2, True)]
+    assert ways(rows) == SEARCHES
     for row in rows:
-        shares = {name: value["share"] for name, value in row["shares"].items()}
-        assert [name for name, share in shares.items() if share <= 0] == ["other"]
-        assert sum(shares.values()) == pytest.approx(1, abs=0.05) and row["engine_label"] == "native"  # of medians
+        assert [name for name, share in shares(row).items() if share <= 0] == ["other"]
+        assert sum(shares(row).values()) == pytest.approx(1, abs=0.05) and row["engine_label"] == "native"  # of medians
     (written := tmp_path / "b.json").write_text(json.dumps({**found, "rows": []}))
     text = page("components", tmp_path, written, tmp_path / "a.json")
     assert text.count("| native, int8, beam 2, map") == 2 and text.count(" clock |") == 6 and "* **clock**" in text
@@ -185,32 +198,28 @@ def test_the_pipelines_of_two_engines(native, test_set, tmp_path):
 
 def test_ngrams_of_the_native_engine(native, test_set, tmp_path):
     options = ["--models", folders()["int8"], native / "int8", "--beam-sizes", 2, "--lengths", 8, 16]
-    found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
-    ways = [(row["engine_label"], row["way"], row["length"]) for row in found["engine"]]
+    found, text = timed_page("ngram_timing", "ngrams", test_set, tmp_path, *options)
+    rows = [(row["engine_label"], row["way"], row["length"]) for row in found["engine"]]
     scans = [("native", scan, length) for length in (8, 16) for scan in ("with vectors", "place by place")]
-    assert ways == [("CTranslate2", "on", 8), ("CTranslate2", "on", 16), *scans]
-    text = page("ngrams", tmp_path, tmp_path / "n.json")
+    assert rows == [("CTranslate2", "on", 8), ("CTranslate2", "on", 16), *scans]
     assert text.count("| native ") == 4 and "which looks for n-grams with vectors" in text and "CTranslate2 4" in text
 
 
 def test_copies_of_the_cache_in_the_native_engine(native, test_set, tmp_path):
     options = ["--models", folders()["int8"], native / "float32", "--beam-sizes", 1, 8, "--pieces", 200]
-    found = timing("encoder_cache", test_set, tmp_path / "c.json", *options, "--lengths", 8)
+    found, text = timed_page("encoder_cache", "cache", test_set, tmp_path, *options, "--lengths", 8)
     one, many = found["native"]
     assert [one["beam_size"], many["beam_size"]] == [1, 8] and many["times_shared"] > 0
     copies = 2 * 7 * 64 * 200 * 16 * 4  # keys and values of 7 further beams, float32
     assert many["copied_bytes"] - many["shared_bytes"] > copies / 2
-    text = page("cache", tmp_path, tmp_path / "c.json")
     assert "a copy a beam, added MB" in text and "as engines did that FastSeq improved" in text
 
 
-def test_the_grid_says_whose_candidates_there_are(native, test_set, tmp_path):
-    options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, "--batch-sentences", 1, 4, "--core", CORE]
-    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
-    run("beam_batch", "--model", native / "int8", *options, "--output", tmp_path / "grid.json")
-    found = measurement.read(tmp_path / "grid.json")
-    assert len({record.bleu for record in found}) == 1 and "in native" in beam_batch_report.table_grid(found)
-    assert "Here each sentence has candidates of its own" in beam_batch_report.table_grid(found)
+def test_the_grid_describes_the_candidates(native, test_set, tmp_path):
+    found = grid(test_set, tmp_path, native / "int8")
+    text = beam_batch_report.table_grid(found)
+    assert len({record.bleu for record in found}) == 1 and "in native" in text
+    assert "Here each sentence has candidates of its own" in text
 
 
 # With the native engine alone, where CTranslate2 does not run the system
@@ -223,24 +232,18 @@ def gru():
 
 
 def test_the_grid_of_a_recurrent_model(gru, test_set, tmp_path):
-    options = ["--test-sets", f"first={test_set}", "--beam-sizes", 1, 2, "--batch-sentences", 4, "--core", CORE]
-    options += ["--runs", 1, "--target-language", "de", "--translations", tmp_path / "grid"]
-    run("beam_batch", "--model", gru["int8"], "--exact", gru["float32"], *options, "--output", tmp_path / "grid.json")
-    found = measurement.read(tmp_path / "grid.json")
-    assert [(record.engine, record.compute_type) for record in found] == [("native", "int8")] * 2 + [
-        ("native", "float32")
-    ] * 2
+    found = grid(test_set, tmp_path, gru["int8"], "--exact", gru["float32"], beams=(1, 2), sizes=(4,))
+    kinds = ("int8", "int8", "float32", "float32")
+    assert [(record.engine, record.compute_type) for record in found] == [("native", kind) for kind in kinds]
     assert "in native" in page("grid", tmp_path, tmp_path / "grid.json")
 
 
 def test_components_of_a_recurrent_model(gru, test_set, tmp_path):
     models = ["--models", gru["float32"], gru["int8"], "--beam-sizes", 1, 2]
-    found = timing("components", test_set, tmp_path / "a.json", *models)
+    found, text = timed_page("components", "components", test_set, tmp_path, *models)
     assert [row["how"] for row in found["rows"]] == ["clock"] * 6
     for row in found["rows"]:
-        shares = {name: value["share"] for name, value in row["shares"].items()}
-        assert [name for name, share in shares.items() if share <= 0] == ["other"]
-    text = page("components", tmp_path, tmp_path / "a.json")
+        assert [name for name, share in shares(row).items() if share <= 0] == ["other"]
     assert "**differences**" not in text and text.count(" clock |") == 6
 
 
@@ -248,22 +251,20 @@ def test_search_of_a_recurrent_model(gru, test_set, tmp_path):
     found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--models", gru["int8"], "--lines", 30)
     assert {row["engine_label"] for row in found["rows"]} == {"native"}
     options = ["--models", gru["int8"], "--beam-sizes", 2, "--lengths", 8]
-    found = timing("ngram_timing", test_set, tmp_path / "n.json", *options)
+    found, text = timed_page("ngram_timing", "ngrams", test_set, tmp_path, *options)
     assert [row["way"] for row in found["engine"]] == ["with vectors", "place by place"]
-    text = page("ngrams", tmp_path, tmp_path / "n.json")
     assert "The native engine, which looks for n-grams" in text and "CTranslate2" not in text
 
 
 def test_copies_of_the_memory_of_a_recurrent_model(gru, test_set, tmp_path):
     options = ["--models", gru["float32"], "--beam-sizes", 1, 8, "--pieces", 200, "--lengths", 8]
-    found = timing("encoder_cache", test_set, tmp_path / "c.json", *options)
+    found, text = timed_page("encoder_cache", "cache", test_set, tmp_path, *options)
     assert found["engine"] == [] and (found["layers"], found["units"]) == (1, 32)
     assert found["native"][1]["copied_bytes"] > found["native"][1]["shared_bytes"]
-    text = page("cache", tmp_path, tmp_path / "c.json")
     assert "CTranslate2" not in text and "64 sources of 200 pieces, few candidates" in text
 
 
-def test_what_cannot_be_measured_says_so(test_set, tmp_path):
+def test_what_cannot_be_measured_is_refused(test_set, tmp_path):
     with pytest.raises(UserError, match="is for OpenNMT-tf, not for CTranslate2"):
         engines.describe_for(folders()["opennmt-tf"], CTranslate2)
     records.write(empty := tmp_path / "empty.tsv.zst", [("", "")])
