@@ -22,14 +22,12 @@ TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16, BFL
 PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")
 
 # Commands that install a toolkit in an environment of its own, in the folder {0}. fairseq needs Python 3.10.
+INSTALL = "{python} -m venv {{0}} && {{0}}/bin/pip install {packages} ctranslate2==4.8.5"
+FAIRSEQ = "fairseq==0.12.2 torch==1.13.1 torchaudio==0.13.1 'numpy<1.24'"
+TRANSFORMERS = "transformers==5.24.0 torch==2.14.1 sentencepiece"
 ENVIRONMENTS = {
-    "fairseq": (
-        "python3.10 -m venv {0} && {0}/bin/pip install fairseq==0.12.2 torch==1.13.1 torchaudio==0.13.1 'numpy<1.24' "
-        "ctranslate2==4.8.5"
-    ),
-    "transformers": (
-        "python3 -m venv {0} && {0}/bin/pip install transformers==5.24.0 torch==2.14.1 sentencepiece ctranslate2==4.8.5"
-    ),
+    "fairseq": INSTALL.format(python="python3.10", packages=FAIRSEQ),
+    "transformers": INSTALL.format(python="python3", packages=TRANSFORMERS),
 }
 
 

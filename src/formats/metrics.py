@@ -20,9 +20,7 @@ from common.files import read_json, sha256
 WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one token of 13a
 
 COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
-INSTALL_COMET = (
-    "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
-)
+INSTALL = "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
 
 
 def bleu(language: str, **options: Any) -> BLEU:
@@ -43,7 +41,7 @@ def comet_problems(checkpoint: str, program: str) -> list[str]:
     elif not (settings := path.parent.parent / "hparams.yaml").is_file():
         lines.append(f"metrics.comet: no {settings}, which belongs to {checkpoint}; keep the folders as published")
     if not shutil.which(program):
-        lines.append(f"metrics.comet_score: no program {program}; {INSTALL_COMET}")
+        lines.append(f"metrics.comet_score: no program {program}; {INSTALL}")
     return lines
 
 

@@ -31,6 +31,7 @@ from measure.configuration import Conditions, Configuration
 
 NEEDED = ("system", "role", "shape", "parameters")  # fields of model.json that every record has
 COPIED = (*NEEDED, "study", "student", "mixture", "seed", "engine")  # from model.json
+OF_RUN = ("engine_version", "effective_compute_type", "library", "int8_saturates", "forced_isa")  # from measure.run
 COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens", "reference_tokens", "candidates")
 STAGES = ("tokenization", "decode", "detokenization")
 BY_RUN = ("text_seconds", "total_seconds")  # kept for every run, to compare two records run by run
@@ -112,16 +113,11 @@ def record(
 ) -> Measurement:
     """The record without scores. settings: of the configuration. conditions: shared by all configurations."""
     runs = [run for run in runs if test_set in run["test_sets"]]
-    numbers = figures(runs, test_set)
-    price = conditions["price"]
+    numbers, price = figures(runs, test_set), conditions["price"]
     fields = {
         **{name: description.get(name) for name in COPIED},
         "engine_label": engines.ENGINES[description["engine"]].label,
-        "engine_version": runs[0]["engine_version"],
         "compute_type": description["quantization"],
-        "effective_compute_type": runs[0]["effective_compute_type"],
-        "library": runs[0].get("library"),
-        "int8_saturates": runs[0].get("int8_saturates"),
         **settings,
         "test_set": test_set,
         "runs": len(runs),
@@ -129,7 +125,7 @@ def record(
         **conditions,
         **cost(numbers["text_seconds"], len(settings["cores"]), numbers["source_words"], price, conditions["cpu"]),
         "speed_only": description.get("role") == UNTRAINED,
-        "forced_isa": runs[0]["forced_isa"],
+        **{name: runs[0].get(name) for name in OF_RUN},
     }
     result = Measurement(**fields, noisy=(numbers["others"] or 0.0) > conditions["noise"])
     return replace(result, signature=signature(result))
@@ -169,12 +165,8 @@ class Runs:
             return kept
         if number == 1:
             call = [*call, "--translations", str(self._conditions.translations / configuration.name)]
-        done = subprocess.run(
-            [sys.executable, *call, "--output", str(path)],
-            stdin=subprocess.DEVNULL,
-            env=inherited() | configuration.environment,
-            check=False,
-        )
+        call, environment = [sys.executable, *call, "--output", str(path)], inherited() | configuration.environment
+        done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
         if done.returncode:
             raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
         return before | read_json(path)

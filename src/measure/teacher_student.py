@@ -91,12 +91,10 @@ class Compared(TestSet):
 def grouped(rows: list[Row]) -> list[Row]:
     """Mean and spread over the seeds of a student and mixture."""
     groups = []
-    for (student, mixture), group in itertools.groupby(rows, key=itemgetter("student", "mixture")):
-        seeds = list(group)
-        values = [row["bleu"] for row in seeds]
+    for (student, mixture), (first, *others) in itertools.groupby(rows, key=itemgetter("student", "mixture")):
+        values = [row["bleu"] for row in (first, *others)]
         spread = {"bleu": statistics.mean(values), "bleu_min": min(values), "bleu_max": max(values)}
-        learned = seeds[0].get("learned")
-        sentences = learned and sum(learned["sentences"].values())
+        sentences = first.get("learned") and sum(first["learned"]["sentences"].values())
         groups.append({"student": student, "mixture": mixture, "seeds": len(values), "sentences": sentences} | spread)
     return groups
 
@@ -173,14 +171,12 @@ def explain(
     for name, path in progress(test_sets.items(), "comparing", total=len(test_sets), unit="test set"):
         translated = outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt"
         test_set = Compared(path, language, translated, partial(comet.of, name))
+        different = test_set.most_different(outputs / shown / f"beam{beam_of_teacher}.{name}.txt")
         result["test_sets"][name] = {
             "sentences": len(test_set.pairs),
             "sha256": sha256(path),
             "beams": {f"beam {beam}": of_beam(systems, test_set, outputs, f"beam{beam}.{name}.txt") for beam in beams},
-            "most_different": {
-                "system": shown,
-                "sentences": test_set.most_different(outputs / shown / f"beam{beam_of_teacher}.{name}.txt"),
-            },
+            "most_different": {"system": shown, "sentences": different},
         }
     return result
 
