@@ -35,8 +35,7 @@ from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from measure import in_process
 from measure.in_process import Conditions
 
-Sequences = np.ndarray
-Scores = np.ndarray
+Array = np.ndarray
 
 SENTENCES, N = 32, 3  # FastSeq, section 2.2
 BEAMS, LENGTHS = (1, 4), (32, 128, 256)
@@ -46,7 +45,7 @@ NATIVE = {OFF: {}, "with vectors": {"blocked_ngram": N}, "place by place": {"blo
 CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a run, each one step of a search
 
 
-def scan(sequences: Sequences, scores: Scores, n: int) -> None:
+def scan(sequences: Array, scores: Array, n: int) -> None:
     """Plain Python: index all n-grams of a hypothesis by their first n - 1 pieces, anew in each step."""
     for row, pieces in enumerate(sequences.tolist()):
         seen: dict[tuple[int, ...], list[int]] = {}
@@ -56,7 +55,7 @@ def scan(sequences: Sequences, scores: Scores, n: int) -> None:
             scores[row, piece] = -np.inf
 
 
-def sliding(sequences: Sequences, scores: Scores, n: int) -> None:
+def sliding(sequences: Array, scores: Array, n: int) -> None:
     """NumPy: compare every position of every hypothesis with its last n - 1 pieces."""
     places = sequences.shape[1] - n + 1
     if places < 1:
@@ -69,7 +68,7 @@ def sliding(sequences: Sequences, scores: Scores, n: int) -> None:
 
 
 @numba.njit(cache=True)
-def compiled(sequences: Sequences, scores: Scores, n: int) -> None:
+def compiled(sequences: Array, scores: Array, n: int) -> None:
     """Numba: compare one position at a time; most differ in the first piece."""
     hypotheses, length = sequences.shape
     places = length - n + 1
@@ -95,12 +94,12 @@ Decode = Callable[[Batch, Case], None]
 Sizes = list[tuple[int, int]]  # beams and lengths
 
 
-def hypotheses(beam_size: int, length: int) -> Sequences:
+def hypotheses(beam_size: int, length: int) -> Array:
     """Random pieces, int32 (sentences x beam, length)."""
     return np.random.default_rng(1).integers(DIFFERENT, size=(SENTENCES * beam_size, length), dtype=np.int32)
 
 
-def banned(name: str, sequences: Sequences) -> np.ndarray:
+def banned(name: str, sequences: Array) -> Array:
     """bool (sentences x beam, vocabulary), by one algorithm."""
     scores = np.zeros((len(sequences), VOCABULARY), np.float32)
     ALGORITHMS[name](sequences, scores, N)

@@ -98,10 +98,7 @@ class Recurrent:
             raise ValueError(f"cell {self.cell} is unknown; there are {', '.join(CELLS)}")
         if self.bidirectional and self.units % 2:
             raise ValueError(f"units {self.units} cannot be halved, one half for each direction")
-        if self.share_embeddings and self.embedding_units != self.units:
-            raise ValueError(
-                "share_embeddings needs embedding_units equal to units, as the softmax weights are tied too"
-            )
+        _require_width(self, "units")
 
     def __str__(self) -> str:
         name = ("bi" if self.bidirectional else "") + self.cell.upper()
@@ -201,11 +198,7 @@ class FullyConnected:
     share_embeddings: bool = False
 
     def __post_init__(self) -> None:
-        if self.share_embeddings and self.embedding_units != self.fully_connected_units:
-            raise ValueError(
-                "share_embeddings needs embedding_units equal to fully_connected_units, as the softmax weights are tied"
-                " too"
-            )
+        _require_width(self, "fully_connected_units")
 
     def __str__(self) -> str:
         shared = " shared" if self.share_embeddings else ""
@@ -314,6 +307,12 @@ def _kind(present: dict[str, Any]) -> tuple[type, str]:
 def registry() -> dict[str, dict[str, Any]]:
     """The values of the shapes in shapes.yaml, by name."""
     return read_yaml(Path(__file__).with_name("shapes.yaml"))
+
+
+def _require_width(shape: Any, name: str) -> None:
+    """Raises ValueError for shared embeddings that are not as wide as the softmax weights."""
+    if shape.share_embeddings and shape.embedding_units != getattr(shape, name):
+        raise ValueError(f"share_embeddings needs embedding_units equal to {name}, as the softmax weights are tied too")
 
 
 def _embeddings(entries: int, embedding: int, output: int, shared: bool) -> int:
