@@ -131,8 +131,7 @@ def test_outputs_are_those_of_the_translator(study, found):
         always_on = (model / "vmap.txt").read_text().split("\t")[1].split()
         assert record["candidates"] == (len(always_on) + 3 if record["vocabulary_map"] else None)
 
-
-def test_the_map_counts_only_where_it_is_used(study, found):
+    # The size of the map counts only where it is used.
     sizes = {(r["compute_type"], r["vocabulary_map"]): r["model_bytes"] for r in found}
     for name in ("float32", "int8"):
         map_bytes = (study / "models" / name / "vmap.txt").stat().st_size
@@ -235,16 +234,13 @@ def test_a_run_ends_with_its_code_its_libraries_its_machine_and_its_settings(stu
     (study / "models/int8/tuned.json").write_text("{}")
     assert runs.of(study)
     (study / "models/int8/tuned.json").unlink()
+    assert len(kept_runs.built()) == bool(Native.supported())
     changes = {"versions": lambda: ["another"], "machine": OTHER_MACHINE, "built": lambda: ["another library"]}
     for name, change in changes.items():
         assert not runs.of(study)
         with monkeypatch.context() as other:
             other.setattr(kept_runs, name, change)
             assert runs.of(study)
-
-
-def test_the_library_of_the_native_engine_is_known():
-    assert len(kept_runs.built()) == bool(Native.supported())
 
 
 def test_runs_are_interleaved(study, runs):
@@ -265,15 +261,13 @@ def test_a_failed_measurement_ends_the_benchmark(copy, capfd):
     assert not (copy / "decoding/tiny.json").exists()
 
 
-def test_the_baseline_has_its_own_beams():
+def test_the_baseline_has_its_own_beams_and_wrong_folders_are_not_measured(tmp_path):
     found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4], [])
     ways = ("int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map", "opennmt-tf.beam4")
     assert [configuration.name for configuration in found] == [f"tiny.{way}" for way in ways]
     with pytest.raises(UserError, match="two configurations of one name"):
         protocol.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1], []), None)
 
-
-def test_a_model_without_a_role_and_a_shape_is_not_measured(tmp_path):
     redescribe(shutil.copytree(folders()["int8"], tmp_path / "int8"), role=None, shape=None)
     with pytest.raises(UserError, match=r"int8: its model\.json has no role, shape; every measurement names them"):
         protocol.measured(benchmark.configurations([tmp_path / "int8"], [1], [1], []), None)
@@ -355,10 +349,15 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
     assert [record.signature.split("|")[-1] for record in found] == ["runs:3", "runs:1"]
 
 
-@pytest.mark.parametrize(("vendor", "fast"), [("GenuineIntel", True), ("AuthenticAMD", False)])
-def test_int16_is_fast_on_intel_alone(tmp_path, monkeypatch, vendor, fast):
-    (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\n")
+@pytest.fixture
+def cpuinfo(tmp_path, monkeypatch):
     monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
+    return tmp_path / "cpuinfo"
+
+
+@pytest.mark.parametrize(("vendor", "fast"), [("GenuineIntel", True), ("AuthenticAMD", False)])
+def test_int16_is_fast_on_intel_alone(cpuinfo, vendor, fast):
+    cpuinfo.write_text(f"vendor_id\t: {vendor}\n")
     assert decoding.fast("int16") == fast
     assert decoding.fast("float32") and decoding.fast("int8") and not decoding.fast("int4")
 
@@ -393,9 +392,8 @@ def test_signature():
         ("avx2 avx_vnni", "avx2-vnni"),
     ],
 )
-def test_machine(tmp_path, monkeypatch, flags, isa):
-    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: A: CPU\nflags\t\t: {flags}\n\nprocessor\t: 1\n")
-    monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
+def test_machine(cpuinfo, monkeypatch, flags, isa):
+    cpuinfo.write_text(f"processor\t: 0\nmodel name\t: A: CPU\nflags\t\t: {flags}\n\nprocessor\t: 1\n")
     monkeypatch.setenv("CT2_FORCE_CPU_ISA", "AVX2")
     assert machine.describe() == {"cpu": "A: CPU", "isa": isa, "forced_isa": "AVX2"}
 

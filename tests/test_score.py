@@ -179,15 +179,11 @@ def test_many_outputs_are_scored_in_time():
     assert (time.process_time() - start) * 104 / 4 < 60
 
 
-def test_an_output_of_another_length_is_refused(study):
-    folder, _, run = study
+def test_an_output_of_another_length_and_an_unknown_test_set_are_refused(study):
+    folder, rows, run = study
     (folder / "decoding/bad.txt").write_text("a\nb\n")
     with pytest.raises(UserError, match=r"bad\.txt: 2 lines, but its test set has 200; decode it again"):
         run()
-
-
-def test_an_unknown_test_set_is_refused(study):
-    _, rows, run = study
     with pytest.raises(UserError, match=r"all\.json: test set u is not among --test-sets"):
         run(rows=[row | {"test_set": "u"} for row in rows])
 

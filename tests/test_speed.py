@@ -221,8 +221,7 @@ def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, 
 
 
 def test_a_ladder_needs_a_map(made_up, tmp_path):
-    without = tmp_path / "int8"
-    shutil.copytree(folders()["int8"], without, ignore=shutil.ignore_patterns("vmap.txt"))
+    without = shutil.copytree(folders()["int8"], tmp_path / "int8", ignore=shutil.ignore_patterns("vmap.txt"))
     with pytest.raises(UserError, match="int8: is to be decoded with a vocabulary map, and has none"):
         run(ladder, tmp_path, *models(folders() | {"int8": without}))
 
@@ -520,8 +519,7 @@ def test_identities(two_cores, made_up, layered, tmp_path):
     assert labels(axes) == [rung.record.rung for rung in found]
     assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 
-
-def test_identities_need_layers_on_top_in_every_type(layered):
+    # Layers on top are needed in every type.
     with pytest.raises(UserError, match="--models: none in int16"):
         identities.by_type(layered[:2])
     redescribe(layered[0], shape="1:1 d16 ff32 h2")

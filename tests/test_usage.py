@@ -54,14 +54,12 @@ def test_idle_time_is_no_work(tmp_path, monkeypatch):
     assert timing_loop.busy_seconds([0, 1]) - before == pytest.approx(40 / timing_loop.TICKS)
 
 
-def test_short_work_has_no_share_of_others(pinned):
+def test_short_work_has_no_share_of_others(pinned, tmp_path, monkeypatch):
     with timing_loop.watch([CORE]) as used:
         time.sleep(0.05)
     assert used.seconds >= 0.05 and used.cpu_seconds < 0.05 and used.others is None
 
-
-def test_a_machine_without_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(timing_loop, "STAT", tmp_path / "absent")
+    monkeypatch.setattr(timing_loop, "STAT", tmp_path / "absent")  # a machine without counts
     monkeypatch.setattr(timing_loop, "SHORTEST", 0)
     with timing_loop.watch([0]) as used:
         pass
