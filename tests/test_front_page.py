@@ -66,9 +66,6 @@ def demo():
     return measurement.read(STUDIES[0] / "measurements.json")
 
 
-# Without a browser
-
-
 def test_the_page_is_small_and_needs_nothing_else(both):
     assert len(both.encode()) < front_page.LIMIT / 2
     outline = Outline(both)
@@ -242,9 +239,6 @@ def test_the_command_line(tmp_path):
     call = [warm.python(), "-m", "report.front_page", "--measurements", FIXTURE, "--output", output]
     done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "") and "test_2017_flickr" in output.read_text()
-
-
-# In a browser
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
-import subprocess
-
 import pytest
-import warm
 from hypothesis import given
 from hypothesis import strategies as st
+from reports import run
 
 from common.errors import UserError
 from common.files import read_json, write_text
@@ -27,14 +25,6 @@ def chosen(study, count=20, seed=1):
     return samples.choose(study / "test.tsv.zst", outputs, count, seed)
 
 
-def run(module, *arguments):
-    call = [warm.python(), "-m", module, *map(str, arguments)]
-    return subprocess.run(call, capture_output=True, text=True, check=False)
-
-
-# Samples
-
-
 @given(st.integers(1, 500), st.integers(1, 60), st.integers(0, 99))
 def test_lines_are_spread_evenly(total, count, seed):
     numbers = samples.numbers(total, count, seed)
@@ -44,25 +34,18 @@ def test_lines_are_spread_evenly(total, count, seed):
     assert all(abs(number - (at + 0.5) * part) <= part / 2 + 1 for at, number in enumerate(numbers))
 
 
-def test_the_seed_decides(study):
-    assert chosen(study) == chosen(study)
-    assert chosen(study, seed=1) != chosen(study, seed=2)
-
-
-def test_the_columns_of_a_sample_are_of_one_line(study):
+def test_the_seed_decides_and_the_columns_of_a_sample_are_of_one_line(study):
+    assert chosen(study) == chosen(study) != chosen(study, seed=2)
     for sample in chosen(study):
         line = sample["line"]
         assert sample["source"] == f"source {line}" and sample["reference"].startswith(f"reference {line} ")
         assert sample["outputs"] == {"teacher": f"teacher {line}", "deep": f"deep {line}"}
 
 
-def test_an_output_of_another_length(study):
+def test_an_output_of_another_length_and_an_empty_test_set(study):
     write_text(study / "deep.txt", "one\n")
     with pytest.raises(UserError, match=r"deep.txt: 1 lines, but its test set has 50; decode it again"):
         chosen(study)
-
-
-def test_an_empty_test_set(study):
     records.write(study / "test.tsv.zst", [])
     with pytest.raises(UserError, match="a test set without sentences"):
         chosen(study)

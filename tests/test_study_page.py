@@ -1,25 +1,20 @@
-"""The page of a study: the model to ship, what each idea was worth, how everything was made."""
+"""The page of a study: the model to ship, what each idea brought, how everything was made."""
 
 import html
-import subprocess
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import chromium
 import pytest
-import warm
 from measured import measured
 from outline import Outline
+from reports import FIXTURE, REFERENCE, TIMED, run
 
-from common.files import read_json, write_json
+from common.files import read_json, write_json, write_text
 from formats import best_model, captions, comparison, measurement
 from report import ablation_table, recommendation, study_page, teacher_student
 
-DATA = Path(__file__).parent / "data"
-FIXTURE = DATA / "measurements.json"
-REFERENCE = Path(__file__).parents[1] / "results/reference"
-TIMED = "test_2016_flickr"
+IDEAS = "What each idea brought"
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +23,22 @@ def records():
 
 
 def render(folder, *options, measurements=FIXTURE):
-    call = [warm.python(), "-m", "report.study_page", "--measurements", measurements, *options]
-    done = subprocess.run([*map(str, call), "--output", folder / "report.html"], capture_output=True, text=True)
+    output = folder / "report.html"
+    done = run("report.study_page", "--measurements", measurements, *options, "--output", output)
     assert (done.returncode, done.stderr) == (0, "")
-    return (folder / "report.html").read_text()
+    return output.read_text()
+
+
+def training(folder):
+    """Options for a job of 200 seconds and a trained system."""
+    write_text(folder / "jobs/train_teacher.tsv", "s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
+    write_json(folder / "deep.json", trained("deep", 20.0, 20.5))
+    return ["--benchmarks", folder / "jobs", "--trained", folder / "deep.json"]
 
 
 def headings(outline):
-    told = ("Which model", "The front", "What each", "20 sentences", "The data", "How it was")
-    return [text for text in outline.text if text.startswith(told)]
-
-
-# The page
+    known = ("Which model", "The front", "What each", "20 sentences", "The data", "How it was")
+    return [text for text in outline.text if text.startswith(known)]
 
 
 def test_page_from_measurements_alone(tmp_path):
@@ -48,7 +47,7 @@ def test_page_from_measurements_alone(tmp_path):
     assert "Ship deep int8 greedy map." in shown and best_model.RULE in shown and "lexical" in shown
     assert "deep-control" in shown and "test_2017_flickr" in shown and "tok:13a" in shown
     assert "distillation and 44,929 more sentences" in outline.text
-    assert headings(outline) == ["Which model to ship", "The front", "What each idea was worth", "How it was made"]
+    assert headings(outline) == ["Which model to ship", "The front", IDEAS, "How it was made"]
 
 
 def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
@@ -58,11 +57,7 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
         names[name] = tmp_path / f"{name}.svg"
         names[name].write_text(f"<svg><title>{name}</title></svg>")
     options = [part for name, file in names.items() for part in (f"--{name}", file)]
-    (tmp_path / "jobs").mkdir()
-    (tmp_path / "jobs" / "train_teacher.tsv").write_text("s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
-    write_json(tmp_path / "deep.json", trained("deep", 20.0, 20.5))
-    options += ["--quantization", reference / "quantization.json", "--trained", tmp_path / "deep.json"]
-    options += ["--benchmarks", tmp_path / "jobs", "--note", "synthetic <text>"]
+    options += [*training(tmp_path), "--quantization", reference / "quantization.json", "--note", "synthetic <text>"]
     options += ["--front-page", tmp_path / "front.html"]
     text = render(tmp_path, *options, measurements=reference / "measurements.json")
     outline = Outline(text)
@@ -72,16 +67,13 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     shown = "".join(outline.text)
     assert "In Snakemake's report, where this link does not work" in shown
     assert "train_teacher" in shown and "200.0" in shown and "20,000 (1.5 passes)" in outline.text
-    told = ["Which model to ship", "The front", "What each idea was worth", f"20 sentences of {TIMED}", "The data"]
-    assert headings(outline) == [*told, "How it was made"]
+    found = ["Which model to ship", "The front", IDEAS, f"20 sentences of {TIMED}", "The data", "How it was made"]
+    assert headings(outline) == found
     assert outline.text.count("+3.41") == 1 and outline.text.count("distillation, 9,082 more sentences") <= 2
 
 
 def test_what_only_the_page_knows_is_kept_for_the_next_one(tmp_path):
-    (tmp_path / "jobs").mkdir()
-    (tmp_path / "jobs" / "train_teacher.tsv").write_text("s\th:m:s\tmax_rss\n200.04\t0:03:20\t812.5\n")
-    write_json(tmp_path / "deep.json", trained("deep", 20.0, 20.5))
-    options = ["--benchmarks", tmp_path / "jobs", "--trained", tmp_path / "deep.json", "--note", "synthetic"]
+    options = [*training(tmp_path), "--note", "synthetic"]
     render(tmp_path, *options, "--corpora", "a", "b", "--dev", "val", "--record", tmp_path / "page.json")
     known = {"note": "synthetic", "configuration": None, "trained": ["deep"], "corpora": ["a", "b"], "dev": ["val"]}
     assert read_json(tmp_path / "page.json") == known | {
@@ -114,36 +106,31 @@ def test_a_page_about_speed_only(tmp_path):
     outline = Outline(render(tmp_path, measurements=tmp_path / "measurements.json"))
     shown = " ".join("".join(outline.text).split())
     assert "There is no best model" in shown and "Ship" not in shown and "2 untrained models" in shown
-    assert "fastest, smallest" in outline.text and "What each idea was worth" not in shown
+    assert "fastest, smallest" in outline.text and IDEAS not in shown
 
 
 def test_a_picture_that_browsers_do_not_show(tmp_path):
     (tmp_path / "front.pdf").touch()
-    call = [warm.python(), "-m", "report.study_page", "--measurements", FIXTURE, "--front", tmp_path / "front.pdf"]
-    done = subprocess.run([*map(str, call), "--output", tmp_path / "x.html"], capture_output=True, text=True)
+    options = ["--measurements", FIXTURE, "--front", tmp_path / "front.pdf", "--output", tmp_path / "x.html"]
+    done = run("report.study_page", *options)
     assert done.returncode == 1 and "front.pdf: pictures on the page are .svg or .png" in done.stderr
 
 
 def test_times_add_shards_and_leave_out_what_took_no_time(tmp_path):
     head = "s\th:m:s\tmax_rss\n"
-    (tmp_path / "translate_1-of-2.tsv").write_text(f"{head}30.0\t0:00:30\t100\n")
-    (tmp_path / "translate_2-of-2.tsv").write_text(f"{head}20.5\t0:00:20\t200\n")
-    (tmp_path / "train.tsv").write_text(f"{head}60.0\t0:01:00\tNA\n")
-    (tmp_path / "short.tsv").write_text(f"{head}0.1\t0:00:00\t-\n")
+    jobs = {"translate_1-of-2": "30.0\t0:00:30\t100", "translate_2-of-2": "20.5\t0:00:20\t200"}
+    for name, job in (jobs | {"train": "60.0\t0:01:00\tNA", "short": "0.1\t0:00:00\t-"}).items():
+        (tmp_path / f"{name}.tsv").write_text(f"{head}{job}\n")
     assert study_page.times(tmp_path) == [("train", 60.0, 0.0), ("translate", 50.5, pytest.approx(209.7, abs=0.1))]
 
 
-def test_conditions_are_told_as_in_the_records(records):
+def test_conditions_are_those_of_the_records(records):
     assert study_page.shared(records, "cores") == "[0]" and study_page.shared(records, "forced_isa") is None
     other = [*records, replace(records[0], cores=(0, 1), workers=2)]
     assert study_page.shared(other, "cores") == "[0], [0, 1]" and study_page.shared(other, "workers") == "1, 2"
-    gap = {"test_sets": {"t": {"sha256": "abc"}}}
-    told = study_page.conditions(records, gap)
-    assert told["sha256 of t"] == "abc"
-    assert told["signature of the model to ship"] == best_model.best(records).signature
-
-
-# The model to ship
+    found = study_page.conditions(records, {"test_sets": {"t": {"sha256": "abc"}}})
+    assert found["sha256 of t"] == "abc"
+    assert found["signature of the model to ship"] == best_model.best(records).signature
 
 
 def test_the_answer_has_the_numbers_of_the_best_model(records):
@@ -178,27 +165,11 @@ def test_choices_name_a_record_once_with_all_its_reasons():
     assert "USD/M words" not in row
 
 
-# What each idea was worth
-
-
 def trained(system, *bleu):
     averages = [{"checkpoints": count, "bleu": value} for count, value in zip((1, 4), bleu, strict=False)]
-    return {
-        "system": system,
-        "role": "student",
-        "shape": "1:1",
-        "parameters": 1000,
-        "training": [],
-        "validation": [],
-        "phases": [{"end": 80, "accumulate": 1}],
-        "seconds": 90,
-        "seen": {"pairs": 20000, "passes": 1.5},
-        "averages": averages,
-    }
-
-
-def by_idea(rows):
-    return {row["idea"]: row for row in rows}
+    about = {"system": system, "role": "student", "shape": "1:1", "parameters": 1000, "training": [], "validation": []}
+    phases = [{"end": 80, "accumulate": 1}]
+    return about | {"phases": phases, "seconds": 90, "seen": {"pairs": 20000, "passes": 1.5}, "averages": averages}
 
 
 def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():
@@ -208,9 +179,8 @@ def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():
         measured(compute_type=type, beam_size=beam, vocabulary_map=map, bleu=one, source_words_per_second=other)
         for (type, beam, map), one, other in zip(ways, bleu, speed, strict=True)
     ]
-    rows = by_idea(ablation_table.tables(found)["Decoding"])
-    told = {idea: (row["BLEU"], row["speed ×"], row["p"]) for idea, row in rows.items()}
-    assert told == {
+    rows = {row["idea"]: row for row in ablation_table.tables(found)["Decoding"]}
+    assert {idea: (row["BLEU"], row["speed ×"], row["p"]) for idea, row in rows.items()} == {
         "int8 weights": ("-0.12 (-0.25 to +0.00)", "1.62 (1.25 to 2.00)", "–"),
         "vocabulary map": ("-0.50", "2.00", "–"),
         "greedy search": ("-0.88 (-1.00 to -0.75)", "3.25 (2.50 to 4.00)", "–"),
@@ -227,9 +197,8 @@ def test_comet_stands_beside_bleu_where_it_was_measured():
     assert recommendation.answer(found[:1]).sentences[0] == "It has 20.00 BLEU and 80.00 COMET on t."
     assert recommendation.rows(found)[0]["COMET"] == f"{best_model.best(found).comet:.2f}"
     without = [replace(record, comet=None) for record in found]
-    assert "COMET" not in str(
-        [ablation_table.tables(without), recommendation.rows(without), recommendation.answer(without)]
-    )
+    tables = [ablation_table.tables(without), recommendation.rows(without), recommendation.answer(without)]
+    assert "COMET" not in str(tables)
 
 
 def test_one_pair_has_the_spread_of_its_runs():
@@ -262,9 +231,8 @@ def test_students_that_differ_in_one_setting():
     deep = measured(system="deep-seed1", student="deep", source_words_per_second=100.0, **about)
     found = [deep, replace(deep, system="long-seed1", student="long", source_words_per_second=90.0)]
     rows = ablation_table.tables(found, {"test_sets": {found[0].test_set: {"beams": beams}}})["Network and training"]
-    assert [row["compared"] for row in rows] == [
-        f"long rather than deep (200), distilled, {search}, 2 seeds" for search in ("greedy", "beam 4")
-    ]
+    compared = "long rather than deep (200), distilled, {}, 2 seeds"
+    assert [row["compared"] for row in rows] == [compared.format(search) for search in ("greedy", "beam 4")]
     assert {row["idea"] for row in rows} == {"500 updates"}
     assert (rows[0]["BLEU"], rows[0]["p"], rows[0]["speed ×"]) == ("+2.00 (+1.50 to +2.50)", "0.040", "0.90")
 
@@ -276,9 +244,8 @@ def test_averages_of_checkpoints_are_compared_with_the_last_one():
 
 def test_trainings_of_several_seeds_with_the_p_of_the_least_significant():
     gap = teacher_student.read(REFERENCE / "multi30k-captions/gap.json")
-    rows = [
-        row for row in ablation_table.trainings(gap["test_sets"][TIMED]) if row["compared"].endswith("beam 4, 3 seeds")
-    ]
+    rows = ablation_table.trainings(gap["test_sets"][TIMED])
+    rows = [row for row in rows if row["compared"].endswith("beam 4, 3 seeds")]
     assert len(rows) == 6
     (twins,) = [row for row in rows if row["idea"] == "distillation"]
     assert (twins["BLEU"], twins["p"]) == ("+2.01 (+1.80 to +2.37)", "0.001")

@@ -1,25 +1,22 @@
 import csv
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import warm
 from hypothesis import given
 from hypothesis import strategies as st
 from measured import measured
+from reports import FIXTURE, ROOT, TIMED, run
 
 from common.errors import UserError
+from common.files import write_text
 from decode.engines import ENGINES
 from formats import best_model, captions, comparison, measurement
 from formats.comparison import matching
 from formats.cost import NO_PRICE
 from report import measurements, recommendation, terminal
 from report.measurements import headline
-
-FIXTURE = Path(__file__).parent / "data" / "measurements.json"
-TIMED = "test_2016_flickr"
 
 
 @pytest.fixture
@@ -30,14 +27,6 @@ def records():
 @pytest.fixture
 def timed(records):
     return comparison.of_test_set(records, TIMED)
-
-
-def run(module, *arguments):
-    call = [warm.python(), "-m", module, *map(str, arguments)]
-    return subprocess.run(call, capture_output=True, text=True, check=False)
-
-
-# Measurements
 
 
 def test_the_fixture_says_that_it_is_one(records):
@@ -51,33 +40,26 @@ def test_the_fixture_says_that_it_is_one(records):
         ("[]", "not a list of measurements"),
         ("{}", "not a list of measurements"),
         ('[{"study": "x", "system": "y"}]', "record 1: 'role' is a required property"),
+        (None, "no such file"),
     ],
 )
 def test_a_file_that_holds_no_measurements(tmp_path, text, message):
     path = tmp_path / "m.json"
-    path.write_text(text)
+    if text:
+        path.write_text(text)
     with pytest.raises(UserError, match=message) as error:
         measurement.read(path)
     assert str(path) in str(error.value)
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="no such file"):
-        measurement.read(tmp_path / "m.json")
-
-
 def test_a_test_set_that_was_not_measured(records):
-    with pytest.raises(
-        UserError, match="nothing was measured on the test set wmt; there are test_2016_flickr, test_2017"
-    ):
+    message = "nothing was measured on the test set wmt; there are test_2016_flickr, test_2017"
+    with pytest.raises(UserError, match=message):
         comparison.of_test_set(records, "wmt")
 
 
 def test_systems_come_teacher_first_and_control_last(timed):
     assert list(comparison.systems(list(reversed(timed)))) == ["teacher", "tiny", "deep", "deep-control"]
-
-
-# The best model
 
 
 CONFIGURATIONS = st.lists(
@@ -129,8 +111,7 @@ def test_best_gives_up_quality_for_speed_up_to_the_tolerance(records, timed):
 
 
 def test_the_page_on_results_says_the_rule():
-    text = " ".join((Path(__file__).parents[1] / "docs/results.md").read_text().split())
-    assert text.count(best_model.RULE) == 1
+    assert " ".join((ROOT / "docs/results.md").read_text().split()).count(best_model.RULE) == 1
 
 
 def test_a_study_without_a_best_model_says_why(timed):
@@ -168,8 +149,8 @@ def test_a_type_that_saturates_shows(timed):
     exact = matching(timed, compute_type="int8")[0]
     record = replace(exact, library="oneDNN", int8_saturates=True)
     assert captions.compute_type(record) == "int8 (saturates)"
-    said = "saturates: oneDNN cuts off sums of 8-bit products here"
-    assert said in captions.marks([exact, record]) and said not in captions.marks([exact])
+    note = "saturates: oneDNN cuts off sums of 8-bit products here"
+    assert note in captions.marks([exact, record]) and note not in captions.marks([exact])
 
 
 def test_loss_is_against_the_best_search_of_the_same_weights(timed):
@@ -191,9 +172,6 @@ def test_without_a_search_in_float32_there_is_no_loss(timed):
     assert comparison.loss(timed, replace(timed[0], bleu=None)) is None
 
 
-# Tables
-
-
 def test_csv_has_every_record_and_field(records):
     rows = list(csv.DictReader(measurements.as_csv(records).splitlines()))
     assert len(rows) == len(records) and list(rows[0]) == measurement.header(records)
@@ -211,13 +189,12 @@ def test_rows_are_sorted_by_speed_and_compared_with_their_own_baseline(timed):
     rows = measurements.rows(timed)
     speeds = [float(row["source words/s"].replace(",", "")) for row in rows]
     assert speeds == sorted(speeds, reverse=True)
-    deep = matching(timed, system="deep", engine="ctranslate2", compute_type="int8", beam_size=1, vocabulary_map=True)[
-        0
-    ]
-    base = matching(timed, system="deep", engine="opennmt-tf")[0]
+    fast = {"engine": "ctranslate2", "compute_type": "int8", "beam_size": 1, "vocabulary_map": True}
+    (deep,), (base,) = (matching(timed, system="deep", **way) for way in (fast, {"engine": "opennmt-tf"}))
     expected = deep.source_words_per_second / base.source_words_per_second
-    assert measurements.row(deep, timed)["×"] == f"{expected:.1f}"
-    assert measurements.row(base, timed)["×"] == "1.0"
+    assert measurements.row(deep, timed)["×"] == f"{expected:.1f}" and measurements.row(base, timed)["×"] == "1.0"
+    rest = [record for record in timed if record.engine != "opennmt-tf"]
+    assert {row["×"] for row in measurements.rows(rest)} == {"–"}
 
 
 def test_a_multiple_of_a_disturbed_baseline_has_its_mark(timed):
@@ -225,9 +202,7 @@ def test_a_multiple_of_a_disturbed_baseline_has_its_mark(timed):
         [replace(record, noise=0.1, others=others if record.engine == "opennmt-tf" else 0.0) for record in timed]
         for others in (0.0, 0.5)
     )
-    deep = next(
-        place for place, record in enumerate(timed) if (record.system, record.engine) == ("deep", "ctranslate2")
-    )
+    deep = [(record.system, record.engine) for record in timed].index(("deep", "ctranslate2"))
     assert measurements.row(quiet[deep], quiet)["×"][-1].isdigit()
     assert not measurements.row(loud[deep], loud)["×"][-1].isdigit()
     assert "times as fast as the same model" in recommendation.speed(quiet, quiet[deep])
@@ -240,15 +215,9 @@ def test_cost_is_in_core_seconds_with_the_cpu_and_the_reason_why_there_are_no_us
     assert row["core-s/M words"] == f"{timed[0].core_seconds_per_million_words:,.1f}"
     assert row["USD/M words"] == "–" and f"USD: {NO_PRICE}." in measurements.notes(timed)
     priced = [replace(record, usd_per_million_words=0.00123, price="1 USD an hour") for record in timed]
-    assert measurements.row(priced[0], priced)[
-        "USD/M words"
-    ] == "0.00123" and "USD: 1 USD an hour." in measurements.notes(priced)
+    assert measurements.row(priced[0], priced)["USD/M words"] == "0.00123"
+    assert "USD: 1 USD an hour." in measurements.notes(priced)
     assert timed[0].cpu in measurements.notes(timed) and f"on {timed[0].cpu}" in terminal.summary(timed, tmp_path)
-
-
-def test_no_baseline_no_multiple(timed):
-    rest = [record for record in timed if record.engine != "opennmt-tf"]
-    assert {row["×"] for row in measurements.rows(rest)} == {"–"}
 
 
 @pytest.mark.parametrize(
@@ -316,8 +285,7 @@ def test_terminal_fits_and_names_what_is_there(tmp_path, records):
     best = best_model.best(comparison.of_test_set(records, TIMED))
     model = tmp_path / "models" / best.system / best.compute_type
     model.mkdir(parents=True)
-    (tmp_path / "report").mkdir()
-    (tmp_path / "report" / "report.html").touch()
+    write_text(tmp_path / "report/report.html", "")
     text = terminal.summary(records, tmp_path)
     assert f"report:     {tmp_path}/report/report.html" in text
     assert f"best model: {model}" in text and best_model.RULE in " ".join(text.split())
@@ -338,20 +306,13 @@ def test_the_folder_of_a_model_is_named_as_its_engine_names_it(tmp_path, timed):
         assert Path(captions.model_folder(record)).name == engine.folder("int8")
 
 
-# Headline
-
-
 def test_headline(timed):
     figures = headline(timed)["test_sets"][TIMED]
     best = comparison.best_search(timed, "teacher")
     assert figures["bleu"]["teacher"]["bleu"] == best.bleu
     assert figures["bleu"]["teacher"]["decoding"] == captions.configuration(best)
-    assert {name: system["role"] for name, system in figures["bleu"].items()} == {
-        "teacher": "teacher",
-        "deep": "student",
-        "tiny": "student",
-        "deep-control": "control",
-    }
+    roles = {"teacher": "teacher", "deep": "student", "tiny": "student", "deep-control": "control"}
+    assert {name: system["role"] for name, system in figures["bleu"].items()} == roles
     best, quoted = best_model.best(timed), headline(timed)["best"]
     assert quoted["rule"] == best_model.RULE and quoted["beaten_by"] == []
     assert (quoted["system"], quoted["decoding"]) == (best.system, captions.configuration(best))
@@ -385,9 +346,7 @@ def test_differences_are_of_pairs_that_differ_in_nothing_else(timed):
 def test_contrasts_are_all_pairs_that_differ_in_one_setting():
     """Two ways have a partner in float32; the third, with a beam of 4, has none with that beam."""
     ways = [("int8", 1), ("float32", 1), ("int8", 4), ("int16", 1)]
-    records = [
-        measured(compute_type=type, beam_size=beam, bleu=20.0 + number) for number, (type, beam) in enumerate(ways)
-    ]
+    records = [measured(compute_type=type, beam_size=beam, bleu=20.0 + n) for n, (type, beam) in enumerate(ways)]
     (eight,) = comparison.contrasts(records, "compute_type", "int8", "float32")
     assert eight == (records[0], records[1]) and eight.bleu == -1.0
     assert eight.speed == comparison.faster(records[0], records[1])
@@ -402,9 +361,6 @@ def test_headline_without_map_int8_students_or_full_precision(timed):
     assert figures["int8_minus_float32"] == figures["map_minus_no_map"] == {"beam 4": None}
     assert headline(few)["best"]["system"] is None
     assert figures["bleu"]["deep"]["bleu"] == matching(few, system="deep")[0].bleu
-
-
-# Command line
 
 
 def test_command_line(tmp_path):

@@ -1,6 +1,6 @@
 """One HTML page about a study, which needs no other file and tells its story from top to bottom.
 
-The model to ship and why; the front; what each idea was worth; sentences; the data; how everything was made.
+The model to ship and why; the front; what each idea brought; sentences; the data; how everything was made.
 """
 
 import argparse
