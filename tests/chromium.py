@@ -12,9 +12,8 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")  # of Debian, Ubuntu, Google
 PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
-needed = pytest.mark.skipif(
-    PROGRAM is None, reason=f"no browser: none of {', '.join(NAMES)} (Debian: apt install chromium)"
-)
+MISSING = f"no browser: none of {', '.join(NAMES)} (Debian: apt install chromium)"
+needed = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe")
 START = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'  # Chromium reads from 3 and writes to 4
 
@@ -62,9 +61,8 @@ class Browser:
 
     def open(self, path: Path, width: int = 1280, height: int = 900) -> None:
         """Open a file in a window of this size."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
         self.events.clear()
         self.send("Page.navigate", url=path.resolve().as_uri())
 
@@ -95,10 +93,8 @@ class Browser:
 
     def click(self, script: str) -> None:
         """Press the middle of the element that an expression gives, as a mouse does."""
-        middle = "[box.x + box.width / 2, box.y + box.height / 2]"
-        x, y = self.run(
-            f"(e => {{ e.scrollIntoView(); const box = e.getBoundingClientRect(); return {middle}; }})({script})"
-        )
+        middle = "const box = e.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2];"
+        x, y = self.run(f"(e => {{ e.scrollIntoView(); {middle} }})({script})")
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

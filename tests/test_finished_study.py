@@ -102,7 +102,7 @@ def test_every_system_is_measured_in_every_way(finished):
     assert runs == {("teacher", 1), ("student", 2), ("control", 1)}
 
 
-def test_a_student_with_monolingual_text_is_not_said_to_show_what_distillation_is_worth(finished):
+def test_a_student_with_monolingual_text_does_not_show_the_effect_of_distillation(finished):
     measurements = json.loads((finished / "measurements.json").read_text())
     text = {record[0] for record in records.read(finished / "corpora/clean/grammar_english.tsv.zst")}
     read = {record[0] for record in records.read(finished / "training/distilled.1.tsv.zst")}

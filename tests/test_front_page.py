@@ -7,7 +7,6 @@ import json
 import random
 import re
 import shlex
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from operator import attrgetter
@@ -15,8 +14,8 @@ from pathlib import Path
 
 import chromium
 import pytest
-import warm
 from outline import Outline
+from reports import FIXTURE, REFERENCE, run
 from snakemake.assets import Assets
 
 from common.errors import UserError
@@ -24,17 +23,16 @@ from common.files import read_json, write_json, write_text
 from decode.translator import decoding_options
 from formats import captions, comparison, measurement
 from formats.comparison import pareto
+from formats.measurement import Measurement
 from formats.shape import DECODERS, decoder_kind, registry, shape
 from measure.configuration import Configuration
 from report import figure, front, front_page
 
-ROOT = Path(__file__).parents[1]
-FIXTURE = ROOT / "tests/data/measurements.json"  # two test sets
-REFERENCE = ROOT / "results/reference"
 CPUS = {"demo": "avx2", "architectures": "avx512-vnni"}
 STUDIES = [REFERENCE / study for study in CPUS]
 SYMBOLS = "document.querySelectorAll('#panels .mark-symbol.role-mark path')"
 PACKED = re.compile(r'<script type="text/plain" id="[\w-]+">(.*?)</script>')
+AXES = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
 NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
 
 
@@ -79,14 +77,10 @@ def test_the_page_has_the_measurements_as_they_are(both):
     records = [record for folder in STUDIES for record in read_json(folder / "measurements.json")]
     assert len(records) > 100
     for row, record in zip(data["records"], records, strict=True):
-        told = dict(zip(names, row, strict=True))
-        assert {name: told.get(name) for name in record} == record
-        assert set(names) - set(record) <= {name for name in told if told[name] in (None, *front_defaults(name))}
-
-
-def front_defaults(name):
-    """The value of a field that a file of an older version lacks."""
-    return [measurement.Measurement.__dataclass_fields__[name].default]
+        shown = dict(zip(names, row, strict=True))
+        assert {name: shown.get(name) for name in record} == record
+        added = set(names) - set(record)  # a file of an older version lacks them
+        assert all(shown[name] in (None, Measurement.__dataclass_fields__[name].default) for name in added)
 
 
 def test_the_page_carries_vega_and_the_licences_of_all_its_parts(both):
@@ -125,16 +119,17 @@ def test_comet_is_an_axis_and_a_column_only_where_it_was_measured(tmp_path, demo
     assert len({len(re.findall("</t[hd]>", row)) for row in re.findall("<tr>(?s:.*?)</tr>", page)}) == 1
 
 
-def test_places_spread_as_the_runs_do(demo):
+def test_places_spread_as_the_runs_do_and_zero_has_none_on_a_logarithmic_axis(demo):
     record = next(record for record in demo if record.runs > 1)
-    axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
-    speed = front_page.place(axes["speed"], record)
+    speed = front_page.place(AXES["speed"], record)
     assert speed == pytest.approx([*record.spread("source_words_per_second")])
-    cost = front_page.place(axes["core_seconds"], record)
+    cost = front_page.place(AXES["core_seconds"], record)
     assert cost == pytest.approx([1e6 / value for value in (speed[0], speed[2], speed[1])], rel=1e-6)  # one core
-    assert front_page.place(axes["memory"], record) == [record.peak_rss_bytes / 1e6]
-    assert front_page.place(axes["bleu"], record) == [record.bleu]
-    assert front_page.place(axes["usd"], record) is None
+    assert front_page.place(AXES["memory"], record) == [record.peak_rss_bytes / 1e6]
+    assert front_page.place(AXES["bleu"], record) == [record.bleu]
+    assert front_page.place(AXES["usd"], record) is None
+    zero = replace(record, usd_per_million_words=0.0, bleu=0.0)
+    assert front_page.place(AXES["usd"], zero) is None and front_page.place(AXES["bleu"], zero) == [0.0]
 
 
 def test_latency_is_that_of_single_sentences(tmp_path, demo):
@@ -152,12 +147,6 @@ def test_panels_tell_cpus_of_one_name_apart(both, demo):
     assert panels == {f"{study}: test_2016_flickr, AMD EPYC ({isa})" for study, isa in CPUS.items()}
     assert captions.cpu(replace(demo[0], isa=None)) == "AMD EPYC"
     assert captions.cpu(replace(demo[0], cpu=None, isa=None)) == "unknown CPU"
-
-
-def test_zero_has_no_place_on_a_logarithmic_axis(demo):
-    record = replace(demo[0], usd_per_million_words=0.0, bleu=0.0)
-    axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
-    assert front_page.place(axes["usd"], record) is None and front_page.place(axes["bleu"], record) == [0.0]
 
 
 def test_the_command_decodes_as_the_record_was_decoded(demo):
@@ -188,13 +177,12 @@ def test_the_kind_of_a_decoder_is_that_of_its_shape():
 
 def test_colours_and_shapes_tell_the_same_apart():
     pairs = [front_page.vega(style) for style in figure.PALETTE]
-    assert len({color for color, _ in pairs}) == len({shape for _, shape in pairs}) == len(pairs)
+    assert [len(set(each)) for each in zip(*pairs, strict=True)] == [len(pairs)] * 2
     styles = embedded(made(STUDIES))["styles"]
     assert styles["system"]["teacher"] == [figure.TEACHER.color, "square"]
     assert len(set(map(tuple, styles["system"].values()))) == len(styles["system"]) > 18
-    assert all(
-        len({shape for _, shape in styles[key].values()}) == len(styles[key]) for key in ("engine", "type", "study")
-    )
+    for key in ("engine", "type", "study"):
+        assert len({shape for _, shape in styles[key].values()}) == len(styles[key])
 
 
 def test_systems_look_as_in_the_pictures_of_their_study():
@@ -219,13 +207,13 @@ def test_sentences_are_the_record_s_own_where_its_output_is_there(tmp_path, demo
 
 
 def test_two_files_of_one_study_have_names_of_their_own(tmp_path, demo):
-    for name in ("old", "new"):
-        measurement.write(tmp_path / name / "measurements.json", demo)
-    studies = front_page.read([tmp_path / "old/measurements.json", tmp_path / "new/measurements.json"], [])
-    assert [study.name for study in studies] == [f"demo ({tmp_path}/old)", f"demo ({tmp_path}/new)"]
+    paths = [tmp_path / name / "measurements.json" for name in ("old", "new")]
+    for path in paths:
+        measurement.write(path, demo)
+    assert [study.name for study in front_page.read(paths, [])] == [f"demo ({path.parent})" for path in paths]
 
 
-def test_what_cannot_be_drawn_is_said(tmp_path, demo):
+def test_what_cannot_be_drawn_is_an_error(tmp_path, demo):
     path = STUDIES[0] / "measurements.json"
     with pytest.raises(UserError, match="--samples: 1 files for 2 files of measurements"):
         front_page.read([path, path], [STUDIES[0] / "samples.json"])
@@ -236,13 +224,14 @@ def test_what_cannot_be_drawn_is_said(tmp_path, demo):
 
 def test_the_command_line(tmp_path):
     output = tmp_path / "front.html"
-    call = [warm.python(), "-m", "report.front_page", "--measurements", FIXTURE, "--output", output]
-    done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
+    done = run("report.front_page", "--measurements", FIXTURE, "--output", output)
     assert (done.returncode, done.stderr) == (0, "") and "test_2017_flickr" in output.read_text()
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
+    if chromium.PROGRAM is None:
+        pytest.skip(chromium.MISSING)
     opened = chromium.Browser(tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()
@@ -286,12 +275,11 @@ def drawn(browser):
 
 def expected(records, across, up="bleu"):
     """Numbers of the records on the front of each study, of those that are shown: {number: rank}."""
-    axes = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
     ranks = {}
     for group in {(record.study, record.test_set) for _, record in records}:
         own = [(number, record) for number, record in records if (record.study, record.test_set) == group]
-        sign = 1 if axes[across].more else -1
-        points = [(sign * axes[across].value(record), axes[up].value(record)) for _, record in own]
+        sign = 1 if AXES[across].more else -1
+        points = [(sign * AXES[across].value(record), AXES[up].value(record)) for _, record in own]
         front = {number: point for (number, _), point, on in zip(own, points, pareto(points), strict=True) if on}
         order = sorted(set(front.values()), reverse=True)
         ranks |= {number: order.index(point) + 1 for number, point in front.items()}
@@ -304,14 +292,12 @@ def records():
     return list(enumerate(found))
 
 
-@chromium.needed
 def test_the_page_opens_from_the_disk(shown, records):
     assert shown.failures() == [] and [url.partition(":")[0] for url in shown.requests()] == ["file"]
     assert shown.run("document.querySelectorAll('#panels svg').length") == 2
     assert drawn(shown) == len(records) == len(table(shown))
 
 
-@chromium.needed
 def test_the_front_is_that_of_formats(shown):
     generator = random.Random(1)
     cases = [
@@ -321,7 +307,6 @@ def test_the_front_is_that_of_formats(shown):
     assert shown.run(f"{json.dumps(cases)}.map(pareto)") == [pareto(points) for points in cases]
 
 
-@chromium.needed
 @pytest.mark.parametrize(
     ("across", "up"), [("speed", "bleu"), ("size", "bleu"), ("core_seconds", "chrf"), ("memory", "chrf")]
 )
@@ -334,7 +319,6 @@ def test_table_and_picture_show_the_front_of_the_records(shown, records, across,
     assert f"{len(front)} on the front" in shown.run("document.getElementById('count').textContent")
 
 
-@chromium.needed
 def test_a_filter_changes_picture_table_and_front(shown, records):
     before = table(shown)
     switch(shown, "role", "teacher")
@@ -361,14 +345,12 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     assert table(shown) == before
 
 
-@chromium.needed
 def test_nothing_is_left_when_a_filter_lets_nothing_through(shown):
     for value in ("control", "student", "teacher"):
         switch(shown, "role", value)
     assert table(shown) == [] and drawn(shown) == 0 and shown.failures() == []
 
 
-@chromium.needed
 def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, records):
     assert shown.run("document.querySelector('.warning')") is None
     choose(shown, panels="one")
@@ -378,20 +360,19 @@ def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, reco
     assert shown.run("document.querySelector('.warning')") is None
 
 
-@chromium.needed
 def test_a_click_on_a_point_fixes_it(shown, records):
     switch(shown, "study", "architectures")
     best = max(comparison.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.bleu)
     number = next(number for number, record in records if record is best)
     shown.click(f"[...{SYMBOLS}].find(path => path.__data__.datum.number === {number})")
     shown.wait("document.querySelector('#record h2')")
-    told = shown.run("document.getElementById('record').textContent")
-    assert told.startswith(captions.title(best)) and captions.decoding_command(best) in told
-    assert f"bleu{best.bleu}" in told and best.signature in told
+    text = shown.run("document.getElementById('record').textContent")
+    assert text.startswith(captions.title(best)) and captions.decoding_command(best) in text
+    assert f"bleu{best.bleu}" in text and best.signature in text
     top = "document.getElementById('record').getBoundingClientRect().top"
     shown.wait(f"0 <= {top} && {top} < innerHeight - 40")  # scrolled to
     sample = read_json(STUDIES[0] / "samples.json")["samples"][0]
-    assert sample["source"] in told and sample["outputs"][best.system] in told
+    assert sample["source"] in text and sample["outputs"][best.system] in text
     assert shown.run("document.querySelectorAll('#record .samples tbody').length") == front_page.SENTENCES
     pressed = "rows.findIndex(row => row.querySelector('th button').getAttribute('aria-pressed') === 'true')"
     assert shown.run(pressed) == number
@@ -400,7 +381,6 @@ def test_a_click_on_a_point_fixes_it(shown, records):
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(best)  # stays
 
 
-@chromium.needed
 def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     column = shown.run("headers.findIndex(header => header.textContent === 'BLEU')")
     for order, reverse in (("ascending", False), ("descending", True)):
@@ -416,7 +396,6 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(records[best][1])
 
 
-@chromium.needed
 def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
     shown.run("headers[0].firstChild.click()")
     switch(shown, "type", "int8")
@@ -425,7 +404,6 @@ def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
     assert known == sorted(known) and len(known) > 1 and ranks[: len(known)] == known
 
 
-@chromium.needed
 def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     """Of one test set they have."""
     own = measurement.read(FIXTURE)
@@ -436,15 +414,10 @@ def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     page = opened(browser, tmp_path / "front.html", front_page.page(front_page.read(paths, [])))
     scales = page.run("views.map(view => view.scale('y').domain())")
     test_sets = page.run("[...document.querySelectorAll('figcaption')].map(e => e.textContent.split(': ')[1])")
-    by_test_set = {
-        name: {str(scale) for name_of, scale in zip(test_sets, scales, strict=True) if name_of == name}
-        for name in test_sets
-    }
-    assert len(scales) == 4 and len(by_test_set) == 2 and all(len(found) == 1 for found in by_test_set.values())
-    assert len({str(scale) for scale in scales}) == 2
+    pairs = {(name, str(scale)) for name, scale in zip(test_sets, scales, strict=True)}
+    assert len(scales) == 4 and len({*test_sets}) == len(pairs) == len({scale for _, scale in pairs}) == 2
 
 
-@chromium.needed
 def test_screen_readers_hear_the_front(shown, records):
     label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
     front = comparison.on_front([record for _, record in records if record.study == "demo"])
@@ -454,7 +427,6 @@ def test_screen_readers_hear_the_front(shown, records):
     assert shown.run(f"{unnamed}.length") == 0
 
 
-@chromium.needed
 def test_error_bars_can_be_hidden(shown, records):
     bars = "document.querySelectorAll('#panels .mark-rule.role-mark line').length"
     assert shown.run(bars) == len(records)
@@ -462,36 +434,35 @@ def test_error_bars_can_be_hidden(shown, records):
     assert shown.run(bars) == 0
 
 
-@chromium.needed
 def test_a_phone_has_one_panel_below_the_other_and_nothing_too_wide(browser, tmp_path, both):
     phone = opened(browser, tmp_path / "front.html", both, width=360, height=740)
     assert phone.run("document.documentElement.scrollWidth") <= 360
-    first, second = phone.run(
-        "[...document.querySelectorAll('#panels figure')].map(e => e.getBoundingClientRect().top)"
-    )
+    tops = "[...document.querySelectorAll('#panels figure')].map(e => e.getBoundingClientRect().top)"
+    first, second = phone.run(tops)
     assert second > first + 250
     assert phone.run("Math.max(...[...document.querySelectorAll('#panels svg')].map(e => e.clientWidth))") <= 360
     assert phone.run("document.getElementById('filters').open") is False
 
 
-@chromium.needed
+def opened_with(browser, folder, *records):
+    """The browser with the page of these records."""
+    measurement.write(folder / "measurements.json", records)
+    return opened(browser, folder / "front.html", made([folder], samples=False))
+
+
 def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
-    measurement.write(tmp_path / "measurements.json", [replace(demo[0], noisy=True), *demo[1:]])
-    page = opened(browser, tmp_path / "front.html", made([tmp_path], samples=False))
+    page = opened_with(browser, tmp_path, replace(demo[0], noisy=True), *demo[1:])
     assert 0 not in dict(table(page)) and drawn(page) == len(demo) - 1
     switch(page, "disturbed", "yes")
     assert 0 in dict(table(page)) and drawn(page) == len(demo)
 
 
-@chromium.needed
 def test_measurements_without_a_score_are_in_the_table_only(browser, tmp_path, demo):
-    measurement.write(tmp_path / "measurements.json", [replace(demo[0], bleu=None, chrf=None), *demo[1:]])
-    page = opened(browser, tmp_path / "front.html", made([tmp_path], samples=False))
+    page = opened_with(browser, tmp_path, replace(demo[0], bleu=None, chrf=None), *demo[1:])
     assert dict(table(page))[0] is None and drawn(page) == len(demo) - 1
     assert "1 without a value on both axes" in page.run("document.getElementById('count').textContent")
 
 
-@chromium.needed
 def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     nasty = [replace(record, study=NASTY, system=NASTY, shape=NASTY, cpu=NASTY) for record in demo[:3]]
     measurement.write(tmp_path / "measurements.json", nasty)
@@ -500,18 +471,16 @@ def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     write_json(tmp_path / "samples.json", samples)
     page = opened(browser, tmp_path / "front.html", made([tmp_path]))
     page.run("pick(0)")
-    told = page.run("document.getElementById('record').textContent")
-    assert told.count(NASTY) >= 7 and page.run("typeof window.broken") == "undefined"
+    text = page.run("document.getElementById('record').textContent")
+    assert text.count(NASTY) >= 7 and page.run("typeof window.broken") == "undefined"
     assert page.run("document.querySelectorAll('img').length") == 0 and page.failures() == []
 
 
-@chromium.needed
 def test_the_licences_can_be_read(shown):
     shown.run("document.getElementById('licences').open = true")
     shown.wait("document.querySelector('#licences pre').textContent.includes('Interactive Data Lab')")
 
 
-@chromium.needed
 def test_a_picture_is_saved_as_svg(shown):
     script = """new Promise(done => {
       const made = URL.createObjectURL;

@@ -24,7 +24,7 @@ def in_opennmt_tf(name, *seconds):
     return timed(name, *seconds, engine="opennmt-tf", vocabulary_map=False)
 
 
-def ours(records):
+def points_of(records):
     return {(point.line, point.row): point for point in points(records) if point.line in ("native", "opennmt-tf")}
 
 
@@ -41,9 +41,9 @@ def test_all_rows_of_both_tables_are_there_in_a_family():
     assert [point.place for point in shown[:-1]] == printed
 
 
-def test_ours_have_the_bleu_that_the_paper_prints_on_its_cpu_else_on_its_gpu():
+def test_measured_points_have_the_bleu_that_the_paper_prints_on_its_cpu_else_on_its_gpu():
     names = ("marian-base", "marian-small-aan", "marian-rnn-small")
-    found = ours([timed(name, 2.0) for name in names])
+    found = points_of([timed(name, 2.0) for name in names])
     # (10) has 27.6 on the GPU; (15) and the recurrent ones are there only, and (20) is Marian's, as (18) is not.
     assert {row: point.bleu for (_, row), point in found.items()} == {"10": 27.4, "15": 25.8, "20": 24.1}
     assert [point.cost.middle for point in found.values()] == pytest.approx([18e6] * 3)
@@ -51,14 +51,14 @@ def test_ours_have_the_bleu_that_the_paper_prints_on_its_cpu_else_on_its_gpu():
 
 def test_each_engine_and_type_stands_beside_the_rows_that_it_has():
     int8 = [timed(name, 1.0, compute_type="int8") for name in ("marian-big", "marian-base")]
-    found = ours([in_opennmt_tf("marian-big", 4.0), timed("marian-big", 2.0), timed("wngt2020-base", 1.0), *int8])
+    found = points_of([in_opennmt_tf("marian-big", 4.0), timed("marian-big", 2.0), timed("wngt2020-base", 1.0), *int8])
     assert {place: point.bleu for place, point in found.items()} == {
         ("opennmt-tf", "7"): 28.1, ("native", "7"): 28.1, ("native", "7i"): 27.5,
     }  # fmt: skip
 
 
 def test_bars_go_from_the_slowest_run_to_the_fastest():
-    (point,) = ours([timed("marian-big", 1.0, 2.0, 4.0)]).values()
+    (point,) = points_of([timed("marian-big", 1.0, 2.0, 4.0)]).values()
     assert point.cost == pytest.approx((18e6, 9e6, 36e6))
 
 

@@ -1,6 +1,6 @@
 """The notebooks answer their questions on the committed results, and on altered ones, and change nothing.
 
-What a notebook says is compared with the same worked out from its JSON. All run in one kernel, one after the other.
+What a notebook finds is compared with the same computed from its JSON. All run in one kernel, one after the other.
 """
 
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 REFERENCE = Path(__file__).parents[1] / "results/reference"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose, as docs/results.md says
+TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose (docs/results.md)
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +36,13 @@ def kernel():
 
 
 def studies(notebook):
-    """The lines that say where the results are; a study is looked for from the folder of the notebooks."""
+    """The lines with the place of the results; a study is looked for from the folder of the notebooks."""
     lines = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code").splitlines()
     return [line for line in lines if line.startswith("STUDY = ")]
 
 
 def run(kernel, name, study=None):
-    """Run a notebook from top to bottom; study: in place of its own. Returns its variables that JSON can hold."""
+    """Run a notebook from top to bottom; study: instead of its own. Returns its variables that JSON can hold."""
     (path,) = NOTEBOOKS.glob(f"{name}-*.ipynb")
     notebook = nbformat.read(path, as_version=4)
     (line,) = studies(notebook)
@@ -239,7 +239,7 @@ def slow_rows(ratios):
 
 
 @pytest.mark.parametrize("change", [None, slow_rows])
-def test_06_says_where_the_time_goes(kernel, tmp_path, change):
+def test_06_finds_where_the_time_goes(kernel, tmp_path, change):
     study = altered("engine", "[rf][ai]*.json", change, tmp_path) if change else REFERENCE / "engine"
     found = run(kernel, "06", study)
     timed = [row for row in read_json(study / "ratios.json") if "components" in row and row["peer"] == "ctranslate2"]

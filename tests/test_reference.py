@@ -24,9 +24,8 @@ def finished(tmp_path):
     for age, (name, study) in enumerate([("3", "x-fr"), ("2", "x"), ("1", "x")]):
         folder = tmp_path / f"results/{study}"
         report = folder / "report"
-        shutil.copytree(KEPT / "systems", folder / "systems", dirs_exist_ok=True)
-        shutil.copytree(KEPT / "corpora", folder / "corpora", dirs_exist_ok=True)
-        shutil.copytree(KEPT / "alignment", folder / "alignment", dirs_exist_ok=True)
+        for part in ("systems", "corpora", "alignment"):
+            shutil.copytree(KEPT / part, folder / part, dirs_exist_ok=True)
         counts = folder / "corpora/clean/lo-help.json"
         write_json(counts, read_json(counts) | {"samples": {"empty": ["the text itself"]}})
         shutil.copy(KEPT / "measurements.json", folder)
@@ -35,9 +34,8 @@ def finished(tmp_path):
             shutil.copy(KEPT / f"{part}.json", report)
         (report / "table.md").write_text(study)
         log = logs / f"{name}.snakemake.log"
-        log.write_text(
-            f"run {name}\nrule x:\n    log: x.log\n    output: results/{study}/report/table.md\n{tmp_path}/a\n"
-        )
+        job = f"rule x:\n    log: x.log\n    output: results/{study}/report/table.md\n"
+        log.write_text(f"run {name}\n{job}{tmp_path}/a\n")
         os.utime(log, (1e9 - age, 1e9 - age))
     (logs / "4.snakemake.log").write_text("Nothing to be done\n")
     return tmp_path

@@ -1,4 +1,4 @@
-"""The pages of the papers beside ours are those that the command makes, and say of every number why it is as it is."""
+"""The pages of the papers are those that the command makes, with the reason of every number."""
 
 import re
 import sys
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from common.files import read_json
 from report import reproduction, rows
 from report.papers import VERDICTS, papers
 
@@ -42,19 +41,17 @@ def test_the_committed_rows_follow_from_the_committed_measurements(tmp_path, mon
         words[words.index("--output") + 1] = str(tmp_path / f"{number}.json")
         monkeypatch.setattr(sys, "argv", ["rows", *words])
         rows.main()
-        assert read_json(tmp_path / f"{number}.json") == read_json(Path(output)), call
+        assert (tmp_path / f"{number}.json").read_text() == Path(output).read_text(), call
 
 
 def row(**values):
-    made = rows.rows("devlin-2017", [])[0]
-    return made | values
+    return rows.rows("devlin-2017", [])[0] | values
 
 
 def test_what_rows_have_in_common_stands_once():
     paper = papers()["devlin-2017"]
-    own = row(
-        ours=5.0, low=4.5, high=5.5, ratio=5.0 / 4.4, verdict="reproduced", reason="as | above", command="x", cpu="C"
-    )
+    numbers = {"ours": 5.0, "low": 4.5, "high": 5.5, "ratio": 5.0 / 4.4}
+    own = row(**numbers, verdict="reproduced", reason="as | above", command="x", cpu="C")
     page = reproduction.page("devlin-2017", paper, [own, own, row()])
     assert "3 numbers: 2 reproduced, 1 not run here." in page
     assert "| 5 (4.5 to 5.5) |" in page and page.count("1.14") == 2

@@ -1,4 +1,4 @@
-"""The papers' numbers beside measurements: which of ours stand there, and what is said where there is none."""
+"""The papers' numbers beside measurements: which are compared, and the reasons where none can be."""
 
 import re
 import sys
@@ -69,11 +69,8 @@ def test_a_number_stands_beside_the_measurement_of_its_shape_and_configuration()
     assert cost["ours"] == pytest.approx(629.54 * 3600 / 0.102)
     assert cost["printed"] == pytest.approx(62_954 / 400.2 * 3600 / 0.102) and cost["verdict"] == "not comparable"
     bleu = of(made, "(10i) Transformer-base-int16", "BLEU")
-    assert (
-        bleu["ours"] is None
-        and bleu["verdict"] == "not run here"
-        and "no model of this shape was trained" in bleu["reason"]
-    )
+    assert (bleu["ours"], bleu["verdict"]) == (None, "not run here")
+    assert "no model of this shape was trained" in bleu["reason"]
     assert of(made, "(10) Transformer-base", "seconds")["verdict"] == "not run here"  # float32 was not timed
     assert of(made, "(10) Transformer-base", "seconds", "Table 3")["reason"] == "needs a GPU"
 
@@ -115,7 +112,7 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
 
 
 @pytest.mark.parametrize(
-    ("unit", "ours", "printed", "verdict"),
+    ("unit", "measured", "printed", "verdict"),
     [
         ("×", 1.8, 2.0, "reproduced"), ("×", 9.0, 2.0, "reproduced"), ("×", 1.7, 2.0, "in part"),
         ("×", 1.0, 1.05, "not reproduced"), ("×", 0.9, 0.98, "reproduced"),
@@ -126,8 +123,8 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
         ("parameters", 101, 100, "in part"), ("parameters", 100, 100, "reproduced"),
     ],
 )  # fmt: skip
-def test_verdicts(unit, ours, printed, verdict):
-    assert TOLERANCES[unit].verdict(ours, printed) == verdict
+def test_verdicts(unit, measured, printed, verdict):
+    assert TOLERANCES[unit].verdict(measured, printed) == verdict
 
 
 def test_bleu_is_that_of_a_system_with_the_same_role():
@@ -160,15 +157,16 @@ def test_sizes_are_those_of_the_weights_at_the_papers_vocabulary():
 def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     faster, least = "times faster than the baseline decoder", "times faster than MKL in 32 bits, least"
     values = [
-        {"table": "text", "row": "1", "quantity": faster, "value": 5.0, "reason": "ours", "cpu": "a CPU"},
+        {"table": "text", "row": "1", "quantity": faster, "value": 5.0, "reason": "by hand", "cpu": "a CPU"},
         {"table": "text", "row": "4", "quantity": least, "reason": "explained"},
     ]
     write_json(tmp_path / "values.json", values)
     measurement.write(tmp_path / "m.json", [measured(**RUN)])
-    told = ["rows", "--paper", "devlin-2017", "--measurements", tmp_path / "m.json", "--values"]
-    told += [tmp_path / "values.json", "--output", tmp_path / "rows.json"]
-    monkeypatch.setattr(sys, "argv", [*map(str, told)])
+    call = ["rows", "--paper", "devlin-2017", "--measurements", tmp_path / "m.json", "--values"]
+    call += [tmp_path / "values.json", "--output", tmp_path / "rows.json"]
+    monkeypatch.setattr(sys, "argv", [*map(str, call)])
     rows.main()
+    assert (tmp_path / "rows.json").read_text().startswith('[{"row":')  # compact, as it is kept
     first, *others = read_json(tmp_path / "rows.json")
     assert (first["ours"], first["verdict"], first["printed"], first["cpu"]) == (5.0, "reproduced", 4.4, "a CPU")
     assert {row["verdict"] for row in others} == {"not run here"} and all(row["reason"] for row in others)
@@ -176,13 +174,13 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     assert {"row", "source", "printed", "ours", "unit", "verdict", "reason"} <= first.keys()
 
 
-def test_what_is_said_by_hand_not_to_be_comparable_has_no_verdict():
+def test_what_is_not_comparable_by_hand_has_no_verdict():
     claim = "(10i) Transformer-base-int16", "times faster than (10)"
     by_hand = {"table": "4", "row": "10i", "quantity": claim[1], "reason": "another toolkit", "comparable": False}
     pair = run(with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0))
-    for said, ours in ((by_hand, 1.0), (by_hand | {"value": 3.0, "low": 2.0, "high": 4.0}, 3.0)):
-        made = of(rows.rows("marian-2018", [pair], [said]), *claim)
-        assert made["ours"] == pytest.approx(ours) and made["reason"].endswith("another toolkit")
+    for given, value in ((by_hand, 1.0), (by_hand | {"value": 3.0, "low": 2.0, "high": 4.0}, 3.0)):
+        made = of(rows.rows("marian-2018", [pair], [given]), *claim)
+        assert made["ours"] == pytest.approx(value) and made["reason"].endswith("another toolkit")
         assert (made["verdict"], made["tolerance"], made["ratio"]) == ("not comparable", "", None)
     assert (made["low"], made["high"]) == (2.0, 4.0)
 
@@ -198,10 +196,8 @@ def named(path):
     if path.parts[0] != "build":
         return (ROOT / path).read_text()
     study = pages.opened(ROOT / "results/reference" / path.parent.name)
-    (text,) = (
-        pages.subject_table(name, inputs) for name, stem, inputs in study.subjects() if f"{stem}.md" == path.name
-    )
-    return text
+    ((name, inputs),) = ((name, inputs) for name, stem, inputs in study.subjects() if f"{stem}.md" == path.name)
+    return pages.subject_table(name, inputs)
 
 
 @pytest.mark.parametrize(
@@ -214,12 +210,10 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
         assert (value["table"], value["row"], value["quantity"]) in claims
         if "value" in value:
             text = named(Path(value["file"])).replace(",", "")
-            numbers = [*map(float, re.findall(r"-?[0-9.]+", value["from"]))]
-            assert all(
-                re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", text) for number in value["from"].split()[::2]
-            )
-            one, other = numbers if len(numbers) == 2 else (numbers[0], None)
-            computed = one if other is None else one / other if "/" in value["from"] else one - other
+            one, *other = map(float, re.findall(r"-?[0-9.]+", value["from"]))
+            for number in value["from"].split()[::2]:
+                assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", text)
+            computed = (one / other[0] if "/" in value["from"] else one - other[0]) if other else one
             assert value["value"] == pytest.approx(computed, abs=0.005)
             assert all(f"{value[end]:.2f}" in text for end in ("low", "high") if end in value)
 
