@@ -123,7 +123,7 @@ def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study
     bleu = {row["system"]: row["bleu"] for row in result["systems"]}
     assert pair["bleu_deltas"] == [pytest.approx(bleu["other"] - bleu["s-seed2"])] and pair["bleu_p"][0] < 0.01
     assert "settings" not in result["systems"][-1]
-    (row,) = (row for row in teacher_student.changes(study[1]["test_sets"]["t"]) if row["search"] == "greedy")
+    (row,) = (row for row in teacher_student.pairs(study[1]["test_sets"]["t"], "changes") if row["search"] == "greedy")
     assert row["difference"] == "ssru decoder rather than self-attention" and "*" in row["BLEU"]
 
 

@@ -48,9 +48,8 @@ def read_funnel(*paths: Path) -> list[Counts]:
             counts = read_json(path)
             found.append({key: counts[key] for key in ("name", "role", "lines_in", "lines_out", "dropped")})
         except (ValueError, KeyError, TypeError) as error:
-            raise UserError(
-                f"{path}: not the counts of a cleaned corpus ({error}); give corpora/clean/*.json"
-            ) from None
+            hint = "give corpora/clean/*.json"
+            raise UserError(f"{path}: not the counts of a cleaned corpus ({error}); {hint}") from None
     return found
 
 

@@ -164,9 +164,8 @@ def draw_ngrams(result: dict[str, Any]) -> Figure:
     for axes, beam in zip(picture.subplots(1, len(beams), squeeze=False, sharey=True)[0], beams, strict=True):
         ngrams_panel(axes, result, beam)
     picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)  # lines cross the panels
-    table_parts.document_footnote(
-        picture, table_parts.Conditions.read(result), f"batches of {result['sentences']} sentences", RANDOM
-    )
+    text = f"batches of {result['sentences']} sentences"
+    table_parts.document_footnote(picture, table_parts.Conditions.read(result), text, RANDOM)
     return picture
 
 

@@ -182,11 +182,12 @@ def name(record: Measurement) -> str:
 
 
 def legend(styles: dict[str, Style]) -> list[Line2D]:
-    systems = [Line2D([], [], linestyle="", marker=s.marker, color=s.color, label=name) for name, s in styles.items()]
-    fills = {"filled: greedy": "#777777", "hollow: beam search": "white"}
-    return systems + [
-        Line2D([], [], linestyle="", marker="o", color="#777777", markerfacecolor=fill, label=label)
-        for label, fill in fills.items()
+    """A marker of each system, a filled and a hollow one."""
+    markers = [(name, *style, style.color) for name, style in styles.items()]
+    markers += [("filled: greedy", "#777777", "o", "#777777"), ("hollow: beam search", "#777777", "o", "white")]
+    return [
+        Line2D([], [], linestyle="", marker=marker, color=color, markerfacecolor=fill, label=label)
+        for label, color, marker, fill in markers
     ]
 
 
@@ -238,9 +239,8 @@ def draw_column(measurements: list[Measurement], test_set: str | None = None) ->
 
 def named(number: str, record: Measurement, color: str, marker: str) -> Line2D:
     """A point of the front for the legend, with its number, its system and how that was decoded."""
-    label = "\n".join(
-        textwrap.wrap(f"{number}  {record.system}, {name(record)}", NAME_CHARACTERS, drop_whitespace=False)
-    )
+    text = f"{number}  {record.system}, {name(record)}"
+    label = textwrap.fill(text, NAME_CHARACTERS, drop_whitespace=False)
     fill = fill_panel(record, color)
     return Line2D([], [], linestyle="", marker=marker, color=color, markerfacecolor=fill, label=label)
 

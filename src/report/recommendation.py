@@ -8,13 +8,8 @@ from formats.measurement import Measurement
 from report import measurements as tables
 
 NEAR = 1.0  # BLEU below the best of the front that a fast choice may be
-COLUMNS = {  # of the table of choices: names in the table of all measurements and here
-    "source words/s": "words/s",
-    "core-s/M words": "core-s/M words",
-    "USD/M words": "USD/M words",
-    "disk MB": "disk MB",
-    "peak RSS MB": "memory MB",
-}
+COLUMNS = ("source words/s", "core-s/M words", "USD/M words", "disk MB", "peak RSS MB")  # of all measurements
+SHORT = {"source words/s": "words/s", "peak RSS MB": "memory MB"}  # names of two in the table of choices
 
 
 class Answer(NamedTuple):
@@ -123,7 +118,7 @@ def row(records: list[Measurement], record: Measurement, reasons: str) -> dict[s
         bleu = {"BLEU": cells["BLEU"]}
     scores = bleu | ({"COMET": cells["COMET"]} if "COMET" in cells else {})
     about = {"choice": reasons, "model": captions.title(record)}
-    costs = {short: cells[name] for name, short in COLUMNS.items()}
+    costs = {SHORT.get(name, name): cells[name] for name in COLUMNS}
     if record.usd_per_million_words is None:
         costs.pop("USD/M words")
     return about | scores | {"to teacher": cells["to teacher"]} | costs

@@ -129,7 +129,7 @@ def summary(made: dict[str, list[Row]]) -> str:
 
 
 def with_summary(text: str, table: str) -> str:
-    """The text of SUMMARIES with the table instead of the one that it has. Raises UserError where it has none."""
+    """The text of SUMMARIES with another table. Raises UserError where it has none."""
     text, found = SUMMARY.subn(lambda _: table, text)
     if found != 1:
         raise UserError(f"{SUMMARIES}: {found} tables begin with `| paper`; the summary replaces exactly one")

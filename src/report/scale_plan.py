@@ -21,19 +21,16 @@ PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. E
 
 def table(plan: dict[str, Any]) -> str:
     """The stages, and the rates that they follow from."""
-    return markup.document(
-        f"Plan of {plan['study']}", stages(plan), note(plan), "## Rates", rates(plan), assumptions(plan)
-    )
+    parts = stages(plan), note(plan), "## Rates", rates(plan), assumptions(plan)
+    return markup.document(f"Plan of {plan['study']}", *parts)
 
 
 def stages(plan: dict[str, Any]) -> str:
     """A row for each stage, and three for all of them."""
     rows = [row(stage, plan["nodes"]) for stage in plan["stages"]]
     every = any(stage["assumed"] for stage in plan["stages"])
-    total = {
-        name: sum(stage[name] for stage in plan["stages"])
-        for name in ("jobs", "core_hours", "gpu_hours", "bytes", "usd")
-    }
+    summed = ("jobs", "core_hours", "gpu_hours", "bytes", "usd")
+    total = {name: sum(stage[name] for stage in plan["stages"]) for name in summed}
     whole = {"stage": "all", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
     held = {column(nodes): about(every, f"{plan['usd_held'][str(nodes)]:,} USD") for nodes in plan["nodes"]}
     return markup.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])

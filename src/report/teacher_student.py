@@ -52,10 +52,10 @@ def table(gap: dict[str, Any]) -> str:
     parts = ["# The gap between teacher and students\n", NOTE.format(**gap) + "\n"]
     for name, test_set in gap["test_sets"].items():
         parts += [f"## {name}, {test_set['sentences']:,} sentences\n", words(scores(test_set))]
-        if pairs := list(comparisons(test_set)):
-            parts += ["### What it learned from\n", APART + "\n", words(pairs)]
-        if pairs := list(changes(test_set)):
-            parts += ["### One other setting of network or training\n", words(pairs)]
+        if compared := list(pairs(test_set, "comparisons")):
+            parts += ["### What it learned from\n", APART + "\n", words(compared)]
+        if changed := list(pairs(test_set, "changes")):
+            parts += ["### One other setting of network or training\n", words(changed)]
         parts.append(sentences(test_set))
     beams = [beam for test_set in gap["test_sets"].values() for beam in test_set["beams"].values()]
     systems = [row for beam in beams for row in beam["systems"]]
@@ -92,41 +92,21 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
             }
 
 
-def comparisons(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """A row for each student, pair of mixtures and beam size."""
+def pairs(test_set: dict[str, Any], kind: str) -> Iterator[dict[str, str]]:
+    """A row for each pair and beam size. kind: ``comparisons`` of two mixtures, or ``changes`` of one setting."""
     for beam, result in test_set["beams"].items():
-        for pair in result["comparisons"]:
+        for pair in result.get(kind, ()):
+            seeds = zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
+            instead = f" rather than {pair['instead']}" if "instead" in pair else ""
             yield {
                 "student": pair["student"],
                 "search": search(beam),
                 "learned from": pair["mixture"],
                 "rather than": pair["than"],
-                "difference": pair["difference"] or NONE,
-                **by_seed(pair),
+                "difference": f"{pair['difference'] or NONE}{instead}",
+                "BLEU": f"{pair['bleu_delta']:+z.2f}{star(*pair['bleu_p'])}",
+                "seed by seed": ", ".join(f"{delta:+z.2f} (p = {p:.3f})" for delta, p in seeds),
             }
-
-
-def changes(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """A row for each pair of students that differ in one setting, and beam size."""
-    for beam, result in test_set["beams"].items():
-        for pair in result.get("changes", ()):
-            yield {
-                "student": pair["student"],
-                "search": search(beam),
-                "learned from": pair["mixture"],
-                "rather than": pair["than"],
-                "difference": f"{pair['difference']} rather than {pair['instead']}",
-                **by_seed(pair),
-            }
-
-
-def by_seed(pair: Row) -> dict[str, str]:
-    """The difference of two trainings, and that of each seed."""
-    seeds = zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
-    return {
-        "BLEU": f"{pair['bleu_delta']:+z.2f}{star(*pair['bleu_p'])}",
-        "seed by seed": ", ".join(f"{delta:+z.2f} (p = {p:.3f})" for delta, p in seeds),
-    }
 
 
 def closed(gap: dict[str, Any], test_set: str, beam: str) -> list[dict[str, Any]]:

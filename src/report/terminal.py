@@ -12,15 +12,8 @@ from report import markup
 from report.measurements import WORDS, row
 
 COLUMNS = 120  # of a terminal
-SHORT = {  # names of columns, in the Markdown table and here
-    "BLEU": "BLEU",
-    "loss": "loss",
-    "to teacher": "Δ BLEU",
-    "source words/s": "words/s",
-    "×": "×",
-    "core-s/M words": "core-s",
-    "disk MB": "disk MB",
-}
+COLUMN = ("BLEU", "loss", "to teacher", "source words/s", "×", "core-s/M words", "disk MB")  # in the Markdown table
+SHORT = {"to teacher": "Δ BLEU", "source words/s": "words/s", "core-s/M words": "core-s"}  # of those with other names
 
 
 def summary(records: list[Measurement], folder: Path) -> str:
@@ -50,7 +43,7 @@ def summary(records: list[Measurement], folder: Path) -> str:
 
 def short_row(record: Measurement, records: list[Measurement], mark: str) -> dict[str, str]:
     cells = row(record, records)
-    numbers = {short: cells[name] for name, short in SHORT.items()}
+    numbers = {SHORT.get(name, name): cells[name] for name in COLUMN}
     return {"system": record.system, "decoding": captions.configuration(record), **numbers, "": mark}
 
 

@@ -81,15 +81,9 @@ def table_grid(records: list[Measurement]) -> str:
     own = OWN_MAP * (first.vocabulary_map and first.engine == NATIVE)
     timed = of_test_set(records, first.test_set)
     searches = best_searches(timed)
+    runs = repeats(record.runs for record in records)
     parts = [
-        GRID_NOTE.format(
-            first=first,
-            engine=engine_label(first),
-            cpu=cpu(first),
-            repeats=repeats(record.runs for record in records),
-            map=mapped,
-        )
-        + own,
+        GRID_NOTE.format(first=first, engine=engine_label(first), cpu=cpu(first), repeats=runs, map=mapped) + own,
         f"Loss: BLEU below the best search of the same weights in float32 without a map, {searches}." * bool(searches),
     ]
     for name, (title, _, _) in MEASURES.items():
@@ -205,9 +199,8 @@ def draw_components(result: dict[str, Any]) -> Figure:
     grid = picture.subplots(len(panels), height_ratios=heights, squeeze=False)
     for axes, (key, shown) in zip(grid.flat, panels.items(), strict=True):
         _bars(axes, shown, [row[key] for row in shown], PARTS[key])
-    table_parts.document_footnote(
-        picture, table_parts.Conditions.read(result), f"{result['sentences']:,} sentences", NEGATIVE
-    )
+    conditions = table_parts.Conditions.read(result)
+    table_parts.document_footnote(picture, conditions, f"{result['sentences']:,} sentences", NEGATIVE)
     return picture
 
 
