@@ -23,12 +23,12 @@ PAGES = Path("docs/reproduction")
 SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SIZES = "of these computed"
 NOTE = """
-*Place*: with the page, where what we have of the paper tells it; else the table or the figure is the place. *Ratio*:
-ours over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; ours are of two
+*Place*: with the page where it is known, else the table or the figure. *Here*: the number of this project. *Ratio*:
+here over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; here from two
 measurements in turn, run by run, the median with the lowest and the highest. *Not comparable*: times of another
 machine, what was counted on another text, such as BLEU, ratios of two toolkits where the paper has one, or seconds for
-a text whose words are not printed, so that ours cannot be scaled. *Not run here*: there is no number of ours for
-another reason. What was computed from a shape has no CPU and no date.
+a text whose words are not printed, so that they cannot be scaled. *Not run here*: no number for another reason. What
+was computed from a shape has no CPU and no date.
 """
 
 
@@ -52,12 +52,12 @@ def sizes(made: list[Row]) -> str:
 def page(name: str, paper: Paper, made: list[Row]) -> str:
     """A paper's page in Markdown."""
     notes = {
-        "tolerance": Footnotes("t", "how far ours may fall behind the printed number"),
-        "reason": Footnotes("r", "reason for a difference, or for none of ours"),
+        "tolerance": Footnotes("t", "how far the number may fall behind the printed one"),
+        "reason": Footnotes("r", "reason for a difference, or why there is no number"),
         "measured": Footnotes("m", "command, CPU, date"),
     }
     cells = [row_cells(row, notes) for row in made]
-    left = [column for column in cells[0] if column not in ("printed", "ours", "ratio")]
+    left = [column for column in cells[0] if column not in ("printed", "here", "ratio")]
     five = {
         "Scope": paper.scope,
         "Method": paper.method,
@@ -66,7 +66,7 @@ def page(name: str, paper: Paper, made: list[Row]) -> str:
         "What was hard": paper.hard,
     }
     return markup.document(
-        f"{paper.title}: the paper against ours",
+        f"{paper.title}: printed and measured",
         f"{paper.source} Made by `python -m report.reproduction` from the paper's numbers (`src/report/papers.csv`) "
         f"and what `python -m report.rows --paper {name}` found beside them.",
         "\n".join(f"* **{title}.** {text.strip()}" for title, text in five.items()),
@@ -103,7 +103,7 @@ def row_cells(row: Row, notes: dict[str, Footnotes]) -> dict[str, str]:
         "place": f"{row['source']}, p. {row['page']}" if row["page"] else row["source"],
         "claim": f"{row['row']}: {claim}",
         "printed": number(row["printed"]),
-        "ours": "" if row["ours"] is None else f"{number(row['ours'])}{spread}",
+        "here": "" if row["ours"] is None else f"{number(row['ours'])}{spread}",
         "unit": row["unit"],
         "ratio": "" if row["ratio"] is None else f"{row['ratio']:.2f}",
         "tolerance": notes["tolerance"].mark(row["tolerance"]),

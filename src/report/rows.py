@@ -202,7 +202,7 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float | None, str
         return record.target_tokens / record.text_seconds, ""
     if words := WORDS.get(printed.test_set):
         return words / record.source_words_per_second, f"for {words:,} words; "
-    return None, f"the words of {printed.test_set} are not printed, so that ours cannot be scaled; "
+    return None, f"the words of {printed.test_set} are not printed, so that the time cannot be scaled; "
 
 
 def _ratio(printed: Printed, runs: list[Run]) -> Found:
