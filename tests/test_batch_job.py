@@ -55,11 +55,11 @@ def test_times_of_slurm(text, expected):
     ("job", "answer", "status"),
     [
         ("7", "RUNNING 2:00:00", 0), ("7", "RUNNING UNLIMITED", 0), ("7", "", 1), ("7", "", 0),
-        ("7", "RUNNING 1:00", 0), ("", "RUNNING 0:00", 0),
+        ("7", "RUNNING 1:00", 0), (None, "RUNNING 0:00", 0),
     ],
 )  # fmt: skip
 def test_a_job_with_time_left_or_without_slurm_goes_on(slurm, monkeypatch, job, answer, status):
-    monkeypatch.setenv("SLURM_JOB_ID", job)
+    monkeypatch.setenv("SLURM_JOB_ID", job) if job else monkeypatch.delenv("SLURM_JOB_ID")
     requeued = slurm(answer, status)
     BatchJob("x").checkpoint("step 1")
     assert not requeued.read_text()

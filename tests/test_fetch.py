@@ -141,4 +141,6 @@ def test_an_error_of_the_command_is_one_line(tmp_path):
     assert done.stderr.startswith("error: x: no mirror, and no file x.en.gz in /")
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-    assert "arguments are required: --output" in run("x", "de", corpus()).stderr
+    command = [warm.python(), "-m", "corpora.fetch", "--name", "x"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "arguments are required: --languages, --spec, --output" in done.stderr

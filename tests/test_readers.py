@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import resource
 import subprocess
 import sys
 import tracemalloc
@@ -132,6 +133,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path):
     done = subprocess.run([sys.executable, "-c", limited, *arguments], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: out/x.tsv.zst: File too large")
     assert list((tmp_path / "out").iterdir()) == []
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 4096
 
 
 # Files with all languages, and SGM
