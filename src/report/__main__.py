@@ -39,8 +39,8 @@ def read(module: SimpleNamespace, files: Sequence[str], paths: list[Path]) -> An
 
 def make(name: str, module: SimpleNamespace, data: Any, path: Path, draw: Callable[[], Figure]) -> None:
     """Write a table or a picture. Raises UserError where the module has none, or for an unknown suffix."""
-    kind = (dict.fromkeys(TABLES, "table") | dict.fromkeys(figure.FORMATS, "draw")).get(path.suffix)
-    if kind is None:
+    kind = "table" if path.suffix in TABLES else "draw"
+    if path.suffix not in {**TABLES, **figure.FORMATS}:
         written, drawn = (" or ".join(formats) for formats in (TABLES, figure.FORMATS))
         raise UserError(f"{path}: tables are written as {written}, pictures as {drawn}")
     if not hasattr(module, kind):

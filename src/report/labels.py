@@ -48,10 +48,7 @@ def candidates(anchor: np.ndarray, size: np.ndarray, radius: float, frame: Boxes
     width, height = size
     distance, direction = (grid.ravel() for grid in np.meshgrid(DISTANCES, DIRECTIONS))
     gap = radius + distance * height
-    centres = anchor + np.stack(
-        [direction.real * (gap + width / 2), direction.imag * (gap + height / 2)],
-        axis=1,
-    )
+    centres = anchor + np.stack([direction.real * (gap + width / 2), direction.imag * (gap + height / 2)], axis=1)
     boxes = np.concatenate([centres - size / 2, centres + size / 2], axis=1)
     ends = np.clip(anchor, boxes[:, :2], boxes[:, 2:])
     lines = anchor + STEPS[None, :, None] * (ends - anchor)[:, None]

@@ -29,13 +29,8 @@ from report.__main__ import read
 from report.registry import MEASUREMENTS, SUBJECTS
 
 SYSTEM = "{system}"
-PICTURES = {  # of the page of a study: name there, name of the subject
-    "front": "front_column",
-    "gap_picture": "gap",
-    "learning": "learning",
-    "funnel": "funnel",
-    "lengths": "lengths",
-}
+# Of the page of a study: name there, name of the subject.
+PICTURES = {"front": "front_column", "gap_picture": "gap"} | {name: name for name in ("learning", "funnel", "lengths")}
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg"/>\n'
 TEXTS = (".md", ".csv", ".html")  # what has a checksum
 # Of a text that has one, what depends on the machine or on a version: pictures, packed scripts, digits.
@@ -78,12 +73,6 @@ class Kept(NamedTuple):
             for system in systems:
                 if paths := self.inputs(subject.files, system):
                     yield name, name + system, paths
-
-
-def kept(root: Path) -> Iterator[Kept]:
-    """Every folder with JSON below ``root``."""
-    for folder in sorted({path.parent for path in root.rglob("*.json")}):
-        yield opened(folder)
 
 
 def opened(folder: Path) -> Kept:
@@ -175,7 +164,7 @@ def main() -> None:
     parser.add_argument("--checksums", type=Path, help="file to write, those of all texts")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
-    for study in kept(args.studies):
+    for study in map(opened, sorted({path.parent for path in args.studies.rglob("*.json")})):
         output = args.output / study.folder.relative_to(args.studies)
         write_subjects(study, output, drawn=not args.texts)
         write_pages(study, output)

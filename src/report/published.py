@@ -63,15 +63,11 @@ def published() -> list[Published]:
     for printed in papers.of_paper(papers.MARIAN):
         if printed.table in MACHINES:
             rows[MACHINES[printed.table], printed.row][printed.quantity] = printed
-    return [
-        Published(
-            of["seconds"],
-            machine,
-            words_per_usd(SOURCE_TOKENS / of["seconds"].value, PRICES[machine]),
-            of["BLEU"].value,
-        )
-        for (machine, _), of in rows.items()
-    ]
+    found = []
+    for (machine, _), of in rows.items():
+        tokens_per_usd = words_per_usd(SOURCE_TOKENS / of["seconds"].value, PRICES[machine])
+        found.append(Published(of["seconds"], machine, tokens_per_usd, of["BLEU"].value))
+    return found
 
 
 def priced(record: Measurement) -> float:

@@ -24,7 +24,6 @@ from report import figure, markup
 
 NEEDED = {"system", "role", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
 LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches
-
 MARKED = 0.15  # length of a line from marker to marker, as a share of the diagonal
 
 Learning = dict[str, Any]  # the learning.json of a system
@@ -32,17 +31,15 @@ Learning = dict[str, Any]  # the learning.json of a system
 
 def read(*paths: Path) -> list[Learning]:
     """Read a learning.json of each system. Raises UserError for a file without the curve of a system."""
-    return [read_system(path) for path in paths]
-
-
-def read_system(path: Path) -> Learning:
-    try:
-        learning = read_json(path)
-    except ValueError:
-        learning = None
-    if not isinstance(learning, dict) or not learning.keys() >= NEEDED:
-        raise UserError(f"{path}: not a learning curve; give the learning.json of a system")
-    return learning
+    found = []
+    for path in paths:
+        try:
+            found.append(read_json(path))
+        except ValueError:
+            found.append(None)
+        if not isinstance(found[-1], dict) or not found[-1].keys() >= NEEDED:
+            raise UserError(f"{path}: not a learning curve; give the learning.json of a system")
+    return found
 
 
 def table(systems: list[Learning]) -> str:
