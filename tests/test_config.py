@@ -123,7 +123,7 @@ def test_a_shape_by_name_replaces_that_of_the_base(tmp_path):
     assert tiny["units"] == 64 and tiny["encoder_layers"] == DEMO["students"]["tiny"]["shape"]["encoder_layers"]
 
 
-def test_null_in_an_entry_is_the_default_whatever_the_study_says(tmp_path):
+def test_null_in_an_entry_is_the_default_whatever_the_study_sets(tmp_path):
     study = copy.deepcopy(DEMO)
     study["cleaning"] = {"max_tokens": 20}
     study["corpora"]["multi30k"]["cleaning"] = {"max_tokens": None}

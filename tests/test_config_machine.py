@@ -22,7 +22,7 @@ def test_a_machine_is_its_entry_in_the_list_or_one_like_it(tmp_path, section, ex
     assert config.load(saved(tmp_path, edited("prices", section)))["prices"] == {"machine": expected}
 
 
-def test_a_listed_price_says_where_it_is_from(monkeypatch, tmp_path):
+def test_a_listed_price_has_its_source(monkeypatch, tmp_path):
     monkeypatch.setattr(expansion, "prices", lambda: {"abacus": without("date")})
     expansion.listed_prices.cache_clear()
     with pytest.raises(UserError, match=r"prices.yaml: abacus.date is missing"):

@@ -151,7 +151,7 @@ def test_a_training_on_several_threads_ends_sooner_where_there_are_cores_for_the
     assert seconds(8, 1) > seconds(1, 1)  # threads that wait for each other are work, too
 
 
-def test_it_says_which_targets_it_is_not_about():
+def test_it_names_the_targets_that_are_not_counted():
     assert "what only maps, speed and search make is not counted" in estimate(SEVERAL_TEACHERS, 2, RATES)
     without = edited(lambda study: study["speed"].update(systems=[]))
     assert estimate(SEVERAL_TEACHERS, 2, RATES) == estimate(without, 2, RATES)
@@ -246,7 +246,7 @@ def test_rates_of_another_machine_are_taken_from_their_file(tmp_path, monkeypatc
 
 
 @pytest.mark.slow
-def test_a_measurement_that_the_kernel_killed_is_told(monkeypatch):
+def test_a_killed_measurement_is_an_error(monkeypatch):
     monkeypatch.setattr(rates.sys, "executable", "/bin/false")
     with pytest.raises(UserError, match="how fast this machine is failed: ended with status 1"):
         rates._together(1, "int8")

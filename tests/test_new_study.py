@@ -124,7 +124,7 @@ def test_both_sides_in_one_file(tmp_path):
     assert sources["memory"] == {"file": "memory.tmx"}
 
 
-def test_other_languages_and_single_sides_are_said(tmp_path):
+def test_other_languages_and_single_sides_are_noted(tmp_path):
     found, notes = roles(tmp_path, A | {"a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]})
     assert found == {"a": FOUND, "more": ("monolingual", "more.en")}
     expected = ("README.md", "its name says de", "monolingual")
@@ -240,7 +240,7 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
 
 
-def test_letters_of_other_scripts_are_told(tmp_path, capsys):
+def test_letters_of_other_scripts_are_reported(tmp_path, capsys):
     mixed = [f"{line} {'мир и дружба' if row % 3 == 0 else ''}" for row, line in enumerate(FRENCH)]
     proposed(tmp_path, {"train.en": ENGLISH, "train.fr": mixed})
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "in no script" in line]
@@ -291,7 +291,7 @@ def test_own_sets_are_used_and_the_first_of_several_tests_is_for_development(tmp
     assert not (tmp_path / "configs/en-fr.held-out").exists()
 
 
-def test_lines_that_were_dropped_and_small_sets_are_told(tmp_path, capsys):
+def test_lines_that_were_dropped_and_small_sets_are_reported(tmp_path, capsys):
     broken = b"".join(b"\xff\n" if number % 10 else f"{line}\n".encode() for number, line in enumerate(FRENCH[:500]))
     with pytest.raises(UserError, match=r"training pairs can be one; 450 lines were dropped \(.*\); add more text"):
         proposed(tmp_path, {"x.en": ENGLISH[:500], "x.fr": broken}, "--invalid", "drop")
@@ -381,7 +381,7 @@ def test_what_is_little_is_not_called_nothing():
     assert [percent(share, 1) for share in (0, 0.0004, 0.0006, 0.012)] == ["0.0 %", "< 0.1 %", "0.1 %", "1.2 %"]
 
 
-def test_too_little_time_says_how_much_is_needed(draft, tmp_path):
+def test_too_little_time_is_an_error_with_the_time_needed(draft, tmp_path):
     with pytest.raises(UserError, match=r"give --hours (\d+\.\d+)") as error:
         planned(draft(29_000, 0.01), tmp_path)
     needed = float(str(error.value).partition("give --hours ")[2].partition(",")[0])

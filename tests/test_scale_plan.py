@@ -201,7 +201,7 @@ def test_every_rate_has_its_file_and_its_cpu():
         assert rate.seconds > 0 and rate.cpu == read_json(Path(rate.file))["machine"]["cpu"]
 
 
-def test_two_runs_tell_what_a_line_and_what_a_drawn_one_take():
+def test_two_runs_give_the_rates_of_reading_and_drawing():
     few, many = ({"read": 1000, "drawn": n, "cpu_seconds": 1000 * 0.02 + n * 0.05} for n in (10, 500))
     assert solved(few, many, "drawn") == pytest.approx((0.02, 0.05))
     with pytest.raises(UserError, match="more drawn took no longer; run"):

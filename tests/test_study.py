@@ -214,7 +214,7 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
     assert study.native_source("deep") == study.converted("deep", "float32")
 
 
-def test_what_an_engine_does_not_decode_is_said_once_with_what_does(monkeypatch):
+def test_a_refusal_is_listed_once_with_the_engines_that_decode(monkeypatch):
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
 
     def odd(study):
@@ -293,7 +293,7 @@ def test_speed_is_of_the_named_systems_or_of_all():
     assert {*systems} == {"bergamot-ssru-tiny-untrained"} and formats[0] == "opennmt-tf" and "int8" not in formats
 
 
-def test_a_target_that_cannot_be_made_says_why():
+def test_a_target_that_cannot_be_made_has_a_reason():
     assert plan(search={"system": "tiny"}).search_problem is None
     assert "big is none of the systems" in plan(search={"system": "big"}).search_problem
     assert plan(vocabulary_map={"grid": {}}).maps_problem is None

@@ -120,7 +120,7 @@ class _Planned:
         yield from self._end()
 
     def _group(self, name: str, stage: Stage, total: float, number: int = 1, **what: Any) -> Jobs:
-        """``total`` seconds of work in ``number`` equal jobs, each of which has to start."""
+        """``total`` seconds of work in ``number`` equal jobs; each takes its time to start."""
         return Jobs(name, stage, number, total / max(number, 1) + self._start, **what)
 
     def _read(self, corpora: Iterable[str]) -> float:
