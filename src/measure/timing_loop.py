@@ -117,7 +117,7 @@ def forget_peak() -> None:
 
 
 def peak_rss_bytes() -> int:
-    """Peak resident sets of this process and its descendants. New processes inherit ``ru_maxrss``, so it is no use."""
+    """The summed peak resident sets of this process and its descendants; ``ru_maxrss`` is inherited from the parent."""
     marks = [line for status in living("status") for line in status.splitlines() if line.startswith("VmHWM")]
     return sum(int(mark.split()[1]) * 1024 for mark in marks)
 

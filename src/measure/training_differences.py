@@ -70,7 +70,7 @@ def read(paths: list[Path]) -> dict[str, Learned]:
 
 
 def same_sentences(first: Learned, other: Learned) -> bool:
-    """Whether both learned from the same sentences, but for a few; n-best targets repeat sentences, so no counts."""
+    """Whether both learned from the same sentences, but for a few; numbers are not compared for n-best targets."""
     if first["shares"] != other["shares"] or first["drop_worst"] or other["drop_worst"]:
         return False
     fewer, more = sorted(sum(one["sentences"].values()) for one in (first, other))
