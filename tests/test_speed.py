@@ -21,6 +21,7 @@ from decode.engines import Search, load
 from decode.translator import Translator
 from experiments import architectures, end_to_end, identities, ladder, scaling, switches
 from formats import measurement, records
+from formats.comparison import times_faster
 from measure import score
 from report import __main__ as report
 from report import architectures as architectures_report
@@ -196,7 +197,7 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert everywhere.tried == pytest.approx({"256": 160, "512": 160, "1024": 200, "2048": 160})
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
     assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[last.rung] and everywhere.rung not in one_core
-    assert "worth on one core" in one_core and "100 (1,024)" in one_core
+    assert "brings on one core" in one_core and "100 (1,024)" in one_core
     assert "2.00 (2.00 to 2.00)" in rows_of(all_cores)[everywhere.rung] and "× one core" in all_cores
     picture = ladder_report.draw(found)
     below = [bar.get_y() for bar in picture.axes[0].patches][-3:]
@@ -287,7 +288,7 @@ def test_a_ladder_without_ctranslate2(two_cores, made_up, gru, tmp_path):
     assert {record.engine for record in found} == {"opennmt-tf", "native"} and found[-1].rung == ladder.OWN_SEARCH
     text = ladder_report.table(found)
     rows = rows_of(text)
-    assert "CTranslate2" not in text.replace("that CTranslate2 is told", "") and ladder.OWN_SEARCH not in rows
+    assert "CTranslate2" not in text.replace("that CTranslate2 is set to use", "") and ladder.OWN_SEARCH not in rows
     for name, number in (("16 bits", "1.77"), ("vocabulary map", "4.79"), ("vocabulary map", "23.18")):
         assert rows[name].count(f" {number} |") == 1
     assert "table 3 of WNMT 2018" in text and "WNGT" not in text
@@ -330,14 +331,15 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     one, two, *speed_only = end_to_end_report.ways(found)
     assert [len(pair.optimized.cores) for pair in (one, two)] == [1, 2] and two.optimized.workers == 2
     assert one.baseline.beam_size == 4 and one.optimized.vocabulary_map and one.optimized.bleu is not None
-    assert one.times_faster == pytest.approx(((11 / 2 + 41 / 3) / 2, 11 / 2, 41 / 3))  # loading is in it
+    faster = times_faster(one.optimized, one.baseline, "total_seconds")
+    assert faster == pytest.approx(((11 / 2 + 41 / 3) / 2, 11 / 2, 41 / 3))  # loading is in it
     assert [pair.optimized.bleu for pair in speed_only] == [None, None]
     text = end_to_end_report.table(found)
-    assert text.count("| x-untrained ") == 2 and f"{one.times_faster:.1f}" in text
+    assert text.count("| x-untrained ") == 2 and f"{faster:.1f}" in text
     assert [line.count(" 0.39 |") for line in text.splitlines() if line.startswith("| tiny")] == [2, 2]
     (axes,) = end_to_end_report.draw(found).axes
     assert labels(axes) == ["tiny, 1 core", "tiny, 2 cores", "x-untrained, 1 core", "x-untrained, 2 cores"]
-    assert f"×{one.times_faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
+    assert f"×{faster.middle:.1f}" in texts(axes) and texts(axes).count("speed only") == 2
 
 
 # All architectures
@@ -376,12 +378,13 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     one, two = end_to_end_report.ways(found)
     assert one.native.engine == "native" and one.native.vocabulary_map and one.native.map_per_sentence
     assert (two.native.workers, two.native.beam_size, two.native.batch_tokens) == (2, 1, 256)
+    faster = times_faster(one.optimized, one.baseline, "total_seconds")
     text = end_to_end_report.table(found)
     assert "| native × | native × CTranslate2 |" in re.sub(" +", " ", text) and "map of each sentence" in text
-    assert text.count(" 1.00 (1.00 to 1.00) |") == 2 and text.count(f" {one.times_faster:.1f} |") == 2  # made up alike
+    assert text.count(" 1.00 (1.00 to 1.00) |") == 2 and text.count(f" {faster:.1f} |") == 2  # made up alike
     picture = end_to_end_report.draw(found)
     assert legend(picture) == list(end_to_end_report.COLORS)
-    assert texts(picture.axes[0]).count(f"×{one.times_faster.middle:.1f}") == 2
+    assert texts(picture.axes[0]).count(f"×{faster.middle:.1f}") == 2
 
 
 def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
