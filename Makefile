@@ -13,16 +13,17 @@ CLUSTER_RECORD ?= results/reference/cluster
 install: $(INSTALLED)
 
 # The engine is compiled beside pip, which takes one core, with the tools that are installed first. Then all modules are
-# compiled, on all cores, where pip takes one and leaves ours out: a job that may not write bytecode
+# compiled, on all cores, where pip takes one and leaves this project's out: a job that may not write bytecode
 # (PYTHONDONTWRITEBYTECODE) would compile what it imports. Some packages hold examples that do not compile, and tests.
 BUILD_TOOLS := cmake|ninja|packaging|pathspec|scikit-build-core
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 $(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
 	@awk '/^[^ #]/ {wanted = /^($(BUILD_TOOLS))==/} wanted' requirements.lock | $(PIP) --require-hashes -r /dev/stdin
-	@$(BIN)/python engine/build.py & engine=$$!; \
+	@$(BIN)/python engine/build.py & engine=$$!; trap 'kill $$engine' TERM; \
 	$(PIP) --no-compile --require-hashes -r requirements.lock && $(PIP) --no-build-isolation --editable . ; status=$$?; \
-	$(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES); \
+	if test $$status = 0; then $(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES); \
+	else kill $$engine; fi; \
 	wait $$engine && exit $$status
 	touch $@
 
@@ -58,21 +59,22 @@ pages: install
 	$(BIN)/python benchmarks/pages.py --output build/pages
 	$(BIN)/python -m report.pages --checksums results/reference/pages.sha256 --output build/pages
 
-# The site: README, docs/, the API and the pages above, in build/site/index.html. Its links are checked by tests/test_docs.py, too.
+# The site: README, docs/, the API and the pages above, in build/site/index.html. tests/test_docs.py checks its links,
+# too.
 docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo build/site/index.html
 
 # The picture of the README.
-docs/front.png: results/reference/multi30k/measurements.json
+docs/front.png: results/reference/multi30k/measurements.json | install
 	$(BIN)/python -m report front_overview --input $< --output $@ \
 	  --systems teacher,deep-long-seed1,conditional,deep-seed1,ssru,gru,deep-original-seed1
 
-# What is worth keeping of a finished study, small enough for git: its JSON, from which make pages makes all else. Of the
+# What is kept of a finished study, small enough for git: its JSON, from which make pages makes all else. Of the
 # logs it takes the newest one that is about this study: make reference STUDY=demo.
 STUDY ?= demo
 LOG = $(shell ls -t .snakemake/log/*.snakemake.log 2> /dev/null | xargs -r grep -lF "results/$(STUDY)/" | head -n 1)
-reference:
+reference: install
 	@test -n "$(LOG)" || { echo "no log of $(STUDY) in .snakemake/log: run the study here, then make reference" >&2; exit 1; }
 	$(BIN)/python -m report.keep --study results/$(STUDY) --log $(LOG) --output results/reference/$(STUDY)
 
@@ -88,13 +90,13 @@ build/images/pipeline.tar: images/pipeline/Containerfile
 build/images/python.tar: PACKAGES := python3
 build/images/debian.tar: PACKAGES := ca-certificates,g++,make,python3-venv
 build/images/python.tar build/images/debian.tar: images/base/Containerfile
-	rm -rf build/images/base && mkdir -p build/images/base
-	debootstrap --variant=minbase --include=$(PACKAGES) bookworm build/images/base/root
-	tar --create --file build/images/base/debian.tar --directory build/images/base/root --numeric-owner \
+	rm -rf $(@:.tar=) && mkdir -p $(@:.tar=)
+	debootstrap --variant=minbase --include=$(PACKAGES) bookworm $(@:.tar=)/root
+	tar --create --file $(@:.tar=)/debian.tar --directory $(@:.tar=)/root --numeric-owner \
 	  --exclude='./dev/*' --exclude='./var/cache/*' --exclude='./var/lib/apt/lists/*' --exclude='./usr/share/doc/*' \
 	  --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/share/info/*' .
-	buildah bud --file $< --ignorefile /dev/null --tag nmt-frontier-base build/images/base
-	rm -rf build/images/base $@ && buildah push nmt-frontier-base oci-archive:$@
+	buildah bud --file $< --ignorefile /dev/null --tag nmt-frontier-base $(@:.tar=)
+	rm -rf $(@:.tar=) $@ && buildah push nmt-frontier-base oci-archive:$@
 
 # The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
 UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"

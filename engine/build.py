@@ -8,6 +8,7 @@ is missing, and everything runs with CTranslate2. With --required that is an err
 import argparse
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -60,6 +61,7 @@ def main() -> int:
     parser.add_argument("--required", action="store_true", help="fail if the engine cannot be built")
     args = parser.parse_args()
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     with tempfile.TemporaryDirectory() as scratch:
         try:
             build(Path(scratch), args.zig)

@@ -15,7 +15,7 @@ from measure import code_fingerprint
 
 CORE = min(os.sched_getaffinity(0))
 PROGRAM = "import json, used; from measure import code_fingerprint; print(json.dumps(code_fingerprint.checksums()))"
-EXECUTED = [f"common/{name}.py" for name in ("__init__", "errors", "files", "progress")]
+EXECUTED = [f"common/{name}.py" for name in ("__init__", "errors", "files")]
 EXECUTED += [f"measure/{name}.py" for name in ("__init__", "code_fingerprint", "timing_loop")]
 
 

@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -19,7 +19,7 @@ NAME = ".lock"  # in the folder, with the name of the holder; the lock ends with
 
 
 def lock(path: Path, timeout: float = -1) -> AbstractContextManager[object]:
-    """Lock a file until the ``with`` block of the result, or this process, ends. Raises Timeout.
+    """Lock a file until the ``with`` block of the result ends, or this process, also if it is killed. Raises Timeout.
 
     timeout: seconds to wait for another process (negative: no limit). Does nothing on a file system without locks.
     """
@@ -39,8 +39,12 @@ def held(folder: Path) -> Iterator[None]:
     try:
         hold = lock(path, timeout=0)
     except Timeout:
-        holder = path.read_text(encoding="utf-8") or "another process"
-        raise UserError(f"{folder}: {holder} still writes there; wait until it ends, or end it") from None
+        holder = ""
+        with suppress(FileNotFoundError):  # the other process has just ended and removed the folder
+            holder = path.read_text(encoding="utf-8")
+        raise UserError(
+            f"{folder}: {holder or 'another process'} still writes there; wait until it ends, or end it"
+        ) from None
     with hold:
         path.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
         yield

@@ -44,7 +44,7 @@ def lease(count: int) -> None:
     if len(names) < count:
         return
     folder = Path(tempfile.gettempdir()) / f"nmt-frontier-gpus-{os.getuid()}"
-    with lock(folder / "queue"):  # one process at a time, so that small jobs do not hold up a large one
+    with lock(folder / "queue"):  # the job that chooses is not overtaken; which one is next is left to chance
         taken = take(names, count, folder)
     os.environ[VISIBLE] = ",".join(sorted(taken, key=names.index))
 

@@ -1,10 +1,7 @@
 """Draw a uniform random subset of a corpus, of an exact size, in the order of the corpus.
 
 Record i is taken if a permutation of all record numbers puts it among the first N; the others count as not_sampled.
-
-A Feistel network of four rounds permutes the numbers below the next power of four; a result outside 0..n-1 is permuted
-again (cycle walking; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The rounds hash with
-MurmurHash3's finaliser, which is good enough for shuffling, not for a cipher.
+The text is streamed, and equal seeds give equal bytes.
 """
 
 import argparse
@@ -34,7 +31,12 @@ def keys(*names: object) -> np.ndarray:
 
 @numba.njit(cache=True, nogil=True)
 def places(numbers: np.ndarray, size: int, keys: np.ndarray) -> np.ndarray:
-    """The places of these numbers in the permutation of 0..size-1: int64[numbers]."""
+    """The places of these numbers in the permutation of 0..size-1: int64[numbers].
+
+    A Feistel network of four rounds permutes the numbers below the next power of four; a result outside 0..n-1 is
+    permuted again (cycle walking; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The rounds hash
+    with MurmurHash3's finaliser, which is good enough for shuffling, not for a cipher.
+    """
     half = LEAST_HALF
     while (1 << (2 * half)) < size:
         half += 1

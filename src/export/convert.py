@@ -18,7 +18,7 @@ from formats import ctranslate2_model
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    source = "averaged model of train.train, or its folder in float32"
+    source = "averaged model of train.train, or what this command made of it in float32"
     parser.add_argument("--checkpoint", type=Path, required=True, help=source)
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
     args = parser.parse_args()
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def converter(model: Path) -> Callable[..., object]:
-    """A function that writes the model to a folder in a type. Raises UserError for a damaged model."""
+    """A function that writes the model to a folder in a type. It or this raises UserError for a damaged model."""
     if (model / ctranslate2_model.NAME).exists():
         return partial(requantise, model)
     from formats import opennmt_tf

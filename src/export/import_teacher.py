@@ -141,7 +141,8 @@ def _run_converter(converted: dict[str, Any], output: Path, compute_type: str) -
         reason = (process.stderr.strip().splitlines() or ["no message"])[-1]
         raise UserError(f"{' '.join([name, *arguments])}: {reason}{_environment_advice(converted)}")
     if converted["from"] == "transformers":
-        # Transformers' tokenizers append </s> to a source; other converters of CTranslate2 set this option themselves.
+        # Transformers' tokenizers append </s> to a source, this project's do not; other converters of CTranslate2 set
+        # this option themselves.
         config = output / "config.json"
         write_json(config, {**read_json(config), "add_source_eos": True})
 

@@ -1,8 +1,5 @@
 """Count the phrase pairs and the links of one shard of aligned pairs.
 
-All compiled loops are in this file, because numba's cache notices changes of this file only. The constants are compiled
-in.
-
 A phrase pair is consistent if no link leaves it (Och and Ney 2004). Target phrases are minimal here: they reach from
 the first to the last piece that is linked to the source n-gram. Och and Ney also extend them by the unaligned words at
 their edges; here the most frequent unaligned pieces are always on in the map instead (export.vocabulary_map).
@@ -30,6 +27,7 @@ from export.sorted_counts import SegmentWriter
 from formats import opennmt_tf, records
 from formats.batches import Batch, batches
 
+# numba compiles the constants in, and its cache notices changes of this file only: all compiled loops are here.
 MAX_NGRAM = 3  # source pieces of a phrase; with the target piece they fill the four 16-bit places of a key
 MAX_VOCABULARY = 2**16 - 1
 MAX_LENGTH = 1 << 10  # pieces of one side of a pair; the pairs that models learn from are far shorter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
-from common import cpu, gpu_lease
+from common import cpu
 from common.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def encoder(folder: Path, **options) -> "ctranslate2.Encoder":
 
 def use_gpu() -> None:
     """Let CTranslate2 find CUDA's libraries. Raises UserError if it finds no GPU."""
+    from common import gpu_lease  # inside: a process on a CPU needs none of it, and its memory is measured
+
     gpu_lease.load_cuda(gpu_lease.CUDA_OF_CTRANSLATE2)
     import ctranslate2
 

@@ -14,8 +14,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
-from common.progress import progress
-
 STAT = Path("/proc/stat")
 POWERCAP = Path("/sys/class/powercap")
 TICKS = os.sysconf("SC_CLK_TCK")  # of the kernel's counters in a second
@@ -148,6 +146,8 @@ def in_turn(
 
     rounds = range(1, max(runs.values(), default=0) + 1)
     jobs = [(name, number) for number in rounds for name in ways if number <= runs[name]]
+    from common.progress import progress  # inside: the memory of measure.run, which needs none, is measured
+
     for name, number in progress(jobs, what, total=len(jobs), unit="run"):
         tries = [ways[name](number)]
         while disturbance(tries[-1]) > noise and len(tries) <= RETRIES:

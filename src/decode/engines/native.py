@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode import tuned
-from decode.engines.interface import SWITCHES, Batch, Engine, Search
+from decode.engines.interface import SWITCHES, Batch, Engine, Search, in_one_line
 from formats import decoding, model_folder, native_model
 from formats.model_folder import Description
 from formats.vocabulary_map import VocabularyMap
 
 ISA = "NMT_ISA"  # environment variable of the instruction set
+
+SMALLER = "give it smaller batches"  # if memory runs out
 
 
 class Native(Engine):
@@ -128,7 +130,7 @@ class Native(Engine):
 
     def components(self, batches: Iterable[Batch]) -> dict[str, float]:
         """The share of each component in the engine's time for these batches, by its own clock."""
-        with self._worker() as worker:
+        with in_one_line(f"{self.label} failed", SMALLER), self._worker() as worker:
             before = worker.ticks()
             worker.measure()
             try:
@@ -142,7 +144,7 @@ class Native(Engine):
 
     def input_scales(self, batches: Iterable[Batch]) -> dict[str, Any]:
         """The input scales of each product over these batches (nmt_frontier_engine.InputScales)."""
-        with self._worker() as worker:
+        with in_one_line(f"{self.label} failed", SMALLER), self._worker() as worker:
             worker.calibrate()
             try:
                 for batch in batches:
