@@ -28,7 +28,8 @@ def finished(tmp_path):
             shutil.copytree(KEPT / part, folder / part, dirs_exist_ok=True)
         counts = folder / "corpora/clean/lo-help.json"
         write_json(counts, read_json(counts) | {"samples": {"empty": ["the text itself"]}})
-        shutil.copy(KEPT / "measurements.json", folder)
+        for part in ("measurements", "translations"):
+            shutil.copy(KEPT / f"{part}.json", folder)
         report.mkdir(exist_ok=True)
         for part in ("page", "samples", "gap", "maps.timing"):
             shutil.copy(KEPT / f"{part}.json", report)
@@ -59,6 +60,20 @@ def test_json_and_the_newest_log_of_this_study_are_kept(finished):
     assert (kept / "measurements.json").read_text() == (KEPT / "measurements.json").read_text()
     assert "samples" not in json.loads((kept / "corpora/clean/lo-help.json").read_text())  # text of others
     assert "the text itself" not in "".join(path.read_text() for path in kept.rglob("*.json"))
+
+
+def test_a_study_of_which_only_a_part_was_made_is_kept(finished):
+    for path in ("report/page.json", "report/samples.json", "measurements.json"):
+        (finished / "results/x" / path).unlink()
+    done = make(finished, "x")
+    assert done.returncode == 0, done.stderr
+    kept = finished / "results/reference/x"
+    assert (kept / "gap.json").exists() and not (kept / "translations.json").exists()
+    about, whole = read_json(kept / "page.json"), read_json(KEPT / "page.json")
+    assert about.keys() == whole.keys()
+    for names in ("trained", "corpora"):
+        assert sorted(about[names]) == sorted(whole[names])
+        assert all((kept / f"systems/{name}/learning.json").exists() for name in about["trained"])
 
 
 def test_a_study_without_a_log_is_refused(finished):

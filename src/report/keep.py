@@ -39,24 +39,46 @@ def found(study: Path) -> Iterator[tuple[str, Any]]:
         for path in sorted(study.glob(pattern)):
             yield str(path.relative_to(study)).removeprefix("report/"), read_json(path)
     page = study / "report/page.json"
+    about = read_json(page) if page.exists() else without_page(study)
     if not page.exists():
-        raise UserError(f"{page}: not there; run the study to its report, then keep it")
-    about = read_json(page)
+        yield "page.json", about
     for name in (LEARNING.format(system) for system in about["trained"]):
         yield name, read_json(study / name)
     for name in (COUNTS.format(corpus) for corpus in about["corpora"]):
         yield name, {key: value for key, value in read_json(study / name).items() if key != "samples"}
 
 
+def without_page(study: Path) -> dict[str, Any]:
+    """What page.json names, of a study of which only a part was made: explain, maps, search, speed."""
+    roles = {path.stem: read_json(path)["role"] for path in sorted(study.glob(COUNTS.format("*")))}
+    covered = {path.stem for path in study.glob("alignment/coverage/*.json")}
+    return {
+        "note": None,
+        "configuration": None,
+        "trained": [path.parent.name for path in sorted(study.glob(LEARNING.format("*")))],
+        "corpora": [name for name, role in roles.items() if role in ("train", "monolingual")],
+        "dev": [name for name, role in roles.items() if role == "dev" and name in covered],
+        "timed": [name for name, role in roles.items() if role == "test" and name in covered],
+        "jobs": [],
+    }
+
+
 def translations(study: Path) -> dict[str, list[str]]:
     """How each configuration translates the sentences that the front shows, by the path of its translations."""
-    (read,) = front_page.read([study / MEASUREMENTS], [study / "report/samples.json"])
+    measurements, samples = study / MEASUREMENTS, study / "report/samples.json"
+    if not (measurements.exists() and samples.exists()):
+        return {}
+    (read,) = front_page.read([measurements], [samples])
     found = {record.output: read.translations(record) for record in read.records}
     return {path: lines for path, lines in found.items() if lines is not None}
 
 
 def keep(study: Path, log: Path, output: Path) -> None:
-    kept = dict(found(study)) | {front_page.TRANSLATIONS: translations(study)}
+    if not study.is_dir():
+        raise UserError(f"{study}: no such folder; run the study, then keep it")
+    kept = dict(found(study))
+    if shown := translations(study):
+        kept[front_page.TRANSLATIONS] = shown
     for path in sorted(study.glob("report/identities.*.json")):
         kept[engine_ablations.shares(path).name] = [rung.same for rung in engine_ablations.read_identities(path)]
     for name, value in kept.items():
