@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM
 from formats import records
 from formats.measurement import Spread
-from measure import in_process
+from measure import in_process, timing_loop
 from measure.timing_loop import Repeats
 
 PIECES = 32_000
@@ -121,12 +122,14 @@ def plain(pairs: list[Aligned]) -> Counter[tuple[str, ...]]:
 
 
 def plain_rate(pairs: list[Aligned]) -> dict[str, Any]:
-    """Pairs per second of ``plain`` on one core: median and extremes."""
+    """Pairs per second of ``plain`` on one core, median and extremes, and the entries it kept."""
     machine.pin([CORES[1]])
-    (usages,) = in_process.timed({"plain": lambda: plain(pairs)}, REPEATS, [CORES[1]], "plain extractor").values()
+    kept: list[int] = []
+    way = partial(in_process.watched, lambda: kept.append(len(plain(pairs))), [CORES[1]])
+    (usages,) = timing_loop.timed({"plain": way}, REPEATS, "plain extractor").values()
     rate = Spread.of(len(pairs) / usage.seconds for usage in usages)
     rounded = {"pairs_per_second": round(rate.middle, 1), "min": round(rate.low, 1), "max": round(rate.high, 1)}
-    return rounded | {"runs": len(usages), "others": in_process.others(usages)}
+    return rounded | {"runs": len(usages), "kept": kept[-1], "others": in_process.others(usages)}
 
 
 def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder: Path) -> dict[str, Any]:

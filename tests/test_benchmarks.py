@@ -110,6 +110,7 @@ def test_the_plain_extractor_counts_the_same_phrases_and_is_timed(script, tmp_pa
     monkeypatch.setattr(vmap.machine, "pin", lambda cores: None)
     rate = vmap.plain_rate(pairs)
     assert 0 < rate["min"] <= rate["pairs_per_second"] <= rate["max"] and rate["runs"] == 3
+    assert rate["kept"] == len(plain)
 
 
 def test_architectures_whose_trainings_are_compared_are_of_one_size(script):
