@@ -14,9 +14,12 @@ SCRIPTS = {  # what made the JSON below KEPT
     "benchmarks/marian": "marian",
     "benchmarks/stream": "stream",
     "engine/agreement": "agreement",
+    "engine/build": "engine_build",
+    "engine/loading": "engine_loading",
     "engine/ratios": "engine",
     "engine/recurrent": "engine_recurrent",
     "engine/stream": "stream",
+    "multi30k-captions/aligners": "aligners",
 }
 
 

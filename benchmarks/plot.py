@@ -200,6 +200,76 @@ def agreement_table(result: dict[str, Any]) -> str:
     return markup.document("Equal translations of two engines", shown, note)
 
 
+# engine_build.py, of benchmarks-0.9
+
+
+def build_table(result: dict[str, Any]) -> str:
+    builds = [
+        {
+            "compiler": row["version"], "cores": str(row["cores"]), "seconds": f"{row['seconds']:.0f}",
+            "CPU seconds": f"{row['cpu_seconds']:.0f}", "used by others": f"{row['others']:.0%}",
+            "library, KB": f"{row['library_bytes'] / 1e3:,.0f}",
+        }
+        | {f"{name}, KB": f"{size / 1e3:,.0f}" for name, size in row["set_bytes"].items()}
+        for row in result["builds"]
+    ]  # fmt: skip
+    folders = [
+        {"folder": name, "lines": f"{row['lines']:,}", "code": f"{row['code_lines']:,}"}
+        for name, row in result["lines"].items()
+    ]
+    title = f"Building the native engine on {result['cpu']}"
+    return markup.document(title, markup.table(builds), markup.table(folders))
+
+
+# engine_loading.py, of benchmarks-0.9
+
+LOADING = {
+    "CPU ms to load": ("cpu_seconds", 1e3),
+    "without the import": ("load_cpu_seconds", 1e3),
+    "MB after loading": ("loaded_rss_bytes", 1e-6),
+    "of these own": ("loaded_own_bytes", 1e-6),
+    "MB at most": ("peak_rss_bytes", 1e-6),
+    "added by the engine": ("added_rss_bytes", 1e-6),
+    "own at the end": ("decoded_own_bytes", 1e-6),
+}
+
+
+def loading_table(rows: list[Row]) -> str:
+    """A line for each comparison: native, CTranslate2, and their ratio with its spread."""
+    lines = []
+    for row in rows:
+        line = {"model": row["model"], "type": row["compute_type"], "workers": str(row["workers"])}
+        for column, (field, scale) in LOADING.items():
+            sides = f"{row[field] * scale:.1f} : {row[f'peer_{field}'] * scale:.1f}"
+            line[column] = f"{sides} = {Spread.read(row, f'ratio_{field}'):.2f}"
+        lines.append(line)
+    return markup.document("Loading and memory: the native engine, CTranslate2 and their ratio", markup.table(lines))
+
+
+# src/export/agreement.py, of benchmarks-0.9
+
+
+def aligners_table(result: dict[str, Any]) -> str:
+    aligners = [
+        {
+            "aligner": name, "links a pair": f"{row['links_per_pair']:.2f}",
+            "source without": f"{row['unlinked_source']:.1%}", "target without": f"{row['unlinked_target']:.1%}",
+            "seconds": f"{row['seconds']:.0f}",
+        }
+        for name, row in result["aligners"].items()
+    ]  # fmt: skip
+    agreement = [
+        {
+            "links in both": f"{row['first']}, {row['second']}", "of the first": f"{row['of_the_first']:.1%}",
+            "of the second": f"{row['of_the_second']:.1%}", "Dice": f"{row['dice']:.1%}",
+            "pairs with the same links": f"{row['the_same_pairs']:.1%}",
+        }
+        for row in result["agreement"]
+    ]  # fmt: skip
+    note = f"{result['pairs']:,} pairs in subword units, trained and applied."
+    return markup.document("Word aligners", note, markup.table(aligners), markup.table(agreement))
+
+
 class Subject(NamedTuple):
     """How the result of a script is shown."""
 
@@ -209,7 +279,10 @@ class Subject(NamedTuple):
 
 SUBJECTS = {
     "agreement": Subject(table=agreement_table),
+    "aligners": Subject(table=aligners_table),
     "engine": Subject(engine_picture, engine_table),
+    "engine_build": Subject(table=build_table),
+    "engine_loading": Subject(table=loading_table),
     "engine_recurrent": Subject(table=recurrent_table),
     "marian": Subject(marian_picture),
     "stream": Subject(stream_picture),

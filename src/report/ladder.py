@@ -36,7 +36,7 @@ PAPER_NOTE = """"paper": × greedy in table 5 of WNGT 2020, and its BLEU, where 
 not public: compare what a row loses, not BLEU itself. """
 TINY_NOTE = """"paper": × its first row in table 3 of WNMT 2018, where Tiny was decoded in float32, then in 16 bits,
 then so with a map, whose row is here in 8 bits; and its BLEU. """
-NATIVE_NOTE = """"{name}" decodes the same weights, in our own engine, with the settings of
+NATIVE_NOTE = """"{name}" decodes the same weights, in the native engine of this project, with the settings of
 "{below}", and × the row above is over that row. """
 HELD_NOTE = "CTranslate2 would take {held} by itself: the row that is held to it is denied what OpenNMT-tf has. "
 APART = """
