@@ -183,6 +183,15 @@ def test_what_has_no_size_or_no_rate_is_an_error(change, message):
         plan(edited(change))
 
 
+def test_a_plan_refuses_types_that_no_machine_has(tmp_path):
+    path = tmp_path / "study.yaml"
+    for key, name in (("decoding", "compute_types: [int9]"), ("distillation", "compute_type: int9")):
+        path.write_text(f"extends: {ROOT}/configs/wngt2020.yaml\nstudy: x\n{key}: {{{name}}}\n")
+        message = rf"{key}\.compute_type.*'int9' is not supported; supported: float32, int16"
+        with pytest.raises(UserError, match=message):
+            config.load(path, here=False)
+
+
 def test_a_study_on_gpus_needs_nodes_with_gpus():
     with pytest.raises(UserError, match="needs 1 cores and 1 GPUs, the node has 2 and 0; give another --node"):
         plan(load("wngt2020"), node="m7i.large")

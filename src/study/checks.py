@@ -43,10 +43,8 @@ def problems(config: Config, here: bool = True) -> Iterator[str]:
     yield from mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
-    if here:
-        supported = CTranslate2.supported()
-        for number, name in enumerate(config["decoding"]["compute_types"]):
-            yield from _type_problems(f"decoding.compute_types.{number}", name, supported)
+    for number, name in enumerate(config["decoding"]["compute_types"]):
+        yield from _type_problems(f"decoding.compute_types.{number}", name, CTranslate2, here)
     yield from timing_problems(config)
 
 
@@ -95,8 +93,8 @@ def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[st
 def teacher_problems(config: Config, here: bool = True) -> Iterator[str]:
     """Problems of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
     distillation, used = config["distillation"], engines.ENGINES[engine(config, here)]
-    if here and distillation["device"] == "cpu":  # only the machine with the GPU knows what it computes in
-        yield from _type_problems("distillation.compute_type", distillation["compute_type"], used.supported())
+    known = here and distillation["device"] == "cpu"  # only the machine with the GPU knows what it computes in
+    yield from _type_problems("distillation.compute_type", distillation["compute_type"], used, known)
     why = obstacle(config, here)
     remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
     for name, teacher in config["teachers"].items():
@@ -104,11 +102,13 @@ def teacher_problems(config: Config, here: bool = True) -> Iterator[str]:
             yield f"teachers.{name}.shape: {refused}{remedy}"
 
 
-def _type_problems(path: str, name: str, supported: list[str]) -> Iterator[str]:
-    if "bfloat16" in name and importlib.util.find_spec("torch") is None:
+def _type_problems(path: str, name: str, used: type[engines.Engine], here: bool) -> Iterator[str]:
+    """Problems of a type of an engine: on this CPU if ``here``, else on any machine."""
+    supported = used.supported() if here else used.types
+    if here and "bfloat16" in name and importlib.util.find_spec("torch") is None:
         yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
     elif name not in supported:
-        yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
+        yield f"{path}: {name!r} is not supported{' on this CPU' * here}; supported: {', '.join(supported)}"
 
 
 def mixture_problems(config: Config) -> Iterator[str]:
