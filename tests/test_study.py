@@ -210,8 +210,19 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
     assert study.quick_format("tiny") == (native or ["opennmt-tf"])[0] and study.quick_format("deep") == study.types[0]
     assert study.source("deep", "float32") == study.averaged("deep")
     assert study.source("deep", "int8") == study.converted("deep", "float32")
+    assert study.source("teacher", "float32") == study.averaged("teacher")
     assert study.native_source("tiny") == study.averaged("tiny")
     assert study.native_source("deep") == study.converted("deep", "float32")
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "native"])
+def test_only_the_type_that_teachers_translate_in_is_made_from_their_checkpoint(monkeypatch, engine):
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+    study = plan(distillation={"engine": engine, "compute_type": "int8"})
+    exact, checkpoint = study.converted("teacher", "float32"), study.averaged("teacher")
+    assert study.source("teacher", "int8") == (checkpoint if engine == "ctranslate2" else exact)
+    assert study.source("teacher", "int16") == exact
+    assert study.source("deep", "int8") == study.converted("deep", "float32")
 
 
 def test_a_refusal_is_listed_once_with_the_engines_that_decode(monkeypatch):

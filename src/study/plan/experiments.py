@@ -116,8 +116,13 @@ class Engines(Mixtures):
         return [*self.converted_types, *map(Native.folder, self.native_types)]
 
     def source(self, system: str, type: str) -> str:
-        """The folder that CTranslate2's weights of a type are made from: the checkpoint, or float32."""
-        return self.averaged(system) if type == "float32" else self.converted(system, "float32")
+        """The folder that CTranslate2's weights of a type are made from: the checkpoint, or float32.
+
+        The checkpoint also for the type that a teacher translates in: its float32 may be missing in a finished study,
+        or be newer than the translations, which would all be made anew.
+        """
+        distils = system in self.teachers and (self.teacher_engine, self.teacher_type) == (CTranslate2.name, type)
+        return self.averaged(system) if type == "float32" or distils else self.converted(system, "float32")
 
     def native_source(self, system: str) -> str:
         """The folder that the native engine's weights are made from: CTranslate2's, or the checkpoint."""
