@@ -43,7 +43,7 @@ requests = Requests(config, Path(workflow.basedir) / BENCHMARKS)  # minutes and 
 IMAGE = os.environ.get("NMT_FRONTIER_IMAGE")
 
 
-container: IMAGE or "pipeline.sif"  # Snakemake's linter wants the software of each rule named
+container: IMAGE or ("pipeline.sif" if "--lint" in sys.argv else None)  # the linter wants each rule's software named
 
 
 # Jobs run in the environment of this snakemake, activated or not, or in that of the image, and without TensorFlow's
