@@ -3,9 +3,9 @@
 - best: sequence-level knowledge distillation (Kim and Rush 2016, section 3.2)
 - interpolated: the hypothesis with the highest sentence BLEU against the original target (Kim and Rush 2016, section
   3.3, as in Marian at WNMT 2018); among equal ones, the one with the best score of the teachers
-- mbr: the hypothesis of minimum Bayes risk, that is with the highest expected sentence BLEU: the mean over all
-  hypotheses, itself included, weighted with the softmax of the scores. Scores are log-probabilities per token; with
-  those of whole sentences, short hypotheses would get more weight.
+- mbr: the hypothesis of minimum Bayes risk (Kumar and Byrne 2004, equation 1; Eikema and Aziz 2020), that is with the
+  highest expected sentence BLEU: the mean over all hypotheses, itself included, weighted with the softmax of the
+  scores. Scores are log-probabilities per token; with those of whole sentences, short hypotheses would get more weight.
 - all: every hypothesis, each with its source (the K best of Kim and Rush 2016), so that different epochs draw different
   translations of a sentence
 

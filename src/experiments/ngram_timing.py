@@ -1,8 +1,8 @@
 """N-gram blocking: the time of three algorithms for a step, and its cost in the engines (FastSeq, Table 3).
 
-Each step of a search bans every piece that would repeat an n-gram of the hypothesis. ``scan`` is fairseq 0.9's way;
-``sliding`` compares all positions of all hypotheses at once, like the threads of FastSeq's kernel (section 4.2);
-``compiled`` is the kernel's loop on one thread.
+Each step of a search bans every piece that would repeat an n-gram of the hypothesis (Paulus et al. 2018). ``scan`` is
+fairseq 0.9's way; ``sliding`` compares all positions of all hypotheses at once, like the threads of FastSeq's kernel
+(section 4.2); ``compiled`` is the kernel's loop on one thread.
 
 sequences: int (hypotheses, length), the pieces so far. scores: float (hypotheses, vocabulary); the algorithm writes
 -inf for banned pieces.

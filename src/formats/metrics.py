@@ -1,4 +1,4 @@
-"""sacreBLEU's BLEU with the tokens of a target language, and COMET: its checkpoint, program and scores.
+"""sacreBLEU's BLEU with the tokens of a target language; the checkpoint, program and scores of COMET (Rei et al. 2020).
 
 BLEU's tokens are 13a's, sacreBLEU's own for Chinese, Japanese and Korean, and characters for other languages without
 spaces. COMET's program, ``comet-score`` of unbabel-comet, needs an environment of its own with PyTorch and a newer

@@ -1,7 +1,8 @@
 """Transformers whose decoder has averaging attention or a simple recurrent unit (SSRU) instead of self-attention.
 
-With averaging a position sees the mean of all inputs so far, as in Marian's decoder of WNMT 2018: with or without a
-feed-forward layer after the mean, and with or without a gate.
+With averaging a position sees the mean of all inputs so far (Zhang et al. 2018, "Accelerating Neural Transformer via an
+Average Attention Network"), as in Marian's decoder of WNMT 2018: with or without a feed-forward layer after the mean,
+and with or without a gate. The SSRU is that of Kim et al. 2019, "From Research to Production and Back", section 3.1.
 """
 
 from typing import Any

@@ -111,7 +111,7 @@ def _cost(record: Measurement) -> Spread:
 
 
 @figure.styled
-def draw_systems(records: list[Measurement], number: str, what: str, scale: str, least: float = 0.0) -> Figure:
+def systems_picture(records: list[Measurement], number: str, what: str, scale: str, least: float = 0.0) -> Figure:
     """The systems with a BLEU of at least ``least``. Raises UserError where no record has a shape of the paper.
 
     number, what: of the paper's figure, for the title. scale: of the costs, one of matplotlib's.
@@ -184,9 +184,9 @@ def _numbers(row: tuple[str, str]) -> tuple[int, str]:
 
 def draw_figure1(records: list[Measurement]) -> Figure:
     """Raises UserError where none of the records is of a system of the paper."""
-    return draw_systems(records, "Figure 1", "all systems", "log")
+    return systems_picture(records, "Figure 1", "all systems", "log")
 
 
 def draw_figure2(records: list[Measurement]) -> Figure:
     """Raises UserError where none of the records is of a system of the paper."""
-    return draw_systems(records, "Figure 2", "systems around and above 26 BLEU", "linear", AROUND)
+    return systems_picture(records, "Figure 2", "systems around and above 26 BLEU", "linear", AROUND)

@@ -40,7 +40,7 @@ DIGITS = re.compile(r"\d+\.\d{9,}(?:e[+-]?\d+)?")
 
 
 class Kept(NamedTuple):
-    """The folder of a study that is kept. about: its page.json; empty where there is none."""
+    """The folder of a study that is kept. about: its page.json; empty if missing."""
 
     folder: Path
     about: dict[str, Any]

@@ -18,7 +18,7 @@ FILE = Path(__file__).with_name("papers.csv")
 PAPERS = Path(__file__).with_name("papers.yaml")
 MARIAN, WNMT, WNGT = "marian-2018", "opennmt-2018", "opennmt-2020"
 SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
-LOWER = ("s", "ms", *SIZE_UNITS)  # units of which less is better
+LOWER = ("s", "ms", *SIZE_UNITS)  # units in which less is better
 SWITCHES = {"yes": True, "no": False}
 
 REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not reproduced"

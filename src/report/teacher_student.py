@@ -95,7 +95,7 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
 def pairs(test_set: dict[str, Any], kind: str) -> Iterator[dict[str, str]]:
     """A row for each pair and beam size. kind: ``comparisons`` of two mixtures, or ``changes`` of one setting."""
     for beam, result in test_set["beams"].items():
-        for pair in result.get(kind, ()):
+        for pair in result["comparisons"] if kind == "comparisons" else result.get(kind, ()):
             seeds = zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
             instead = f" rather than {pair['instead']}" if "instead" in pair else ""
             yield {

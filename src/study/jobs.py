@@ -151,10 +151,8 @@ class _Planned:
         for corpus, sentences in work.sizes.items():
             lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
             for name, teacher in zip(lists, work.translators(corpus), strict=True):
-                after, seconds = (
-                    [f"gather_clean {corpus}", f"train {teacher}"],
-                    work.translation_seconds(teacher, sentences),
-                )
+                after = [f"gather_clean {corpus}", f"train {teacher}"]
+                seconds = work.translation_seconds(teacher, sentences)
                 yield self._group(name, Stage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
             rescored = f"rescore_shard {corpus}"
             if work.rescored(corpus):

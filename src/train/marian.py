@@ -107,9 +107,8 @@ def main() -> None:
     if not isinstance(asked, Transformer | Conditional):
         raise UserError(f"--shape: {asked}: only Transformers and models with transitions are trained with Marian here")
     schedule, data = pick(Schedule, args), (args.source, args.target, args.vocabulary)
-    lasting = {
-        name: value for name, value in asdict(schedule).items() if name != "updates"
-    }  # more updates prolong a training
+    # more updates prolong a training
+    lasting = {name: value for name, value in asdict(schedule).items() if name != "updates"}
     begin(args.output / "training", {"shape": asdict(asked), **lasting, "data": [*map(sha256, data)]})
     marian.write_vocabulary(marian.entries(args.vocabulary), args.output / marian.VOCABULARY)
     train([args.source, args.target], asked, schedule, args.output)

@@ -31,7 +31,7 @@ BUCKET_PAIRS = 250_000  # pairs sorted in memory at a time, some 100 MB
 
 
 class Stream(NamedTuple):
-    """A corpus of ``size`` pairs of which an epoch takes ``share``."""
+    """A corpus of ``size`` pairs; an epoch takes ``share`` of them."""
 
     path: Path
     size: int
