@@ -221,3 +221,10 @@ def test_table_and_plot(study, tmp_path):
     (tmp_path / "x.json").write_text('{"test_sets": {"t": {"beams": {}}}}')
     with pytest.raises(UserError, match=r"x\.json: no beam of the test set t was scored"):
         teacher_student.read(tmp_path / "x.json")
+
+
+def test_only_changes_may_be_missing_from_a_file():
+    """Files of earlier versions have no changes; one without comparisons is another file."""
+    assert list(teacher_student.pairs({"beams": {"beam 1": {"comparisons": []}}}, "changes")) == []
+    with pytest.raises(KeyError):
+        list(teacher_student.pairs({"beams": {"beam 1": {"changes": []}}}, "comparisons"))
