@@ -38,6 +38,12 @@ def pretend(name, folder, monkeypatch):
         monkeypatch.delenv(variable, raising=False)
 
 
+def real(monkeypatch):
+    """Undo ``--cpu`` until ``monkeypatch`` ends, for what runs instructions of this CPU itself."""
+    monkeypatch.setattr(cpu, "CPUINFO", Path("/proc/cpuinfo"))
+    monkeypatch.setenv("PRETENDED_CPUINFO", str(cpu.CPUINFO))
+
+
 def pretend_everywhere(name, folder, monkeypatch):
     """Pretend one of CPUS in Python processes that tests start, too."""
     pretend(name, folder, monkeypatch)

@@ -46,6 +46,7 @@ class Command:
 
 def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | None, environment: dict[str, str]) -> None:
     os.setsid()
+    os.environ.clear()
     os.environ.update(environment)  # the server has that of the test that was the first to fork
     for number, path in enumerate(written, start=1):
         with open(path, "wb") as file:

@@ -35,7 +35,9 @@ FIELDS = """
 # Fields with a median, a minimum and a maximum
 SPREADS = "load_seconds decode_seconds total_seconds target_tokens_per_second source_words_per_second".split()  # noqa: SIM905
 # The module ``common.machine`` of another computer.
-OTHER_MACHINE = SimpleNamespace(load_average=machine.load_average, describe=lambda: {"cpu": "another"})
+OTHER_MACHINE = SimpleNamespace(
+    load_average=machine.load_average, describe=lambda: {**machine.describe(), "cpu": "another"}
+)
 OF_PROTOCOL = ("key", "load_average", "measured_at")  # not written by measure.run
 SOURCES = sentences(12, seed=3)
 LINES = {"first": SOURCES, "second": SOURCES[:5]}  # by test set

@@ -130,6 +130,7 @@ def test_architectures_are_trained_as_the_first_student(script):
 
 
 DESCRIBED = {"format": 1, "quantization": "int8", "vocabulary_map": True}
+DESCRIBED |= {"system": "tiny", "role": "student", "parameters": 1000}
 
 
 @pytest.fixture

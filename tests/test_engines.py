@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import cpus
 import ctranslate2
 import pytest
 from descriptions import redescribe
@@ -117,10 +118,12 @@ def test_the_threads_of_a_worker_are_not_those_of_the_environment(models):
     assert one == three
 
 
-@pytest.mark.skipif(not cpu.widest(), reason="CTranslate2 takes the widest instructions of this CPU by itself")
 @pytest.mark.parametrize("isa", [None, "AVX2"])
-def test_ctranslate2_takes_the_widest_instructions_by_default(models, isa):
+def test_ctranslate2_takes_the_widest_instructions_by_default(models, isa, monkeypatch):
     """As its log has it; by itself it would take AVX2."""
+    cpus.real(monkeypatch)
+    if not cpu.widest():
+        pytest.skip("CTranslate2 takes the widest instructions of this CPU by itself")
     environment = {name: value for name, value in os.environ.items() if name != cpu.ISA} | {"CT2_VERBOSE": "1"}
     environment |= {cpu.ISA: isa} if isa else {}
     call = [sys.executable, "-c", INT16, str(models["float32"])]

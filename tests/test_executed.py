@@ -60,7 +60,6 @@ def test_a_result_holds_until_a_file_that_it_executed_changes(project):
 
 
 def test_a_file_that_is_edited_while_it_runs_holds_for_nothing(project):
-
     edited = f"import used, os, time; os.utime({str(project / 'used.py')!r}, (time.time() + 9, time.time() + 9)); "
     found = run(project, edited + PROGRAM)
     assert found["used.py"] is None and found["measure/timing_loop.py"] and not code_fingerprint.unchanged(found)

@@ -60,7 +60,7 @@ NAMED = {"mixtures": "distilled", "students": "small"}  # the entry of each sect
 READ_BY = {
     "corpus": [
         *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/corpora/sources").glob("*.py"))),
-        *("src/corpora/fetch.py", "src/corpora/sources/source.py", "src/study/systems.py", "corpora.smk"),
+        *("src/corpora/fetch.py", "src/study/systems.py", "corpora.smk"),
     ],
     "cleaning": ["src/corpora/rules.py", "corpora.smk"],
     "teacher": [

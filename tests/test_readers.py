@@ -178,6 +178,7 @@ def stored(folder, name, text):
         ("x.tsv", TSV, {"columns": {"en": 2, "de": 1}}, [("eins", "one"), ("zw ei", "two")], {}),
         ("x.tsv", TSV, {}, [("0.9", "one"), ("0.8", "two")], {}),
         ("x.en.tsv", TSV, SECOND | MONOLINGUAL | {"file": "x.{lang}.tsv"}, [("one",), ("two",)], {}),
+        ("x.en.tsv", "1\tone\n", {"columns": {"en": 1}} | MONOLINGUAL | {"file": "x.{lang}.tsv"}, [("one",)], {}),
         ("x.tsv", RAGGED, {"invalid": "drop"}, [("one", "eins"), ("three", "drei")], MISSING),
         ("x.tmx.gz", TMX, {}, FISH, NO_SIDE),
         ("x.tmx.gz", TMX.replace("utf-8", "utf-16").encode("utf-16"), {}, FISH, NO_SIDE),

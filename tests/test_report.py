@@ -45,11 +45,18 @@ def test_a_report_knows_only_what_is_on_disk(path):
     assert packages & set(imported(path)) <= {"common", "formats", "report"}
 
 
-def test_every_module_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():
+def test_every_function_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():
     names = {path.stem for path in FOLDER.glob("*.py")} - {"__main__", "markup"}
     modules = {f"report.{name}": vars(importlib.import_module(f"report.{name}")) for name in names}
-    making = {name for name, own in modules.items() if re.search(r"^(table|draw)(_[a-z0-9]+)?$", "\n".join(own), re.M)}
-    assert making == {subject.module for subject in SUBJECTS.values()}
+    making = {
+        (name, key)
+        for name, own in modules.items()
+        for key, value in own.items()
+        if re.fullmatch(r"(table|draw)(_\w+)?", key) and getattr(value, "__module__", None) == name
+    }
+    known = {(subject.module, kind + subject.suffix) for subject in SUBJECTS.values() for kind in ("table", "draw")}
+    assert making <= known
+    assert {name for name, _ in making} == {subject.module for subject in SUBJECTS.values()}
 
 
 def test_one_call_makes_the_table_and_the_picture(tmp_path):
@@ -70,7 +77,10 @@ def test_one_call_makes_the_table_and_the_picture(tmp_path):
     [
         (["front_speed", "--output", "x.md"], "x.md: front_speed is a picture only"),
         (["quantization", "--output", "x.svg"], "x.svg: quantization is a table only"),
-        (["front_speed", "--output", "x.gif"], "x.gif: tables are written as .md or .tex, pictures as .svg or .png or"),
+        (
+            ["front_speed", "--output", "x.gif"],
+            "x.gif: tables are written as .md or .tex, pictures as .svg or .png or .pdf",
+        ),
         (["maps", "--output", "x.md"], "--input: 1 files; needed: alignment/coverage/{dev}.json, "),
         (["published", "--output", "x.svg", "--remark", "y"], "published has no --remark"),
         (["other", "--output", "x.svg"], "invalid choice: 'other'"),

@@ -85,7 +85,8 @@ def test_what_mtdata_does_not_give(tmp_path, identifier, message):
 def test_mtdata_leaves_no_trace(tmp_path):
     look_up = "from corpora.sources.mtdata import look_up; look_up('Statmt-europarl-9-deu-eng')"
     code = f"import logging; {look_up}; assert not logging.getLogger().handlers"
-    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    kept = {name: os.environ[name] for name in ("PYTHONPATH", "PRETENDED_CPUINFO") if name in os.environ}
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin"} | kept
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not list(tmp_path.iterdir())

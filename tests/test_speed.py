@@ -361,8 +361,8 @@ def test_untrained_models_of_every_architecture(two_cores, made_up, untrained, n
 @pytest.mark.parametrize(
     ("module", "option", "message"),
     [
-        (architectures, "--models", "is for CTranslate2; here OpenNMT-tf and native are compared"),
-        (switches, "--model", "is for CTranslate2, not for native"),
+        (architectures, "--models", "int8: is for CTranslate2; here OpenNMT-tf and native are compared"),
+        (switches, "--model", "int8: is for CTranslate2, not for native"),
         (end_to_end, "--models", "--models: tiny needs one folder of OpenNMT-tf and some of other engines"),
     ],
 )

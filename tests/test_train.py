@@ -5,6 +5,7 @@ import math
 import random
 from contextlib import nullcontext
 
+import cpus
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -85,7 +86,8 @@ def float32():
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float32"])
-def test_products_have_the_precision_of_the_training_and_weights_float32(precision, float32):
+def test_products_have_the_precision_of_the_training_and_weights_float32(precision, float32, monkeypatch):
+    cpus.real(monkeypatch)
     compute_in(precision)
     layer = tf.keras.layers.Dense(4)
     assert layer(tf.ones([2, 3])).dtype == precision and layer.kernel.dtype == "float32"
