@@ -96,6 +96,7 @@ def corpus(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_shards_are_aligned_with_what_a_sample_taught(corpus, tmp_path):
     shared = ["--corpus", corpus / "c.tsv.zst", "--sentencepiece", corpus / "sp.model"]
     run("export.alignment", "train", *shared, "--pairs", 1500, "--output", tmp_path / "probabilities")

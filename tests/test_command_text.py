@@ -40,6 +40,7 @@ def written(program: Path, texts: list[bytes]) -> tuple[list[str], int]:
     return lines, int(replaced)
 
 
+@pytest.mark.slow
 def test_each_character_is_normalised_as_by_python(program):
     """Beside a letter and a mark, which it may join."""
     texts = [f"e{char}\u0301" for char in (*COMPOSED, *MARKS, *HANGUL, *SPACES)]

@@ -158,6 +158,7 @@ def native_folder(system):
 
 
 @pytest.mark.parametrize("system", ["gru", "averaging", "ssru"])
+@pytest.mark.slow
 def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(system, tmp_path):
     pytest.importorskip("native")
     folder, name = native_folder(system), f"{system}-int8"

@@ -89,6 +89,7 @@ def test_the_page_carries_vega_and_the_licences_of_all_its_parts(both):
     assert all(Assets.get_content(f"{name}/LICENSE") in licences for name in ("vega", "vega-lite", "d3-scale", "clone"))
 
 
+@pytest.mark.slow
 def test_a_page_that_is_too_large_says_what_to_leave_out(monkeypatch, demo):
     size = len(made(STUDIES[:1]).encode())
     monkeypatch.setattr(front_page, "LIMIT", size)
@@ -292,12 +293,14 @@ def records():
     return list(enumerate(found))
 
 
+@pytest.mark.slow
 def test_the_page_opens_from_the_disk(shown, records):
     assert shown.failures() == [] and [url.partition(":")[0] for url in shown.requests()] == ["file"]
     assert shown.run("document.querySelectorAll('#panels svg').length") == 2
     assert drawn(shown) == len(records) == len(table(shown))
 
 
+@pytest.mark.slow
 def test_the_front_is_that_of_formats(shown):
     generator = random.Random(1)
     cases = [
@@ -310,6 +313,7 @@ def test_the_front_is_that_of_formats(shown):
 @pytest.mark.parametrize(
     ("across", "up"), [("speed", "bleu"), ("size", "bleu"), ("core_seconds", "chrf"), ("memory", "chrf")]
 )
+@pytest.mark.slow
 def test_table_and_picture_show_the_front_of_the_records(shown, records, across, up):
     choose(shown, across=across, up=up)
     front = {number: rank for number, rank in table(shown) if rank}
@@ -319,6 +323,7 @@ def test_table_and_picture_show_the_front_of_the_records(shown, records, across,
     assert f"{len(front)} on the front" in shown.run("document.getElementById('count').textContent")
 
 
+@pytest.mark.slow
 def test_a_filter_changes_picture_table_and_front(shown, records):
     before = table(shown)
     switch(shown, "role", "teacher")
@@ -345,12 +350,14 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     assert table(shown) == before
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_a_filter_lets_nothing_through(shown):
     for value in ("control", "student", "teacher"):
         switch(shown, "role", value)
     assert table(shown) == [] and drawn(shown) == 0 and shown.failures() == []
 
 
+@pytest.mark.slow
 def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, records):
     assert shown.run("document.querySelector('.warning')") is None
     choose(shown, panels="one")
@@ -360,6 +367,7 @@ def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, reco
     assert shown.run("document.querySelector('.warning')") is None
 
 
+@pytest.mark.slow
 def test_a_click_on_a_point_fixes_it(shown, records):
     switch(shown, "study", "architectures")
     best = max(comparison.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.bleu)
@@ -381,6 +389,7 @@ def test_a_click_on_a_point_fixes_it(shown, records):
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(best)  # stays
 
 
+@pytest.mark.slow
 def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     column = shown.run("headers.findIndex(header => header.textContent === 'BLEU')")
     for order, reverse in (("ascending", False), ("descending", True)):
@@ -396,6 +405,7 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(records[best][1])
 
 
+@pytest.mark.slow
 def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
     shown.run("headers[0].firstChild.click()")
     switch(shown, "type", "int8")
@@ -404,6 +414,7 @@ def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
     assert known == sorted(known) and len(known) > 1 and ranks[: len(known)] == known
 
 
+@pytest.mark.slow
 def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     """Of one test set they have."""
     own = measurement.read(FIXTURE)
@@ -418,6 +429,7 @@ def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     assert len(scales) == 4 and len({*test_sets}) == len(pairs) == len({scale for _, scale in pairs}) == 2
 
 
+@pytest.mark.slow
 def test_screen_readers_hear_the_front(shown, records):
     label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
     front = comparison.on_front([record for _, record in records if record.study == "demo"])
@@ -427,6 +439,7 @@ def test_screen_readers_hear_the_front(shown, records):
     assert shown.run(f"{unnamed}.length") == 0
 
 
+@pytest.mark.slow
 def test_error_bars_can_be_hidden(shown, records):
     bars = "document.querySelectorAll('#panels .mark-rule.role-mark line').length"
     assert shown.run(bars) == len(records)
@@ -434,6 +447,7 @@ def test_error_bars_can_be_hidden(shown, records):
     assert shown.run(bars) == 0
 
 
+@pytest.mark.slow
 def test_a_phone_has_one_panel_below_the_other_and_nothing_too_wide(browser, tmp_path, both):
     phone = opened(browser, tmp_path / "front.html", both, width=360, height=740)
     assert phone.run("document.documentElement.scrollWidth") <= 360
@@ -450,6 +464,7 @@ def opened_with(browser, folder, *records):
     return opened(browser, folder / "front.html", made([folder], samples=False))
 
 
+@pytest.mark.slow
 def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
     page = opened_with(browser, tmp_path, replace(demo[0], noisy=True), *demo[1:])
     assert 0 not in dict(table(page)) and drawn(page) == len(demo) - 1
@@ -457,12 +472,14 @@ def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
     assert 0 in dict(table(page)) and drawn(page) == len(demo)
 
 
+@pytest.mark.slow
 def test_measurements_without_a_score_are_in_the_table_only(browser, tmp_path, demo):
     page = opened_with(browser, tmp_path, replace(demo[0], bleu=None, chrf=None), *demo[1:])
     assert dict(table(page))[0] is None and drawn(page) == len(demo) - 1
     assert "1 without a value on both axes" in page.run("document.getElementById('count').textContent")
 
 
+@pytest.mark.slow
 def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     nasty = [replace(record, study=NASTY, system=NASTY, shape=NASTY, cpu=NASTY) for record in demo[:3]]
     measurement.write(tmp_path / "measurements.json", nasty)
@@ -476,11 +493,13 @@ def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     assert page.run("document.querySelectorAll('img').length") == 0 and page.failures() == []
 
 
+@pytest.mark.slow
 def test_the_licences_can_be_read(shown):
     shown.run("document.getElementById('licences').open = true")
     shown.wait("document.querySelector('#licences pre').textContent.includes('Interactive Data Lab')")
 
 
+@pytest.mark.slow
 def test_a_picture_is_saved_as_svg(shown):
     script = """new Promise(done => {
       const made = URL.createObjectURL;

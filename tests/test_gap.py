@@ -202,6 +202,7 @@ def test_groups_look_as_their_systems_do_in_the_front(study):
     assert looks == dict(zip(("one", "s, distilled", "s, original", "other, distilled"), expected, strict=True))
 
 
+@pytest.mark.slow
 def test_table_and_plot(study, tmp_path):
     folder, found, _ = study
     text, checksum = teacher_student.table(found), sha256(folder / "t.tsv.zst")

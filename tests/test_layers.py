@@ -58,6 +58,7 @@ def test_a_scan_has_the_gradient_of_the_recurrence():
 
 
 @pytest.mark.parametrize("values", SHAPES.values(), ids=SHAPES)
+@pytest.mark.slow
 def test_steps_give_the_outputs_of_training(values):
     """Greedy search keeps states from step to step; training computes all positions at once."""
     model, _ = built(values)

@@ -137,10 +137,8 @@ def test_an_output_layer_that_takes_no_time_is_an_error(model, maps, monkeypatch
 
 def test_the_first_batch_that_differs_from_the_map_is_named(model, maps, monkeypatch):
     timing = map_timing.Timing(model, sentences(30), CORE, steps=None)
-    with (
-        monkeypatch.context() as patch,
-        pytest.raises(UserError, match=r"CTranslate2 has \d+ candidates in batch 1, the map 1;"),
-    ):
+    message = r"CTranslate2 has \d+ candidates in batch 1, the map 1;"
+    with monkeypatch.context() as patch, pytest.raises(UserError, match=message):
         patch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
         timing.run(map_timing.Way("m", maps[0], 30), 1)
 

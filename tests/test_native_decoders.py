@@ -234,6 +234,7 @@ def test_the_table_of_products_has_an_end(values, tmp_path):
     assert [sentence[0][0] for sentence in found] == expected
 
 
+@pytest.mark.slow
 def test_attention_over_the_source_is_that_of_opennmt_tf(made):
     """OpenNMT-tf returns a Transformer's last layer, first head."""
     model, folder = made

@@ -422,6 +422,7 @@ def test_the_engine_translates_a_folder_as_ctranslate2_does(mapped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_the_command_translates_with_a_folder(kind):
     text = "\n".join(["bcd fa e", "", "hg fede"]).encode()
     once, again = (run("--model", folders() / kind, "--workers", n, "--batch-tokens", 8, text=text) for n in (1, 2))

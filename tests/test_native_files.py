@@ -153,6 +153,7 @@ def fuzzed(tmp_path, seeds, **environment):
     assert len(seeds) / 20 < opened < len(seeds) * 0.9  # some open, some do not
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_or_used_but_never_end_the_process(tmp_path):
     fuzzed(tmp_path, range(1500))
 

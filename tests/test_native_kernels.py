@@ -271,6 +271,7 @@ def by_set():
 
 
 @pytest.mark.parametrize("name", engine.available_sets())
+@pytest.mark.slow
 def test_the_environment_chooses_the_set_and_integers_are_the_same_on_each(by_set, name):
     assert by_set[name]["isa"] == name
     assert by_set[name]["integers"] == by_set["portable"]["integers"]

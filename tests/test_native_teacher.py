@@ -173,6 +173,7 @@ def test_the_record_names_what_computed(tmp_path):
     assert [counts[key] for key in keys] == ["native", "int8", "int8", engine.isa(), False]
 
 
+@pytest.mark.slow
 def test_teachers_of_both_engines_rescore_together(models, tmp_path):
     """The ensemble of a teacher with itself in the other engine is that teacher."""
     records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:20]])

@@ -71,6 +71,7 @@ def test_every_point_has_a_name_that_covers_nothing(timed):
     ],
     ids=["two systems", "no map", "baselines only", "no baseline", "two points", "one point"],
 )
+@pytest.mark.slow
 def test_whatever_was_measured_is_drawn(timed, keep):
     records = [record for record in timed if keep(record)]
     assert len(front.draw(records).axes) == 1 + len(comparison.systems(records))
@@ -104,6 +105,7 @@ def test_bars_go_from_the_slowest_run_to_the_fastest_in_units_of_the_axis(timed)
     assert front.Plot([record], lambda _: 1000.0, "x").spread(record) == [[100.0], [200.0]]
 
 
+@pytest.mark.slow
 def test_equal_input_gives_equal_bytes(timed, tmp_path):
     few = [record for record in timed if record.system == "teacher"]
     paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
@@ -306,6 +308,7 @@ def test_funnel_writes_every_count():
     assert texts == ["990 of 1,000 lines kept (99.00%)"] * 2 + dropped
 
 
+@pytest.mark.slow
 def test_many_reasons_stay_in_their_panel():
     counts = corpus(dropped={reason: 12345 for reason in corpora_figures.REASONS})
     picture = corpora_figures.draw_funnel([counts, counts])

@@ -28,6 +28,7 @@ def test_jobs_that_time_something_have_the_cores_of_a_node():
 @pytest.mark.skipif(
     not importlib.util.find_spec("snakemake_executor_plugin_slurm"), reason="needs requirements-slurm.lock"
 )
+@pytest.mark.slow
 def test_the_command_of_the_page_gives_jobs_the_cores_of_a_node(tmp_path):
     """On a submit host of two cores; no job gets more than --cores."""
     page = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")

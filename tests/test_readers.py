@@ -84,6 +84,7 @@ OVERLONG = 50_000_000
 
 @pytest.mark.parametrize("invalid", ["error", "drop"])
 @pytest.mark.parametrize("at", [0, 1500, 3000])
+@pytest.mark.slow
 def test_a_line_of_50_mb(tmp_path, at, invalid):
     rows = ENGLISH.encode().splitlines(keepends=True)
     rows.insert(at, b"x" * OVERLONG + b"\n")

@@ -59,6 +59,7 @@ def test_predictions_from_the_cpu_and_the_environment(
 
 
 @wheel
+@pytest.mark.slow
 def test_predictions_equal_what_is_computed(monkeypatch):
     """On the real CPU: what libraries compute cannot be pretended."""
     monkeypatch.setenv("PRETENDED_CPUINFO", "/proc/cpuinfo")
@@ -71,6 +72,7 @@ def test_predictions_equal_what_is_computed(monkeypatch):
 
 
 @wheel
+@pytest.mark.slow
 def test_decoding_where_products_saturate_warns():
     def warnings(kind, environment):
         call = [sys.executable, "-m", "decode.translate", "--workers", "1", "--model", folders()[kind]]

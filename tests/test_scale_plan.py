@@ -230,6 +230,7 @@ def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):
     assert json.loads(json.dumps(again)) == kept
 
 
+@pytest.mark.slow
 def test_a_plan_is_the_same_wherever_it_is_made(tmp_path, monkeypatch):
     """Whatever this CPU has, what is installed, and what was run here: with teachers on GPUs and on the nodes' CPUs."""
     monkeypatch.setattr(schema, "RESULTS", tmp_path / "results")

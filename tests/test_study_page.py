@@ -84,6 +84,7 @@ def test_what_only_the_page_knows_is_kept_for_the_next_one(tmp_path):
 
 @chromium.needed
 @pytest.mark.parametrize("width", [1100, 400])
+@pytest.mark.slow
 def test_no_word_makes_the_page_wider_than_its_window(tmp_path, width):
     """Models that learned little repeat a syllable for the length of a line."""
     found = read_json(REFERENCE / "demo" / "samples.json")

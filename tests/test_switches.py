@@ -69,6 +69,7 @@ def test_switches_are_options_and_change_the_key_of_resuming():
     assert set(OTHER) == {*SWITCHED_OFF, "blocked_ngram"} - {"sorting", "overlap"}
 
 
+@pytest.mark.slow
 def test_the_command_takes_switches_and_names_what_it_lacks():
     options = ["--no-sorting", "--no-overlap", "--threads", 2, "--blocked-ngram", 3]
     done = run("--model", HERE["float32"], *options, text="".join(f"{line}\n" for line in LINES).encode())

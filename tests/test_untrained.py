@@ -137,6 +137,7 @@ def weights(checkpoint):
     return {name: reader.get_tensor(name).tobytes() for name in names}
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_weights(vocabulary, tmp_path):
     for name, seed in (("first", 1), ("same", 1), ("other", 2)):
         untrained.make(SHAPE, vocabulary, seed, tmp_path / name)

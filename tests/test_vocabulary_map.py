@@ -61,6 +61,7 @@ def test_blocks_of_the_table_do_not_change_the_map(tmp_path, monkeypatch):
     assert map_entries(table, meanings=2) == expected and len(expected) > 50
 
 
+@pytest.mark.slow
 def test_the_map_has_the_same_bytes_in_every_process(tmp_path):
     counted(tmp_path, [("a b c", "x y z", "0-0 1-1 2-2"), ("c a", "z x", "0-0 1-1")] * 3)
     options = ["--phrase-table", tmp_path / "table", "--output", output := tmp_path / "map"]
