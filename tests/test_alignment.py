@@ -32,6 +32,7 @@ def test_an_aligner_finds_a_word_by_word_translation(tmp_path, name):
     assert len(links) > 2000 and sum(i == j for i, j in links) / len(links) > 0.95
 
 
+@pytest.mark.slow
 def test_fast_align_learns_the_same_every_time(tmp_path):
     code = f"""
 import numpy as np
@@ -126,6 +127,7 @@ def test_a_pair_with_an_endless_side_is_left_out_and_counted(corpus, tmp_path, c
     assert [line[0] for line in capsys.readouterr().err.splitlines()] == ["0", "1"]
 
 
+@pytest.mark.slow
 def test_training_counts_what_it_leaves_out(corpus, tmp_path, capfd):
     records.write(tmp_path / "c.tsv.zst", [("abc", "ABC"), ("", "A"), *[("abc", "ABC")] * 20])
     options = ["--corpus", tmp_path / "c.tsv.zst", "--sentencepiece", corpus / "sp.model", "--pairs", 10]

@@ -74,6 +74,7 @@ def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path, mirror):
     assert "Set NMT_FRONTIER_MIRROR and say where in that folder it is (mirror)" in line
 
 
+@pytest.mark.slow
 def test_command_available(tmp_path):
     def run():
         command = [warm.python(), "-m", "study.available", tmp_path / "x.yaml"]

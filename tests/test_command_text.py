@@ -47,6 +47,7 @@ def test_each_character_is_normalised_as_by_python(program):
     assert written(program, [text.encode() for text in texts]) == ([*map(sentence, texts)], 0)
 
 
+@pytest.mark.slow
 def test_random_texts_are_normalised_as_by_python(program):
     generator = random.Random(1)
     texts = ["".join(generator.choice(generator.choice(ALPHABETS)) for _ in range(9)) for _ in range(20_000)]

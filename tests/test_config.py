@@ -170,6 +170,7 @@ def test_corpus_entry_alone():
         config.corpus({"role": "test", "urls": ["x"]})
 
 
+@pytest.mark.slow
 def test_command_prints_yaml_or_one_line(tmp_path):
     def run(*arguments, status=0):
         done = subprocess.run([warm.python(), "-m", "study.config", *arguments], capture_output=True, text=True)

@@ -149,6 +149,7 @@ def test_bfloat16_needs_pytorch(run):
         run("bfloat16")
 
 
+@pytest.mark.slow
 def test_weights_come_back_from_ctranslate2(vocabulary, tmp_path, monkeypatch):
     """benchmarks/to_opennmt_tf.py restores the model from a converted one."""
     from opennmt.utils.checkpoint import Checkpoint, get_checkpoint_variables

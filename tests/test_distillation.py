@@ -72,6 +72,7 @@ def test_n_best_lists_are_read_as_they_were_written(tmp_path):
     assert (tmp_path / "x.txt").read_text() == '"Tab" ä\n\n'
 
 
+@pytest.mark.slow
 def test_a_shard_is_translated_in_order_with_scores(options, tmp_path):
     source = written(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
     run("distill.translate", "--input", source, "--shard", "1/1", *options[0], *options[1],

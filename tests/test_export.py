@@ -308,6 +308,7 @@ def test_a_submission_needs_no_other_libraries(submitted):
     assert done.stdout.count(b"\n") == 2, done.stderr
 
 
+@pytest.mark.slow
 def test_a_submission_for_gpus_names_what_it_lacks(submitted, model, tmp_path):
     if not ctranslate2.get_cuda_device_count():
         done = run(submitted, "GPU", "throughput", text=b"a\n")

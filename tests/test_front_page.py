@@ -107,6 +107,7 @@ def test_names_of_a_study_stay_text(tmp_path, demo):
     assert embedded(text)["about"][0]["words"]["study"] == NASTY
 
 
+@pytest.mark.slow
 def test_comet_is_an_axis_and_a_column_only_where_it_was_measured(tmp_path, demo):
     scored = [replace(record, comet=80.0 + number, comet_signature="x") for number, record in enumerate(demo)]
     measurement.write(tmp_path / "measurements.json", scored)
@@ -133,6 +134,7 @@ def test_places_spread_as_the_runs_do_and_zero_has_none_on_a_logarithmic_axis(de
     assert front_page.place(AXES["usd"], zero) is None and front_page.place(AXES["bleu"], zero) == [0.0]
 
 
+@pytest.mark.slow
 def test_latency_is_that_of_single_sentences(tmp_path, demo):
     untimed = [replace(record, sentence_seconds=None) for record in demo]
     timed = [replace(demo[0], sentence_seconds=0.04), *untimed[1:]]
@@ -176,6 +178,7 @@ def test_the_kind_of_a_decoder_is_that_of_its_shape():
     assert decoder_kind("TransformerBase") == "TransformerBase"
 
 
+@pytest.mark.slow
 def test_colours_and_shapes_tell_the_same_apart():
     pairs = [front_page.vega(style) for style in figure.PALETTE]
     assert [len(set(each)) for each in zip(*pairs, strict=True)] == [len(pairs)] * 2
@@ -186,6 +189,7 @@ def test_colours_and_shapes_tell_the_same_apart():
         assert len({shape for _, shape in styles[key].values()}) == len(styles[key])
 
 
+@pytest.mark.slow
 def test_systems_look_as_in_the_pictures_of_their_study():
     records = measurement.read(STUDIES[1] / "measurements.json")
     drawn = front.Plot(comparison.drawn(records), attrgetter("source_words_per_second"), "").styles
@@ -223,6 +227,7 @@ def test_what_cannot_be_drawn_is_an_error(tmp_path, demo):
         front_page.read([tmp_path / "measurements.json"], [])
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path):
     output = tmp_path / "front.html"
     done = run("report.front_page", "--measurements", FIXTURE, "--output", output)

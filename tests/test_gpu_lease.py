@@ -43,6 +43,7 @@ def gpus(job):
     return job.stdout.readline().strip()
 
 
+@pytest.mark.slow
 def test_jobs_get_different_gpus_and_wait_for_free_ones(machine):
     first, second = machine(1), machine(1)
     assert {gpus(first), gpus(second)} == {"GPU-a", "GPU-b"}

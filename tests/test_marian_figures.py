@@ -72,6 +72,7 @@ def without_numbers(monkeypatch):
 @pytest.mark.parametrize(
     ("draw", "scale"), [(cost_effectiveness.draw_figure1, "log"), (cost_effectiveness.draw_figure2, "linear")]
 )
+@pytest.mark.slow
 def test_pictures_connect_families_and_say_whose_bleu_it_is(draw, scale):
     records = [in_opennmt_tf("marian-big", 4.0), timed("marian-big", 1.0, 2.0, 4.0), timed("marian-small", 0.5)]
     picture = draw(records)

@@ -431,6 +431,7 @@ def test_python_refuses_a_damaged_file(tmp_path, fields):
         safetensors.read(tmp_path / "weights")
 
 
+@pytest.mark.slow
 def test_python_refuses_or_reads_files_with_any_damage(tmp_path):
     stored = (folders() / "int8" / native_model.MAP_NAME).read_bytes()
     for seed in range(300):

@@ -147,6 +147,7 @@ def exact_with(bounded):
 
 
 @pytest.mark.skipif("avx2" not in engine.available_sets(), reason="only AVX2 and AVX512 without VNNI saturate")
+@pytest.mark.slow
 def test_the_bound_is_what_keeps_products_from_saturating():
     assert [called(exact_with, bounded, NMT_ISA="avx2") for bounded in (True, False)] == [True, False]
 
@@ -278,12 +279,14 @@ def test_the_environment_chooses_the_set_and_integers_are_the_same_on_each(by_se
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")
+@pytest.mark.slow
 def test_everything_is_the_same_with_fused_multiply_add(by_set):
     found = [{**by_set[name], "isa": None} for name in by_set if name != "portable"]
     assert found.count(found[0]) == len(found)
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 2, reason="this CPU has one set")
+@pytest.mark.slow
 def test_the_portable_set_rounds_otherwise_and_translates_nearly_the_same(by_set):
     """Without fused multiply-add floats differ, unless the compiler took this CPU's instructions, as zig does."""
     portable, vector = by_set["portable"], by_set[engine.available_sets()[1]]

@@ -162,6 +162,7 @@ def test_no_more_than_two_windows_are_read_ahead(monkeypatch):
     assert read == len(SENTENCES)
 
 
+@pytest.mark.slow
 def test_the_record_names_what_computed(tmp_path):
     records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:5]])
     run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--model", folders() / "int8", "--threads", "2",

@@ -90,6 +90,7 @@ def test_compact_json_is_the_same_json():
     assert max(map(len, compact([{"x": [0] * 500}] * 9).splitlines())) <= 1100
 
 
+@pytest.mark.slow
 def test_a_kept_picture_has_few_colours_and_bytes(tmp_path):
     records = measurement.read(KEPT / "demo/measurements.json")
     figure.save(front.draw_column(records), tmp_path / "x.png")

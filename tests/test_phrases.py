@@ -101,6 +101,7 @@ def test_what_is_no_alignment_or_of_another_vocabulary_is_refused(tmp_path):
         phrase_table.merge([tmp_path / "1"], tmp_path / "other.txt", None, tmp_path / "table")
 
 
+@pytest.mark.slow
 def test_piece_frequencies_come_from_an_epoch(tmp_path):
     pairs = [("a", "x", "0-0"), ("a", "x", "0-0"), ("b", "y", "0-0")]
     assert always_on(counted(tmp_path, pairs), Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("x") + 1]
@@ -119,6 +120,7 @@ def test_pieces_that_are_often_unaligned_are_always_on(tmp_path):
     assert always_on(table, Knobs(most_frequent=1, unaligned=0)) == [PIECES.index("y") + 1]
 
 
+@pytest.mark.slow
 def test_the_highest_numbers_of_pieces_are_counted_and_mapped(tmp_path):
     """65,535 pieces: numbers use all sixteen bits, and the highest key of each length is the last of the table."""
     pieces = [f"p{number}" for number in range(1, MAX_VOCABULARY + 1)]

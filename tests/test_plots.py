@@ -114,6 +114,7 @@ def test_equal_input_gives_equal_bytes(timed, tmp_path):
     assert len({path.read_bytes() for path in paths}) == 1
 
 
+@pytest.mark.slow
 def test_published_systems_are_on_a_front_of_their_own(timed):
     (axes,) = published.draw(timed).axes
     systems = published.published()
@@ -147,6 +148,7 @@ def test_front_command_line(name, tmp_path):
     assert done.returncode == 1 and "error: nothing was measured on the test set wmt" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
     picture = front.draw_column(timed)
     assert picture.get_figwidth() <= 3.5

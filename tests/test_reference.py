@@ -49,6 +49,7 @@ def make(folder, study):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_json_and_the_newest_log_of_this_study_are_kept(finished):
     done = make(finished, "x")
     assert done.returncode == 0, done.stderr

@@ -67,6 +67,7 @@ def test_a_permutation_puts_every_number_anywhere(size):
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 200), SEEDS)
+@pytest.mark.slow
 def test_an_epoch_has_the_counts_of_its_json(folder, shapes, pairs, seed):
     corpora = [corpus(folder, f"c{number}", size) for number, (size, _) in enumerate(shapes)]
     weights = [weight for _, weight in shapes]
@@ -83,6 +84,7 @@ def test_an_epoch_has_the_counts_of_its_json(folder, shapes, pairs, seed):
 
 
 @given(st.integers(1, 60), st.integers(1, 25), st.integers(1, 8), SEEDS)
+@pytest.mark.slow
 def test_no_pair_comes_again_before_all_others_have_come(folder, size, share, epochs, seed):
     path = corpus(folder, "a", size)
     seen = Counter()
@@ -140,6 +142,7 @@ def test_same_seed_same_bytes(tmp_path):
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_without_a_number_the_mixture_is_as_large_as_the_corpora(tmp_path):
     corpora = [corpus(tmp_path, "a", 5), corpus(tmp_path, "b", 7)]
     run(corpora, "--weights", "1", "2", output=tmp_path / "o.tsv.zst")

@@ -139,6 +139,7 @@ def test_the_control_is_of_the_same_student_and_seed(study):
     assert found["tiny"] == "tiny-original" and found["tiny-seed2"] == "tiny-original-seed2"
 
 
+@pytest.mark.slow
 def test_only_equal_settings_are_compared_with_the_control(study):
     _, (*teachers, student, control), run = study
     for change in ({"beam_size": 1}, {"vocabulary_map": True}, {"compute_type": "int16"}, {"engine": "marian"}):

@@ -83,6 +83,7 @@ def test_what_mtdata_does_not_give(tmp_path, identifier, message):
     assert message in fails(tmp_path, mtdata=identifier)
 
 
+@pytest.mark.slow
 def test_mtdata_leaves_no_trace(tmp_path):
     look_up = "from corpora.sources.mtdata import look_up; look_up('Statmt-europarl-9-deu-eng')"
     code = f"import logging; {look_up}; assert not logging.getLogger().handlers"

@@ -30,6 +30,7 @@ def taken(path, sample, seed, name="out"):
 
 
 @given(st.data(), st.integers(1, 3000), st.integers(0, 5))
+@pytest.mark.slow
 def test_it_has_exactly_the_size_asked_for_and_keeps_the_order(data, lines, seed):
     sample = data.draw(st.integers(1, lines))
     with tempfile.TemporaryDirectory() as folder:
@@ -40,6 +41,7 @@ def test_it_has_exactly_the_size_asked_for_and_keeps_the_order(data, lines, seed
         assert output.read_bytes() == again.read_bytes()
 
 
+@pytest.mark.slow
 def test_every_record_is_as_likely_as_any_other(tmp_path):
     """200 subsets of 50 of 500: every record some 20 times; a third of each subset is in each third of the text."""
     path = corpus(tmp_path, 500)

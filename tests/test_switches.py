@@ -163,6 +163,7 @@ def test_a_map_of_the_batch_has_more_candidates(native):
     assert means[True] < means[False]
 
 
+@pytest.mark.slow
 def test_the_command_sets_the_instruction_set_of_the_native_engine(native):
     done = run("--model", native, "--isa", "portable", text=b"abc\n")
     assert done.returncode == 0 and done.stdout.count(b"\n") == 1, done.stderr

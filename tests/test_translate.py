@@ -30,6 +30,7 @@ def test_translator(model):
     assert len(set(expected)) > 3
 
 
+@pytest.mark.slow
 def test_command(model, tmp_path):
     lines = [*sentences(3), "", "  ", *sentences(3, seed=5)]
     expected = "".join(f"{line}\n" for line in Translator(model, beam_size=4, vocabulary_map=False).translate(lines))
@@ -66,6 +67,7 @@ def test_a_line_of_megabytes_and_nul_bytes(model, long_lines):
     assert f"1 lines longer than {MAXIMUM_INPUT} pieces {long_lines} there" in done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(model):
     command = f"yes abc | {sys.executable} -m decode.translate --model {model} --batch-tokens 8 | head -n 2"
     done = subprocess.run(["bash", "-c", f"{command}; echo ${{PIPESTATUS[1]}}"], capture_output=True, timeout=60)
@@ -165,6 +167,7 @@ def test_workers_are_as_many_as_cores(model):
     assert Translator(model, workers=1).batch_tokens == 512 and Translator(model, workers=2).batch_tokens == 256
 
 
+@pytest.mark.slow
 def test_a_damaged_model_is_one_line_and_can_be_let_through(tmp_path):
     folder = shutil.copytree(folders()["int8"], tmp_path / "int8")
     data = bytearray((folder / "model.bin").read_bytes())
