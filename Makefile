@@ -74,7 +74,7 @@ docs/front.png: results/reference/multi30k/measurements.json | install
 # logs it takes the newest one that is about this study: make reference STUDY=demo.
 STUDY ?= demo
 LOG = $(shell ls -t .snakemake/log/*.snakemake.log 2> /dev/null | xargs -r grep -lF "results/$(STUDY)/" | head -n 1)
-reference: install
+reference:
 	@test -n "$(LOG)" || { echo "no log of $(STUDY) in .snakemake/log: run the study here, then make reference" >&2; exit 1; }
 	$(BIN)/python -m report.keep --study results/$(STUDY) --log $(LOG) --output results/reference/$(STUDY)
 
