@@ -72,10 +72,10 @@ def text(sentences: int, pieces: int, seed: int = 1) -> Batch:
     return np.random.default_rng(seed).choice(words(), (sentences, pieces)).tolist()
 
 
-def native(model: FloatModel, pieces: int, folder: Path) -> Way:
+def native(model: FloatModel, pieces: int, folder: Path, kind: str = KIND) -> Way:
     """Decode with the native engine, from a new folder; candidates are the words and the control tokens."""
-    model.write(KIND, folder)
-    described = {"engine": "native", "quantization": KIND, "vocabulary_map": True}
+    model.write(kind, folder)
+    described = {"engine": "native", "quantization": kind, "vocabulary_map": True}
     write_json(folder / model_folder.DESCRIPTION, described)
     write_text(candidates := folder / "vmap.txt", "\t" + " ".join(words()) + "\n")
     forced = ForcedLength(folder, converted(candidates, folder, folder / Native.map_file))

@@ -10,7 +10,7 @@ from measured import measured
 
 from formats import cost as prices
 from formats.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
-from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, words_per_usd
+from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, tokens_per_usd
 
 XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"
 MACHINE = prices.prices()["m7i.large"]
@@ -83,8 +83,8 @@ def test_price_argument():
         (1.6, "p3.2xlarge", 43.463e6),  # (18) RNN-small-Amun
     ],
 )
-def test_words_per_usd_of_the_paper(seconds, machine, expected):
-    assert words_per_usd(SOURCE_TOKENS / seconds, PRICES[machine]) == pytest.approx(expected, rel=1e-4)
+def test_tokens_per_usd_of_the_paper(seconds, machine, expected):
+    assert tokens_per_usd(SOURCE_TOKENS / seconds, PRICES[machine]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_published_systems_are_those_of_both_tables():
@@ -96,11 +96,12 @@ def test_published_systems_are_those_of_both_tables():
     assert fast.tokens_per_usd == pytest.approx(43.463e6, rel=1e-4)
     # Section 5: "similar Marian models have surprisingly similar cost-effectiveness across different hardware".
     both = {"p3.2xlarge": 12.8, "m5.large": 393.1}
-    on_gpu, on_cpu = (words_per_usd(SOURCE_TOKENS / seconds, PRICES[machine]) for machine, seconds in both.items())
+    on_gpu, on_cpu = (tokens_per_usd(SOURCE_TOKENS / seconds, PRICES[machine]) for machine, seconds in both.items())
     assert on_gpu == pytest.approx(on_cpu, rel=0.05)
 
 
 @pytest.mark.parametrize(("cores", "machines"), [([0], 1), ([0, 1], 1), ([0, 1, 2], 2), ([4, 5, 6, 7], 2)])
 def test_a_run_pays_for_whole_machines_of_the_paper(cores, machines):
     expected = 1000 * 3600 / (machines * PRICES[CPU])
-    assert priced(measured(source_words_per_second=1000.0, cores=cores)) == pytest.approx(expected)
+    record = measured(source_words_per_second=800.0, source_tokens_moses=5000, text_seconds=5.0, cores=cores)
+    assert priced(record) == pytest.approx(expected)

@@ -51,22 +51,25 @@ def row(**values):
 def test_what_rows_have_in_common_stands_once():
     paper = papers()["devlin-2017"]
     numbers = {"ours": 5.0, "low": 4.5, "high": 5.5, "ratio": 5.0 / 4.4}
-    own = row(**numbers, verdict="reproduced", reason="as | above", command="x", cpu="C")
+    own = row(**numbers, verdict="larger", reason="as | above", command="x", cpu="C")
     page = reproduction.page("devlin-2017", paper, [own, own, row()])
-    assert "3 numbers: 2 reproduced, 1 not run here." in page
+    assert "3 numbers: 2 larger, 1 not run here." in page
     assert "| 5 (4.5 to 5.5) |" in page and page.count("1.14") == 2
     assert page.count("as \\| above") == 1 and page.count("no measurement was given") == 1 and page.count("`x`, C") == 1
     five = ["**Scope.**", "**Method.**", "**Results.**", "**What was easy.**", "**What was hard.**"]
     assert [page.index(each) for each in five] == sorted(page.index(each) for each in five)
 
 
-def test_the_summary_tells_computed_sizes_from_measurements():
-    computed = {"verdict": "reproduced", "command": rows.COMPUTED}
+def test_the_summary_tells_computed_sizes_from_measurements_and_counts_one_timing_once():
+    computed = {"verdict": "agrees", "command": rows.COMPUTED, "tolerance": "2%"}
     of_base = [row(ours=238.8, **computed), row(ours=238.8, **computed), row(ours=101.5, **computed)]
-    missed = row(ours=67.6, **computed | {"verdict": "not reproduced"})
-    measured = row(ours=5.0, verdict="reproduced", command="snakemake")
-    *_, line = reproduction.summary({"marian-2018": [*of_base, missed, measured]}).splitlines()
-    assert line.endswith(" | 4 | 3 (2) | – | 1 | – | – |")
+    missed = row(ours=67.6, **computed | {"verdict": "smaller"})
+    timed = {"ours": 5.0, "command": "snakemake", "tolerance": "10%"}
+    ratios = [row(**timed, verdict="agrees", timings=["x 1", "x 0"]), row(**timed, verdict="larger", timings=["x 1"])]
+    seconds = row(**timed | {"tolerance": ""}, verdict="not comparable", timings=["x 7"])
+    *_, one, other = reproduction.summary({"marian-2018": [*of_base, missed, *ratios, seconds]}).splitlines()
+    assert one.endswith("measured | 3 | 2 | 1 | 1 | – | – | 1 | – |")
+    assert other.endswith("computed from shapes | 4 | 3 | 3 | – | 1 | – | – | – |")
 
 
 def test_a_paper_without_rows_has_no_measurement(tmp_path):
@@ -82,7 +85,7 @@ def test_the_command_writes_pages_and_summary(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["reproduction", "--root", str(tmp_path)])
     reproduction.main()
     text = summaries.read_text()
-    assert "old" not in text and text.endswith("\n\nafter\n") and text.count("(reproduction/") == 5
+    assert "old" not in text and text.endswith("\n\nafter\n") and len({*re.findall(r"\(reproduction/\S+", text)}) == 5
     assert (tmp_path / "docs/reproduction/fastseq-2021.md").exists()
     with pytest.raises(UserError, match="0 tables begin"):
         reproduction.with_summary("# x\n", "")

@@ -156,6 +156,9 @@ class Measurement:
     test_set: str = required("name of the test set")
     runs: int = noted("timed runs", "runs", 1)
     source_words: int | None = noted("whitespace tokens of the sources", "words")
+    source_tokens_moses: int | None = noted(
+        "tokens of the sources as the papers count them: of the Moses tokenizer, with aggressive hyphens", "tokens"
+    )
     source_tokens: int | None = noted("pieces of the sources", "pieces")
     target_tokens: int | None = noted("pieces of the translations, without `</s>`", "pieces")
     reference_tokens: int | None = noted("pieces of the references", "pieces")
@@ -249,6 +252,16 @@ class Measurement:
         for column in fields(self):
             if isinstance(value := getattr(self, column.name), list):
                 object.__setattr__(self, column.name, tuple(value))
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Source tokens of the papers over the time from text to text. Raises UserError for a record without them."""
+        if self.source_tokens_moses is None:
+            raise UserError(
+                f"{self.study}: {self.system} on {self.test_set} has no source_tokens_moses, which older versions "
+                "did not count; measure it again"
+            )
+        return self.source_tokens_moses / self.text_seconds
 
     def spread(self, name: str) -> Spread:
         return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))

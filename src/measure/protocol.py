@@ -21,7 +21,7 @@ from decode import engines
 from formats import cost
 from formats.comparison import of_test_set
 from formats.measurement import UNTRAINED, Measurement
-from measure import kept_runs, timing_loop
+from measure import kept_runs, source_tokens, timing_loop
 from measure.configuration import Conditions, Configuration
 from measure.kept_runs import Run, Runs, others
 
@@ -89,14 +89,16 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
     shared = {"price": conditions.price, "noise": conditions.noise}
     shared |= {"length_penalty": engines.Search.length_penalty, "commit": commit()} | machine.describe()
     shared |= {"study": conditions.study} if conditions.study else {}
-    records = []
+    paths, records = dict(conditions.test_sets), []
     for configuration, test_set in ((c, name) for c in todo for name in results[c][0]["test_sets"]):
+        description = engines.describe(configuration.model)
+        language = description.get("source", "en")
         settings = configuration.settings | {
+            "source_tokens_moses": source_tokens.moses(paths[test_set], configuration.sentences, language),
             "governor": machine.governor(configuration.cores[0]),
             "model_bytes": sum(path.stat().st_size for path in configuration.model_files()),
             "output": os.path.relpath(runs.translation(configuration, test_set), conditions.output.parent),
         }
-        description = engines.describe(configuration.model)
         records.append(kept_runs.record(description, settings, shared, results[configuration], test_set))
         warn(configuration.name, records[-1])
     return records

@@ -21,7 +21,7 @@ from formats.comparison import BASELINE, NATIVE
 from formats.measurement import Measurement, Spread
 from report import figure, labels
 from report.front import amount
-from report.published import CPU, GPU, PRICES, Published, published, words_per_usd
+from report.published import CPU, GPU, PRICES, Published, published, tokens_per_usd
 from report.rows import timed
 
 read = measurement.read
@@ -105,9 +105,9 @@ def _greedy(systems: list[Published]) -> list[Published]:
 
 
 def _cost(record: Measurement) -> Spread:
-    """Source tokens per USD: the median with the slowest and the fastest run."""
-    seconds = record.text_seconds, record.text_seconds_max, record.text_seconds_min
-    return Spread(*(words_per_usd(record.source_words / value, PRICES[CPU]) for value in seconds))
+    """Source tokens per USD: the median with the slowest and the fastest run. Raises UserError without tokens."""
+    slower = record.text_seconds / record.text_seconds_max, record.text_seconds / record.text_seconds_min
+    return Spread(*(tokens_per_usd(record.tokens_per_second * share, PRICES[CPU]) for share in (1.0, *slower)))
 
 
 @figure.styled

@@ -1,4 +1,4 @@
-"""The five papers (papers.yaml), the numbers that they print (papers.csv), and how far a measurement may fall behind.
+"""The five papers (papers.yaml), the numbers that they print (papers.csv), and how far a measurement may be off.
 
 OpenNMT at WNMT 2018: tables 1 and 3 and the caption of figure 2. Marian at WNMT 2018: tables 2, 3 (on a GPU) and 4.
 Devlin 2017: the numbers of its text. OpenNMT at WNGT 2020: tables 1 and 3 to 6. FastSeq: all tables. And the numbers of
@@ -8,6 +8,7 @@ their texts that are in no table.
 import csv
 from collections.abc import Callable, Iterator
 from functools import cache
+from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -21,9 +22,9 @@ SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
 LOWER = ("s", "ms", *SIZE_UNITS)  # units in which less is better
 SWITCHES = {"yes": True, "no": False}
 
-REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not reproduced"
+AGREES, LARGER, SMALLER, OPPOSITE = "agrees", "larger", "smaller", "opposite"
 OTHER, NOT_RUN = "not comparable", "not run here"
-VERDICTS = (REPRODUCED, IN_PART, NOT, OTHER, NOT_RUN)
+VERDICTS = (AGREES, LARGER, SMALLER, OPPOSITE, OTHER, NOT_RUN)
 
 
 class Paper(NamedTuple):
@@ -140,55 +141,49 @@ def _printed(line: dict[str, str]) -> Printed:
 
 
 class Tolerance(NamedTuple):
-    """How far a number may fall behind the printed one. text: what ``near`` and ``far`` are shares or points of."""
+    """How far a number may be off the printed one, to both sides, and still agree.
 
-    behind: Callable[[float, float], float]
+    off: of two numbers, as a share or in points; below zero if the first is smaller. near: the largest that agrees.
+    neutral: the number that claims neither a gain nor a loss, for numbers that claim one. text: for people.
+    """
+
+    off: Callable[[float, float], float]
     near: float
-    far: float
     text: str
+    neutral: float | None = None
 
     def verdict(self, measured: float, printed: float) -> str:
-        behind = self.behind(measured, printed)
-        return REPRODUCED if behind <= self.near else IN_PART if behind <= self.far else NOT
+        """A printed number that is within the tolerance of ``neutral`` claims no direction: nothing is opposite."""
+        off = self.off(measured, printed)
+        if abs(off) <= self.near:
+            return AGREES
+        if self._direction(measured) * self._direction(printed) < 0:
+            return OPPOSITE
+        return LARGER if off > 0 else SMALLER
+
+    def _direction(self, number: float) -> int:
+        off = 0.0 if self.neutral is None else self.off(number, self.neutral)
+        return (off > self.near) - (off < -self.near)
 
     def __str__(self) -> str:
-        return self.text.format(self.near, self.far)
+        return self.text.format(self.near)
 
 
-def _slower(measured: float, printed: float) -> float:
-    """The share that a ratio is lower; infinite where only the paper has a gain.
-
-    Where the paper has no gain either, the share that the ratio is off.
-    """
-    if printed <= 1:
-        return _off(measured, printed)
-    return float("inf") if measured <= 1 else 1 - measured / printed
+def _share(measured: float, printed: float) -> float:
+    return measured / printed - 1
 
 
-def _lost(measured: float, printed: float) -> float:
-    return printed - measured
-
-
-def _off(measured: float, printed: float) -> float:
-    return abs(measured / printed - 1)
-
-
-_POINTS = Tolerance(_lost, 0.5, 2, "{:.1f} points lower; {:.0f} in part")
-_LARGER = Tolerance(lambda measured, printed: measured / printed - 1, 0.02, 0.1, "{:.0%} larger; {:.0%} in part")
+_POINTS = Tolerance(sub, 0.5, "{:.1f} points")
+_SHARE = Tolerance(_share, 0.02, "{:.0%}")
 GAIN = "ΔBLEU"  # the unit of a difference of two scores
 TOLERANCES = {
-    "×": Tolerance(
-        _slower,
-        0.1,
-        0.5,
-        "above 1 and {0:.0%} lower; {1:.0%} in part. Where the paper gains nothing: {0:.0%} off; {1:.0%} in part",
-    ),
+    "×": Tolerance(_share, 0.1, "{:.0%}", neutral=1),
     "BLEU": _POINTS,
     "%": _POINTS,
-    GAIN: Tolerance(_lost, 0.2, 0.5, "{:.1f} points lower; {:.1f} in part"),
-    "parameters": Tolerance(_off, 0, 0.02, "equal; {1:.0%} off in part"),
-    "size": Tolerance(_off, 0.02, 0.1, "{:.0%} off; {:.0%} in part"),
-    **dict.fromkeys(SIZE_UNITS, _LARGER),
+    GAIN: Tolerance(sub, 0.2, "{:.1f} points", neutral=0),
+    "parameters": Tolerance(_share, 0, "equal"),
+    "size": _SHARE,
+    **dict.fromkeys(SIZE_UNITS, _SHARE),
 }  # by quantity, else by unit
 
 

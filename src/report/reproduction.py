@@ -15,20 +15,21 @@ from pathlib import Path
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import markup
-from report.papers import REPRODUCED, VERDICTS, Paper, papers
+from report.papers import VERDICTS, Paper, papers
 from report.rows import COMPUTED, Row, rows
 
 SUMMARIES = Path("docs/papers.md")
 PAGES = Path("docs/reproduction")
 SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
-SIZES = "of these computed"
+MEASURED, FROM_SHAPES = "measured", "computed from shapes"
 NOTE = """
 *Place*: with the page where it is known, else the table or the figure. *Here*: the number of this project. *Ratio*:
 here over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; here from two
-measurements in turn, run by run, the median with the lowest and the highest. *Not comparable*: times of another
-machine, what was counted on another text, such as BLEU, ratios of two toolkits where the paper has one, or seconds for
-a text whose words are not printed, so that they cannot be scaled. *Not run here*: no number for another reason. What
-was computed from a shape has no CPU and no date.
+measurements in turn, run by run, the median with the lowest and the highest. *Agrees*: within the tolerance, to both
+sides. *Larger*, *smaller*: outside it, in the same direction. *Opposite*: one is a gain and the other a loss, each
+larger than the tolerance. *Not comparable*: times of another machine, what was counted on another text, such as BLEU,
+or ratios of two toolkits where the paper has one. *Not run here*: no number for another reason. What was computed from
+a shape has no CPU and no date.
 """
 
 
@@ -43,16 +44,26 @@ def counted(made: list[Row]) -> dict[str, int]:
     return {verdict: found[verdict] for verdict in VERDICTS}
 
 
-def sizes(made: list[Row]) -> str:
-    """How many of the reproduced claims were computed from shapes, and how many different numbers these are."""
-    computed = [row["ours"] for row in made if row["verdict"] == REPRODUCED and row["command"] == COMPUTED]
-    return f"{len(computed)} ({len(set(computed))})" if computed else markup.NONE
+def by_origin(made: list[Row]) -> dict[str, list[Row]]:
+    """The rows that were measured or need a measurement, and those that were computed from shapes."""
+    groups: dict[str, list[Row]] = {MEASURED: [], FROM_SHAPES: []}
+    for row in made:
+        groups[FROM_SHAPES if row["command"] == COMPUTED else MEASURED].append(row)
+    return groups
+
+
+def distinct(origin: str, rows: list[Row]) -> int:
+    """How many different timings, or other measurements, the numbers with a verdict are from; else different sizes."""
+    counted = [row for row in rows if row["ours"] is not None and row["tolerance"]]
+    if origin == MEASURED:
+        return len({timing for row in counted for timing in row["timings"]})
+    return len({row["ours"] for row in counted})
 
 
 def page(name: str, paper: Paper, made: list[Row]) -> str:
     """A paper's page in Markdown."""
     notes = {
-        "tolerance": Footnotes("t", "how far the number may fall behind the printed one"),
+        "tolerance": Footnotes("t", "how far the number may be off the printed one, to both sides"),
         "reason": Footnotes("r", "reason for a difference, or why there is no number"),
         "measured": Footnotes("m", "command, CPU, date"),
     }
@@ -120,11 +131,14 @@ def number(value: float) -> str:
 
 def summary(made: dict[str, list[Row]]) -> str:
     """The table of all papers in SUMMARIES."""
-    head = ["paper", REPRODUCED, SIZES, *VERDICTS[1:]]
+    head = ["paper", "numbers", "distinct", *VERDICTS]
     lines = [head, ["---", *["--:"] * len(head[1:])]]
     for name, of_paper in made.items():
-        reproduced, *others = (f"{count}" if count else markup.NONE for count in counted(of_paper).values())
-        lines.append([f"[{papers()[name].title}]({PAGES.name}/{name}.md)", reproduced, sizes(of_paper), *others])
+        for origin, of_origin in by_origin(of_paper).items():
+            counts = [distinct(origin, of_origin), *counted(of_origin).values()]
+            title = f"[{papers()[name].title}]({PAGES.name}/{name}.md), {origin}"
+            cells = [title, str(len(of_origin)), *(f"{n}" if n else markup.NONE for n in counts)]
+            lines += [cells] if of_origin else []
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -3,12 +3,12 @@
 Times of two machines cannot be compared: seconds have no verdict. What can be compared is the ratio of two systems of
 the paper and that of two records that were timed in turn, run by run. Sizes are those of the weights at the paper's
 vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1 in int8. BLEU is compared on the
-paper's test set only.
+paper's test set only. Seconds are scaled to the tokens of the paper's test set, as its tokenizer counts them.
 
 A record matches if it has the row's shape and configuration, is undisturbed, on one core, and no ablation: what only
 the speed tables switch has its default. So rungs of a ladder match, too. If several records match, the fastest is
 taken; files are searched in the order given. Numbers that are in no measurement, such as those of an experiment, are
-given by hand (--values).
+given by hand (--values). ``timings`` names the records that a number is from, so that one timing can count once.
 """
 
 import argparse
@@ -27,15 +27,17 @@ from formats.shape import registry, shape
 from report import papers
 from report.keep import compact
 from report.papers import GAIN, LOWER, MARIAN, NOT_RUN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
-from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, words_per_usd
+from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, tokens_per_usd
 
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
+LOADING = "seconds with loading"
 FIELDS = {  # of the records, by the times of the papers
     "seconds": "text_seconds",
-    "seconds with loading": "total_seconds",
+    LOADING: "total_seconds",
     "target tokens per second": "text_seconds",
 }
-WORDS = {"newstest2014": SOURCE_TOKENS}  # of test sets, where a paper prints them
+# Of whole test sets: the first is printed, the others are counted as measure.source_tokens does.
+TOKENS = {"newstest2014": SOURCE_TOKENS, "newstest2015": 47_567, "newstest2019": 48_865}
 PER_USD = "source tokens per USD"
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
@@ -46,10 +48,16 @@ Row = dict[str, Any]
 
 
 class Run(NamedTuple):
-    """The records of one file, which were measured in one go, and the command that made them."""
+    """The records of one file, which were measured in one go, the command that made them, and the file's name."""
 
     command: str
     records: list[Measurement]
+    name: str = ""
+
+    def timing(self, record: Measurement) -> str:
+        """What tells the timing of a record from all others."""
+        (number,) = (number for number, each in enumerate(self.records) if each is record)
+        return f"{self.name} {number}"
 
 
 class Found(NamedTuple):
@@ -63,6 +71,7 @@ class Found(NamedTuple):
     date: str = ""
     low: float | None = None
     high: float | None = None
+    timings: tuple[str, ...] = ()
 
 
 def claims(paper: str) -> Iterator[Printed]:
@@ -74,7 +83,7 @@ def claims(paper: str) -> Iterator[Printed]:
         yield printed
         yield from papers.ratios(printed)
         if printed.quantity == "seconds" and (machine := MACHINES.get(printed.table)) and paper == MARIAN:
-            cost = words_per_usd(SOURCE_TOKENS / printed.value, PRICES[machine])
+            cost = tokens_per_usd(SOURCE_TOKENS / printed.value, PRICES[machine])
             yield printed._replace(quantity=PER_USD, value=cost, unit="tokens/USD")
 
 
@@ -91,7 +100,8 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     for printed in claims(paper):
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
         if "value" in hand:
-            found = Found(**{name: hand[name] for name in Found._fields if name in hand})
+            origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
+            found = Found(**{name: hand[name] for name in Found._fields if name in hand})._replace(timings=(origin,))
         else:
             found = _found(printed, runs)
             reason = "; ".join(filter(None, (found.reason, hand.get("reason"))))
@@ -122,6 +132,7 @@ def _row(printed: Printed, found: Found) -> Row:
         "command": found.command,
         "cpu": found.cpu,
         "date": found.date,
+        "timings": list(found.timings),
     }
 
 
@@ -189,20 +200,20 @@ def _time(printed: Printed, runs: list[Run]) -> Found:
     for run in runs:
         if record := timed(printed, run.records):
             value, how = _converted(printed, record)
-            found = _measured(value, run, record, f"{how}{_weights(record)}; {ANOTHER_MACHINE}")
+            found = _measured(value, run, [record], f"{how}{_weights(record)}; {ANOTHER_MACHINE}")
             return found._replace(comparable=False)
     return Found(None, "no model of this shape was timed in this configuration on one core")
 
 
-def _converted(printed: Printed, record: Measurement) -> tuple[float | None, str]:
-    """A record's time as the paper gives it: seconds are scaled to the words of its test set, where it prints them."""
+def _converted(printed: Printed, record: Measurement) -> tuple[float, str]:
+    """A record's time as the paper gives it: seconds are scaled to the tokens of its test set, loading is not."""
     if printed.quantity == PER_USD:
-        return words_per_usd(record.source_words_per_second, PRICES[CPU]), f"at the price of {CPU}; "
+        return tokens_per_usd(record.tokens_per_second, PRICES[CPU]), f"at the price of {CPU}; "
     if printed.unit not in LOWER:
         return record.target_tokens / record.text_seconds, ""
-    if words := WORDS.get(printed.test_set):
-        return words / record.source_words_per_second, f"for {words:,} words; "
-    return None, f"the words of {printed.test_set} are not printed, so that the time cannot be scaled; "
+    tokens = TOKENS[printed.test_set]
+    loading = record.load_seconds if printed.quantity == LOADING else 0.0
+    return loading + tokens / record.tokens_per_second, f"for {tokens:,} tokens; "
 
 
 def _ratio(printed: Printed, runs: list[Run]) -> Found:
@@ -216,7 +227,7 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
                 spread = times_faster(own, other, field)
             else:  # teachers and controls are timed once; records of older versions have no single runs
                 spread = Spread.of([getattr(other, field) / getattr(own, field)])
-            return _measured(spread.middle, run, own, _weights(own), spread)
+            return _measured(spread.middle, run, [own, other], _weights(own), spread)
     return Found(None, "the two were not timed in one run here")
 
 
@@ -231,14 +242,16 @@ def _bleu(printed: Printed, runs: list[Run]) -> Found:
         return Found(None, "no model of this shape was trained and scored in this configuration")
     same = [found for found in scored if found[1].test_set == printed.test_set]
     run, record = (same or scored)[0]
-    found = _measured(record.bleu, run, record, f"{record.system} on {record.test_set}")
+    found = _measured(record.bleu, run, [record], f"{record.system} on {record.test_set}")
     return found._replace(comparable=bool(same))
 
 
-def _measured(value: float | None, run: Run, record: Measurement, reason: str, spread: Spread | None = None) -> Found:
-    date = record.measured_at[0][:10] if record.measured_at else ""
+def _measured(value: float, run: Run, records: list[Measurement], reason: str, spread: Spread | None = None) -> Found:
+    """A number of records of one file; its CPU and date are those of the first."""
+    date = records[0].measured_at[0][:10] if records[0].measured_at else ""
     low, high = (spread.low, spread.high) if spread else (None, None)
-    return Found(value, reason, command=run.command, cpu=record.cpu or "", date=date, low=low, high=high)
+    timings = tuple(map(run.timing, records))
+    return Found(value, reason, True, run.command, records[0].cpu or "", date, low, high, timings)
 
 
 def _weights(record: Measurement) -> str:
@@ -252,7 +265,7 @@ def read(path: Path) -> Run:
     records = measurement.read(path)
     study = records[0].study
     target = "" if path.name == "measurements.json" else f"results/{study}/report/{path.stem}.md "
-    return Run(f"snakemake {target}--configfile configs/{study}.yaml", records)
+    return Run(f"snakemake {target}--configfile configs/{study}.yaml", records, str(path))
 
 
 def main() -> None:
