@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "bindings/c_api.h"
+#include "command/limits.h"
 
 namespace nmt {
-
-constexpr size_t kMaximumInput = 1000;  // pieces, as in decode.pipeline; attention grows with the square
 
 class ModelFolder {
  public:
@@ -42,7 +41,7 @@ class ModelFolder {
   void read_vocabulary(const std::string& path);
 
   bool mapped_ = false;
-  int32_t longest_ = 150;  // formats.decoding.MAXIMUM_OUTPUT
+  int32_t longest_ = kMaximumOutput;
   std::vector<std::string> target_;
   std::unordered_map<std::string, int32_t> source_;
   std::vector<std::string> prefix_, suffix_;

@@ -1,10 +1,14 @@
-"""Write the tables of normalisation form C for nfc.cpp, as this Python knows them: ``nfc_tables.py FILE``."""
+"""Write the tables of normalisation form C for nfc.cpp, as Python 3.11 knows them: ``nfc_tables.py FILE``.
+
+Training data are normalised by the same version of Unicode; another Python has another version and is refused.
+"""
 
 import sys
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
+UNICODE = "14.0.0"  # of Python 3.11
 SURROGATES, HANGUL = range(0xD800, 0xE000), range(0xAC00, 0xD7A4)  # Hangul is computed
 LONGEST = 4  # code points of a decomposition
 
@@ -15,6 +19,8 @@ def table(name: str, kind: str, rows: Iterable[Iterable[int]]) -> str:
 
 
 def main() -> None:
+    if (version := unicodedata.unidata_version) != UNICODE:
+        sys.exit(f"nfc_tables.py: needs Unicode {UNICODE}, which Python 3.11 has; this Python has {version}")
     characters = [chr(code) for code in range(sys.maxunicode + 1) if code not in SURROGATES and code not in HANGUL]
     whole = [(c, unicodedata.normalize("NFD", c)) for c in characters]
     decompositions = [(ord(c), *map(ord, parts)) for c, parts in whole if parts != c]

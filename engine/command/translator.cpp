@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "command/limits.h"
 #include "command/text.h"
 #include "model/error.h"
 
 namespace nmt {
 namespace {
 
-// As in decode.pipeline
-constexpr size_t kBatchTokens = 512;    // of a batch, with padding (Klein et al., WNGT 2020, section 4.2)
 constexpr char32_t kByteOrderMark = 0xFEFF;
-constexpr size_t kMaximumCharacters = 16 * kMaximumInput;
 
 // The end of the first chunk of a line: at white space if possible.
 size_t chunk_end(std::u32string_view line) {

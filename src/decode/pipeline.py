@@ -17,12 +17,11 @@ from typing import Literal, NamedTuple, Protocol
 
 from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
-from formats.decoding import MAXIMUM_INPUT
+from formats.decoding import MAXIMUM_CHARACTERS, MAXIMUM_INPUT, ONE_CORE
 from formats.sentence import sentence
 
-ONE_CORE, MANY_CORES, GPU = 512, 256, 6000  # tokens of a batch (Klein et al., WNGT 2020, section 4.2)
+MANY_CORES, GPU = 256, 6000  # tokens of a batch, as ONE_CORE
 WINDOW_BATCHES = 8  # for each worker
-MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # a piece of SentencePiece has at most 16
 BYTE_ORDER_MARK = "\ufeff"
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence is split after one of them
 

@@ -11,10 +11,17 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import atomic_path
 from common.folder_lock import lock
+from formats import decoding
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "command"
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
+LIMITS = {
+    "NMT_MAXIMUM_INPUT": decoding.MAXIMUM_INPUT,
+    "NMT_MAXIMUM_CHARACTERS": decoding.MAXIMUM_CHARACTERS,
+    "NMT_MAXIMUM_OUTPUT": decoding.MAXIMUM_OUTPUT,
+    "NMT_BATCH_TOKENS": decoding.ONE_CORE,
+}
 NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
@@ -27,6 +34,7 @@ def build() -> Path:
         found = sources()
         folder = BUILD / "engine"
         options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
+        options += [f"-DPython3_EXECUTABLE={sys.executable}", *(f"-D{name}={most}" for name, most in LIMITS.items())]
         _run(["cmake", "-G", "Ninja", "-S", ROOT / "engine", "-B", folder, *options], f"it needs {NEEDED}")
         _run(["cmake", "--build", folder, "--target", "translate"], f"it needs {NEEDED}")
         return folder / "command" / "translate"

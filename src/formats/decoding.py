@@ -1,4 +1,4 @@
-"""The longest output of all engines, and the types that CTranslate2 computes in."""
+"""The limits of decoding with any engine, and the types that CTranslate2 computes in."""
 
 import os
 from typing import TYPE_CHECKING
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 # sentences (`training.max_length`).
 MAXIMUM_OUTPUT = 150
 MAXIMUM_INPUT = 1000  # pieces; attention's memory grows with the square
+MAXIMUM_CHARACTERS = 16 * MAXIMUM_INPUT  # of a chunk that is tokenized at once: a piece of SentencePiece has at most 16
+ONE_CORE = 512  # tokens of a batch on one core (Klein et al., WNGT 2020, section 4.2)
 BATCH_TOKENS = 2048  # of teachers and dev sets: CTranslate2 reads a window of 16 batches and sorts it by length
 # Types of two bytes, alone or with int8. A CPU without them computes in float32, without loss.
 HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")

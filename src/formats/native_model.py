@@ -27,6 +27,10 @@ FORMAT = "nmt-frontier-native-1"
 TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
 PANEL = 16
 
+# The widest model that the engine takes (kMostUnits in engine/kernels/kernels.h). A product has up to four times as
+# many inputs: feed-forward layers, and recurrent models with additive attention, whose units are a quarter at most.
+MOST_UNITS = 8192
+
 # Bounds that keep every sum exact (engine/kernels/dots.h).
 INT8_LANE = 128  # largest sum of the weights of one sign in a 16-bit lane: 255 x 128 < 2^15
 INT16_INPUT = 4095  # magnitude of an int16 input

@@ -55,10 +55,11 @@ class Native(Engine):
                 directions = f", {native_model.PANEL} for each direction" if panel > native_model.PANEL else ""
                 return f"needs {name} in multiples of {panel}{directions}, not {width}"
         attends_inside = shape.get("decoder_transitions") or shape.get("fully_connected_layers")
-        widest = {**dict.fromkeys(panels, 2048 if attends_inside else 8192), "ffn_units": 32768}
-        for name, most in widest.items():
-            if (width := shape.get(name) or 0) > most:
-                return f"needs {name} of at most {most:,}, not {width:,}"
+        most = native_model.MOST_UNITS
+        widest = {**dict.fromkeys(panels, most // 4 if attends_inside else most), "ffn_units": 4 * most}
+        for name, limit in widest.items():
+            if (width := shape.get(name) or 0) > limit:
+                return f"needs {name} of at most {limit:,}, not {width:,}"
         return None
 
     @classmethod
