@@ -57,6 +57,81 @@ def refused(path, message, weights=None):
     assert str(error.value).startswith(f"{path}: ") and "\n" not in str(error.value)
 
 
+# Integers
+
+
+def stored_with(integers, name, root, path, **changes):
+    """A copy of an int8 or int16 model with other weights in a product, with the offsets that belong to them."""
+    source = root / native_model.NAME
+    tensors, offsets = safetensors.read(source), native_model.offset(integers)
+    metadata = safetensors.metadata(source)
+    if name == "output":
+        tensors[metadata["rows.output"] + ".rows"] = integers
+    else:
+        tensors[f"{name}.weight"] = native_model.panels(integers)
+    if integers.dtype == np.int8:
+        tensors[f"{name}.offset"] = offsets
+    safetensors.write(path, tensors | changes, metadata)
+
+
+def shape_of(name, root):
+    """Outputs and inputs of a product."""
+    tensors, metadata = safetensors.read(root / native_model.NAME), safetensors.metadata(root / native_model.NAME)
+    if name == "output":
+        return tensors[metadata["rows.output"] + ".rows"].shape
+    outputs, groups, panel, group = tensors[f"{name}.weight"].shape
+    return outputs * panel, groups * group
+
+
+def opens(path):
+    try:
+        return bool(engine.Model(path))
+    except engine.EngineError as error:
+        assert str(error).startswith(f"{path}: ") and "holds integers whose sums may overflow" in str(error)
+        return False
+
+
+@pytest.mark.parametrize("name", ["decoder.0.feed_forward.outer", "output"])
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+def test_weights_are_used_if_and_only_if_no_sum_can_overflow(kind, name, tmp_path):
+    """By the exporter's own bounds, near which all of these are."""
+    root, path = folders() / kind, tmp_path / "weights"
+    rows, width = shape_of(name, root)
+    found, bound = set(), 2**31 // native_model.INT16_INPUT
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        integers = np.zeros((rows, width), np.int8 if kind == "int8" else np.int16)
+        row = generator.integers(rows)
+        if kind == "int8":
+            start = 8 * generator.integers(width // 8)
+            integers[row, start : start + 8] = generator.integers(-60, 60, 8)
+            fits = native_model.lane_sum(integers).max() <= native_model.INT8_LANE
+        else:
+            integers[row] = generator.integers(-32768, 32767, width, endpoint=True)
+            magnitudes = np.abs(integers[row].astype(np.int64)).cumsum()
+            integers[row, np.searchsorted(magnitudes, bound) + generator.integers(2) :] = 0
+            fits = np.abs(integers.astype(np.int64)).sum(axis=1).max() <= bound
+        stored_with(integers, name, root, path)
+        assert opens(path) == fits, seed
+        found.add(bool(fits))
+    narrow = kind == "int16" and width * 2**15 <= bound  # nothing can overflow
+    assert found == ({True} if narrow else {True, False})
+
+
+@pytest.mark.parametrize("name", ["decoder.0.feed_forward.outer", "output"])
+def test_an_offset_that_no_weights_have_is_refused(name, tmp_path):
+    root, path = folders() / "int8", tmp_path / "weights"
+    rows, width = shape_of(name, root)
+    integers = np.zeros((rows, width), np.int8)
+    for most, fits in ((4096 * width, True), (-4096 * width, True), (4096 * width + 1, False), (-(2**31), False)):
+        offsets = np.full(rows, most, np.int32)
+        stored_with(integers, name, root, path, **{f"{name}.offset": offsets})
+        if fits:
+            assert engine.Model(path)
+        else:
+            refused(path, f"'{name}.offset' is out of range; export the model again")
+
+
 # The format
 
 

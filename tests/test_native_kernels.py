@@ -173,6 +173,26 @@ def test_activations_become_the_nearest_integers(kind, rows):
     assert (scale == (most / np.float32(limit))[:, 0]).all()
 
 
+NOT_FINITE = np.random.default_rng(3).normal(size=(40, 48)).astype(np.float32)
+for row, value in enumerate(np.resize([np.nan, -np.nan, np.inf, -np.inf, 3e38, -3e38], len(NOT_FINITE))):
+    NOT_FINITE[row, np.random.default_rng(row).integers(48, size=3)] = value
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_activations_that_are_not_finite_become_defined_integers(kind):
+    """NaN becomes the largest integer and is left out of the scale; beside infinity, finite values become zero."""
+    signed, limit = kind != "unsigned int8", {"int16": 4095, "int8": 127, "unsigned int8": 255}[kind]
+    rows, shift = np.ones((3, 48), np.float32), 128 if kind == "int8" else 0
+    rows[0, 5], rows[1, 7], rows[2, :] = np.nan, np.inf, np.nan
+    found, scale = kernels.quantise(rows if signed else np.abs(rows), stored(kind), signed)
+    found = found.astype(int) - shift
+    assert (found[0] == limit).all() and (found[2] == limit).all()
+    assert found[1, 7] == limit and (np.delete(found[1], 7) == 0).all() and np.isinf(scale[1])
+    if signed:
+        assert scale[0] == np.float32(1) / np.float32(limit)
+        assert scale[2] == np.float32(1e-9) / np.float32(limit)
+
+
 # Cells
 
 
@@ -248,6 +268,8 @@ def computed(root):
         integers[f"products of {kind}"] = digest(found)
         quantised = [kernels.quantise(np.abs(rows), stored(kind), kind != "unsigned int8") for rows in ACTIVATIONS]
         integers[f"activations in {kind}"] = digest(array for pair in quantised for array in pair)
+        quantised = [kernels.quantise(NOT_FINITE, stored(kind), kind != "unsigned int8", scale) for scale in (0, 0.5)]
+        integers[f"activations that are not finite in {kind}"] = digest(rows for rows, _ in quantised)
     matrix, rows = (np.random.default_rng(1).normal(size=(80, 64)).astype(np.float32) for _ in range(2))
     gates = np.random.default_rng(1).normal(0, 3, (4, 64))
     rounded["cells"] = digest([*kernels.lstm(gates, gates, *gates[:2]), kernels.gru(gates[:3], gates[1:], gates[0])])

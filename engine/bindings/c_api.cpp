@@ -23,10 +23,7 @@ struct nmt_worker {
 
   Team team;
   std::vector<std::unique_ptr<Search>> searches;  // one for each thread
-  std::atomic<bool> stop{false};
-  // Storage behind nmt_results
-  std::vector<int32_t> counts, lengths, pieces, attention_lengths;
-  std::vector<float> scores, attention;
+  std::atomic<bool> stop{false}, busy{false};
 };
 
 namespace {
@@ -45,10 +42,26 @@ int guarded(char* error, size_t error_size, F function) {
   return 1;
 }
 
-// Clears the stop flag when a call ends, so that the next call is not stopped by it.
-struct Heeded {
-  std::atomic<bool>& stop;
-  ~Heeded() { stop.store(false); }
+// Storage behind nmt_results. Each thread has its own, so that no other thread's call overwrites what it still reads.
+struct Stored {
+  std::vector<int32_t> counts, lengths, pieces, attention_lengths;
+  std::vector<float> scores, attention;
+};
+thread_local Stored stored;
+
+// Claims a worker for one call. At its end clears the stop flag, so that the next call is not stopped by it.
+class Claim {
+ public:
+  explicit Claim(nmt_worker& worker) : worker_(worker) {
+    if (worker.busy.exchange(true)) throw Error("another thread uses this worker; open a worker for each thread");
+  }
+  ~Claim() {
+    worker_.stop.store(false);
+    worker_.busy.store(false);
+  }
+
+ private:
+  nmt_worker& worker_;
 };
 
 std::vector<std::vector<int32_t>> split(const int32_t* lengths, const int32_t* pieces, int count) {
@@ -184,11 +197,11 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
     options.repeated_sources = wanted->repeated_sources;
     options.repeated_states = wanted->repeated_states;
     options.library_functions = wanted->library_functions;
-    nmt_worker& w = *worker;
-    const Heeded heeded{w.stop};
-    const Results found = shared_out(w, read(*batch), options.candidates, [&](Search& search, const Batch& share) {
-      return search.translate(share, options, w.stop);
-    });
+    const Claim claim(*worker);
+    const Results found =
+        shared_out(*worker, read(*batch), options.candidates,
+                   [&](Search& search, const Batch& share) { return search.translate(share, options, worker->stop); });
+    Stored& w = stored;
     w.counts.clear(), w.lengths.clear(), w.pieces.clear(), w.scores.clear();
     w.attention_lengths.clear(), w.attention.clear();
     for (const auto& hypotheses : found) {
@@ -211,11 +224,11 @@ int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nm
               size_t error_size) {
   return guarded(error, error_size, [&] {
     if (candidates < 0 || candidates > 2) throw Error("candidates must be 0, 1 or 2");
-    nmt_worker& w = *worker;
-    const Heeded heeded{w.stop};
-    const auto found = shared_out(w, read(*batch), (Candidates)candidates, [&](Search& search, const Batch& share) {
-      return search.score(share, (Candidates)candidates, w.stop);
-    });
+    const Claim claim(*worker);
+    const auto found = shared_out(
+        *worker, read(*batch), (Candidates)candidates,
+        [&](Search& search, const Batch& share) { return search.score(share, (Candidates)candidates, worker->stop); });
+    Stored& w = stored;
     w.scores.clear();
     for (const auto& target : found) w.scores.insert(w.scores.end(), target.begin(), target.end());
     *results = {};

@@ -8,7 +8,7 @@
 #define NMT_EXPORT extern "C" __attribute__((visibility("default")))
 
 struct nmt_model;   // weights and map; shared by any number of workers
-struct nmt_worker;  // state of one caller: at most one call at a time
+struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
 struct nmt_options {
   int32_t beam_size, n_best;
@@ -27,7 +27,7 @@ struct nmt_batch {
   const int32_t* prefixes;
 };
 
-// Owned by the worker; valid until its next call.
+// Owned by the calling thread; valid until its next call, of any worker.
 struct nmt_results {
   const int32_t* counts;   // hypotheses of each sentence
   const int32_t* lengths;  // pieces of each hypothesis
@@ -43,10 +43,10 @@ NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
 NMT_EXPORT int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
 NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // maximum source length with prefix and suffix, in pieces
-// Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square. Call before opening workers.
+// Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square. An error if the model has workers.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);
-// Makes every product pack its weights anew (Model::unpack). Call before opening workers.
+// Makes every product pack its weights anew (Model::unpack). An error if the model has workers.
 NMT_EXPORT int nmt_unpack(nmt_model* model, char* error, size_t error_size);
 // threads: how many share a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,

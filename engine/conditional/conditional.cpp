@@ -20,6 +20,7 @@ Inputs Conditional::step(const Step* steps, int count) {
   float* const states = states_.get(count * units);
   float* const contexts = contexts_.get(count * 2 * units);
   float* const mixed = mixed_.get(count * 3 * units);
+  const Buffer<float>::Hold kept(mixed_);  // `enter` and `attend` use its start, too
   pieces_.resize((size_t)count);
   {
     Timed timed(clock, Component::embeddings);

@@ -12,6 +12,7 @@ constexpr int kPanel = 16;           // channels of a panel of weights
 constexpr int kPagePositions = 16;   // positions of a page of keys and values
 constexpr int kMostUnits = 8192;     // maximum width of a model
 constexpr int padded(int channels) { return (channels + kPanel - 1) / kPanel * kPanel; }  // rounded up to whole panels
+constexpr int kShortInput = 4095;     // largest magnitude of an int16 input (kernels/dots.h)
 constexpr float kNever = -1e30f;     // score of a column that may not be chosen; e^kNever is 0
 
 // How a product of many rows is cut into tiles, whose sums stay in registers: the default of the instruction set, tall

@@ -10,15 +10,13 @@ namespace nmt {
 namespace {
 
 constexpr float kTiny = 1e-9f;         // replaces the maximum of a row of zeros
-constexpr float kShortLimit = 4095.f;  // largest int16 input (kernels/dots.h)
 
-// Multiplies a row of floats by a factor and rounds. With a fixed scale, values outside the range of the integers are
-// clipped.
-template <class Integer, bool fixed>
+// Multiplies a row of floats by a factor, clips to the range of the integers, and rounds. Without a fixed scale only
+// values that are not finite are clipped, NaN to the largest integer, so that every instruction set stores the same.
+template <class Integer>
 NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, Ints shift, Integer* to) {
   for (int i = 0; i < units; i += kLanes) {
-    Floats values = load(row + i) * all(factor);
-    if constexpr (fixed) values = max(min(values, all(most)), all(least));
+    const Floats values = max(min(load(row + i) * all(factor), all(most)), all(least));
     store(to + i, rounded(values) + shift);
   }
 }
@@ -27,23 +25,16 @@ NMT_INLINE void rounded_row(const float* row, int units, float factor, float lea
 // unsigned ones, from relu, use 0..255.
 NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed, float most, float fixed, char* to,
                           float* scale) {
-  const float limit = type == Type::int16 ? kShortLimit : is_signed ? 127.f : 255.f;
+  const float limit = type == Type::int16 ? (float)kShortInput : is_signed ? 127.f : 255.f;
   const float least = is_signed ? -limit : 0.f;
   const Ints shift = all_int(type == Type::int8 && is_signed ? 128 : 0);
-  if (fixed > 0) {
-    *scale = fixed;
-    if (type == Type::int16)
-      rounded_row<int16_t, true>(row, units, 1 / fixed, least, limit, shift, (int16_t*)to);
-    else
-      rounded_row<uint8_t, true>(row, units, 1 / fixed, least, limit, shift, (uint8_t*)to);
-    return;
-  }
   most = most < kTiny ? kTiny : most;
-  *scale = most / limit;
+  *scale = fixed > 0 ? fixed : most / limit;
+  const float factor = fixed > 0 ? 1 / fixed : limit / most;
   if (type == Type::int16)
-    rounded_row<int16_t, false>(row, units, limit / most, least, limit, shift, (int16_t*)to);
+    rounded_row(row, units, factor, least, limit, shift, (int16_t*)to);
   else
-    rounded_row<uint8_t, false>(row, units, limit / most, least, limit, shift, (uint8_t*)to);
+    rounded_row(row, units, factor, least, limit, shift, (uint8_t*)to);
 }
 
 void quantise(const float* rows, int count, int units, int stride, Type type, const Quantized& to,
@@ -59,7 +50,7 @@ void quantise(const float* rows, int count, int units, int stride, Type type, co
       most = largest(load(maxima + (size_t)r * kLanes));
     } else if (!(to.fixed > 0)) {
       Floats largest_yet = all(0.f);
-      for (int i = 0; i < units; i += kLanes) largest_yet = max(largest_yet, magnitude(load(rows + i)));
+      for (int i = 0; i < units; i += kLanes) largest_yet = max(magnitude(load(rows + i)), largest_yet);
       most = largest(largest_yet);
     }
     quantised(rows, units, type, maxima == nullptr, most, to.fixed, to.rows + r * bytes, to.scale + r);
@@ -83,7 +74,7 @@ void normalise(const float* rows, int count, int units, const Norm& norm, Type t
                      ? (float*)(to.rows + r * bytes) : scratch;
     for (int i = 0; i < units; i += kLanes) {
       const Floats value = fma((load(rows + i) - mean) * inverse, load(norm.scale + i), load(norm.bias + i));
-      most = max(most, magnitude(value));
+      most = max(magnitude(value), most);  // in this order, NaN is left out
       store(out + i, value);
     }
     if (!to.rows) continue;

@@ -1,6 +1,8 @@
-// Memory that grows and is kept, so that decoding reallocates no buffer after its largest batch.
+// Memory that grows and is kept: the arrays of a network are allocated again only for a batch larger than all before.
+// What a search keeps of each hypothesis (its pieces, its table of pages) are vectors, which grow with it.
 #pragma once
 
+#include <cassert>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -20,9 +22,22 @@ class Buffer {
   }
   ~Buffer() { std::free(data_); }
 
+  // While it lives, the buffer must not grow: pointers into it are in use. Debug builds check that.
+  class Hold {
+   public:
+    explicit Hold(Buffer& buffer) : buffer_(buffer) { ++buffer.holds_; }
+    ~Hold() { --buffer_.holds_; }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    Buffer& buffer_;
+  };
+
   // At least `size` elements. Throws std::bad_alloc.
   T* get(size_t size) {
     if (size > size_) {
+      assert(!holds_ && "a buffer grows while pointers into it are in use");
       if (size > (size_t)-1 / sizeof(T) - 64) throw std::bad_alloc();
       std::free(data_);
       data_ = nullptr, size_ = 0;
@@ -37,6 +52,7 @@ class Buffer {
  private:
   T* data_ = nullptr;
   size_t size_ = 0;
+  int holds_ = 0;
 };
 
 }  // namespace nmt

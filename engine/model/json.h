@@ -57,7 +57,7 @@ class Json {
   std::string bare() {
     space();
     std::string text;
-    while (at_ != end_ && (std::isalnum((unsigned char)*at_) || std::strchr("+-.", *at_))) text += *at_++;
+    while (at_ != end_ && (std::isalnum((unsigned char)*at_) || (*at_ && std::strchr("+-.", *at_)))) text += *at_++;
     if (text.empty()) fail("lacks a value");
     return text;
   }

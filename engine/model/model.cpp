@@ -7,6 +7,7 @@
 
 #include "conditional/conditional_model.h"
 #include "fully_connected/fully_connected_model.h"
+#include "model/bounds.h"
 #include "model/error.h"
 #include "model/network.h"
 #include "recurrent/recurrent_model.h"
@@ -59,7 +60,15 @@ void Model::read_pieces() {
   output_rows = rows("output", s.target_pieces, s.output_units);
   const size_t entries = (size_t)output_rows.entries;
   output_bias_ = file_->floats("output.bias", {entries});
-  if (s.type == Type::int8) output_offset_ = (const int32_t*)file_->data("output.offset", "I32", {entries});
+  if (s.type == Type::int8) output_offset_ = offset("output", entries, s.output_units);
+  Buffer<char> panel;
+  const size_t row = output_rows.row_bytes(s.type, s.output_units);
+  for (size_t entry = 0; s.type != Type::float32 && entry < entries; entry += kPanel) {
+    const char* from[kPanel];
+    for (size_t i = 0; i < kPanel; ++i) from[i] = output_rows.rows + (entry + i) * row;
+    kernels().interleave(from, (int)(row / 4), panel.get(row * kPanel));
+    require_bounded(file_->metadata("rows.output") + ".rows", panel.data(), s.output_units);
+  }
   output_input_scale = input_scale("output");
   products.push_back("output");
 }
@@ -75,11 +84,25 @@ Linear Model::linear(const std::string& name, int outputs, int inputs) {
   result.panels = file_->data(name + ".weight", stored(type), {n / kPanel, k / group, kPanel, group});
   result.bias = file_->floats(name + ".bias", {n});
   if (type != Type::float32) result.scale = file_->floats(name + ".scale", {n});
-  if (type == Type::int8) result.offset = (const int32_t*)file_->data(name + ".offset", "I32", {n});
+  if (type == Type::int8) result.offset = offset(name, n, inputs);
+  for (size_t panel = 0; panel < n / kPanel; ++panel)
+    require_bounded(name + ".weight", result.panels + panel * kPanel * row_bytes(result), inputs);
   result.input_scale = input_scale(name);
   result.number = (int)products.size();
   products.push_back(name);
   return result;
+}
+
+const int32_t* Model::offset(const std::string& product, size_t outputs, int inputs) const {
+  const auto* const values = (const int32_t*)file_->data(product + ".offset", "I32", {outputs});
+  if (!std::all_of(values, values + outputs, [&](int32_t value) { return bounded_offset(value, inputs); }))
+    file_->fail("'" + product + ".offset' is out of range; export the model again");
+  return values;
+}
+
+void Model::require_bounded(const std::string& name, const char* panel, int inputs) const {
+  if (!bounded(shape.type, panel, inputs))
+    file_->fail("'" + name + "' holds integers whose sums may overflow; export the model again");
 }
 
 // The scale that measure.calibrate chose for a product's inputs, or 0.
@@ -106,13 +129,19 @@ Rows Model::rows(const std::string& name, int pieces, int units) const {
   return result;
 }
 
+void Model::require_unused() const {
+  if (use_.use_count() > 1) throw Error("the model has workers; choose tiles and packing before you open one");
+}
+
 void Model::choose_tile(int inputs, int outputs, Tile tile) {
+  require_unused();
   for (Linear* const weights : linears())
     if (weights->inputs == inputs && weights->outputs == outputs) weights->tile = tile;
   if (inputs == shape.output_units && outputs == shape.target_pieces) output_tile_ = tile;
 }
 
 void Model::unpack() {
+  require_unused();
   for (Linear* const weights : linears()) {
     if (weights->rows) continue;  // already unpacked
     const size_t row = row_bytes(*weights), panel = row * kPanel;

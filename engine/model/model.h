@@ -46,11 +46,13 @@ class Model {
   // A new network, for one worker.
   virtual std::unique_ptr<Network> network() const = 0;
 
-  // Sets the tile of every product with these inputs and outputs; call it before opening workers. The output layer
-  // counts as `target_pieces` outputs, whatever the candidates.
+  // Held by everyone who reads the model, so that nobody changes it meanwhile.
+  std::shared_ptr<const void> use() const { return use_; }
+  // Sets the tile of every product with these inputs and outputs. The output layer counts as `target_pieces` outputs,
+  // whatever the candidates. Throws Error if the model is in use.
   void choose_tile(int inputs, int outputs, Tile tile);
   // Ablation: keeps weights in rows, so that every product packs them again. The output layer is excepted: with a map
-  // it is gathered and packed per batch anyway, without one it is packed once. Call it before opening workers.
+  // it is gathered and packed per batch anyway, without one it is packed once. Throws Error if the model is in use.
   void unpack();
   // The output layer for all target pieces, packed on first use.
   const Linear& whole_output() const;
@@ -79,9 +81,13 @@ class Model {
   std::unique_ptr<SafeTensors> file_;
 
  private:
+  void require_unused() const;
   float input_scale(const std::string& product) const;
+  const int32_t* offset(const std::string& product, size_t outputs, int inputs) const;
+  void require_bounded(const std::string& name, const char* panel, int inputs) const;
   Rows rows(const std::string& name, int pieces, int units) const;
 
+  const std::shared_ptr<const void> use_ = std::make_shared<char>();
   const float* output_bias_ = nullptr;
   const int32_t* output_offset_ = nullptr;
   Tile output_tile_ = Tile::usual;

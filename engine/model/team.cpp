@@ -31,7 +31,7 @@ void Team::end() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Team::run(int parts, const std::function<void(int)>& work) {
+void Team::run(int parts, const Work& work) {
   if (threads_.empty() || parts < 2) {
     for (int part = 0; part < parts; ++part) work(part);
     return;

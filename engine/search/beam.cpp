@@ -13,11 +13,31 @@
 namespace nmt {
 namespace {
 
+// A hypothesis that has not ended.
 struct Alive {
   State state;
   std::vector<int32_t> pieces;
   std::vector<float> attention;
   float score = 0;
+};
+
+// The hypotheses of a sentence. Cleared ones are taken again, so that their vectors keep their memory.
+class Beams {
+ public:
+  int size() const { return (int)size_; }
+  bool empty() const { return !size_; }
+  Alive* begin() { return slots_.data(); }
+  Alive* end() { return slots_.data() + size_; }
+  Alive& operator[](int number) { return slots_[(size_t)number]; }
+  Alive& add() {
+    if (size_ == slots_.size()) slots_.emplace_back();
+    return slots_[size_++];
+  }
+  void clear() { size_ = 0; }
+
+ private:
+  std::vector<Alive> slots_;
+  size_t size_ = 0;
 };
 
 struct Continuation {
@@ -26,7 +46,7 @@ struct Continuation {
 };
 
 struct Sentence {
-  std::vector<Alive> beams;
+  Beams beams;
   std::vector<Hypothesis> finished;
   bool best_ended = false;  // in some step the best continuation ended
   bool done = false;
@@ -39,15 +59,14 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
   const int count = (int)batch.sources.size(), most = 2 * options.beam_size;
   std::vector<Sentence> sentences((size_t)count);
   for (int s = 0; s < count; ++s) {
-    sentences[s].beams.resize(1);
-    sentences[s].beams[0].state.sentence = s;
+    sentences[s].beams.add().state.sentence = s;
     if (options.copied_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
   }
   std::vector<Step> steps;
   std::vector<Continuation> best;
   std::vector<float> values((size_t)most);
   std::vector<int32_t> places((size_t)most);
-  std::vector<Alive> next;
+  Beams next;
   for (int position = 0;; ++position) {
     steps.clear();
     for (Sentence& sentence : sentences)
@@ -67,7 +86,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       const bool last = position + 1 == prefix + options.longest;
       best.clear();
       const int first_row = row;
-      for (int beam = 0; beam < (int)sentence.beams.size(); ++beam, ++row) {
+      for (int beam = 0; beam < sentence.beams.size(); ++beam, ++row) {
         Alive& alive = sentence.beams[beam];
         float* const scores = output_.scores(row, s);
         if (position < prefix) {  // the only continuation, with its own probability
@@ -93,8 +112,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       next.clear();
       const auto goes_on = [&](const Continuation& c) {
         const Alive& from = sentence.beams[c.beam];
-        next.emplace_back();
-        Alive& alive = next.back();
+        Alive& alive = next.add();
         alive.state.sentence = s;
         network_->inherit(alive.state, from.state);
         if (options.copied_cache) network_->copy_memory(alive.state, &from.state);

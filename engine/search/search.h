@@ -16,7 +16,7 @@ namespace nmt {
 class Search {
  public:
   Search(const Model& model, const VocabularyMap* map)
-      : model_(model), map_(map), network_(model.network()), output_(model) {}
+      : model_(model), use_(model.use()), map_(map), network_(model.network()), output_(model) {}
 
   // Translates a batch. stop: set by another thread to end early with an Error. Throws Error for invalid sentences or
   // options.
@@ -38,6 +38,7 @@ class Search {
   void check(const Batch& batch, const Options& options) const;
 
   const Model& model_;
+  const std::shared_ptr<const void> use_;
   const VocabularyMap* map_;
   std::unique_ptr<Network> network_;
   OutputLayer output_;
