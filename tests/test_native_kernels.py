@@ -1,6 +1,7 @@
 """Products are exact for every weight that the quantiser makes, on every instruction set."""
 
 import hashlib
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from native import KINDS, called, engine, folders, kernels, outputs, sentences, 
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search
-from formats import native_model
+from formats import native_model, safetensors
 
 ROWS = 13  # more than any tile has, so that tiles of all sizes are used
 SIZES = [(16, 16), (16, 128), (48, 80), (64, 48), (1024, 128), (4096, 80)]  # inputs, outputs
@@ -255,8 +256,19 @@ def test_other_units_are_refused(call):
 # Instruction sets. A process chooses its set once, so each set has a process of its own.
 
 
+OVERFLOWING = ("encoder.0.self.queries", "decoder.0.source.memory", "decoder.0.feed_forward.inner")
+
+
 def digest(arrays):
     return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+
+
+def overflowing(root, kind, product, folder):
+    """A worker with a model in which the outputs of a product are too large for float32."""
+    tensors, name = safetensors.read(Path(root, kind, native_model.NAME)), f"{product}.scale"
+    tensors[name] = np.full_like(tensors[name], 3e38)
+    safetensors.write(folder / product, tensors, safetensors.metadata(Path(root, kind, native_model.NAME)))
+    return engine.Worker(engine.Model(folder / product))
 
 
 def computed(root):
@@ -284,6 +296,12 @@ def computed(root):
                 np.float32(h[1]) for hypotheses in found for h in hypotheses
             )
             translations[f"{kind} {beam}"] = [hypotheses[0][0] for hypotheses in found]
+        for name in OVERFLOWING if kind != "float32" else ():
+            with tempfile.TemporaryDirectory() as folder:
+                one = overflowing(root, kind, name, Path(folder))
+                found = [outputs(one, sentences(10), beam_size=beam, longest=10) for beam in (1, 4)]
+            pieces = [piece for way in found for hypotheses in way for h in hypotheses for piece in [*h[0], -1]]
+            rounded[f"{name} overflows in {kind}"] = digest([np.array(pieces)])
         rounded[f"scores {kind}"] = digest(one.score(sentences(40), sentences(40, seed=2)))
     return {"isa": engine.isa(), "integers": integers, "rounded": rounded, "translations": translations}
 
