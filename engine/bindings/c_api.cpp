@@ -7,7 +7,9 @@
 #include <new>
 #include <vector>
 
-#include "model/error.h"
+#include "architectures.h"
+#include "runtime/dispatch.h"
+#include "runtime/error.h"
 #include "recurrent/cell.h"
 #include "search/search.h"
 
@@ -143,7 +145,7 @@ const char* nmt_available_sets() { return available_sets(); }
 int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     kernels();
-    std::unique_ptr<nmt_model> opened(new nmt_model{Model::open(weights), nullptr});
+    std::unique_ptr<nmt_model> opened(new nmt_model{open_model(weights), nullptr});
     const Shape& shape = opened->model->shape;
     if (map) opened->map = std::make_unique<VocabularyMap>(map, shape.source_pieces, shape.target_pieces);
     *model = opened.release();

@@ -13,7 +13,7 @@
 #include "command/model_folder.h"
 #include "command/stream.h"
 #include "command/translator.h"
-#include "model/error.h"
+#include "runtime/error.h"
 
 namespace {
 

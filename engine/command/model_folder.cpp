@@ -3,8 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/error.h"
-#include "model/json.h"
+#include "runtime/error.h"
+#include "runtime/json.h"
 
 namespace nmt {
 namespace {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "model/error.h"
+#include "runtime/error.h"
 
 namespace nmt {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "command/limits.h"
 #include "command/text.h"
-#include "model/error.h"
+#include "runtime/error.h"
 
 namespace nmt {
 namespace {

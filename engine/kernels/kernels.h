@@ -154,10 +154,4 @@ struct Kernels {
   uint32_t (*repeats)(const int32_t* pieces, const int32_t* ending, int size);
 };
 
-// The table of the widest set that this CPU has, or of the set that NMT_ISA names: portable, avx2, avx512 or
-// avx512vnni. Throws Error for an unknown name and for a set that the CPU lacks.
-const Kernels& kernels();
-// Names of the sets that this CPU has, narrowest first, separated by spaces.
-const char* available_sets();
-
 }  // namespace nmt

@@ -5,33 +5,16 @@
 #include <cstring>
 #include <numeric>
 
-#include "conditional/conditional_model.h"
-#include "fully_connected/fully_connected_model.h"
-#include "model/bounds.h"
-#include "model/error.h"
-#include "model/network.h"
-#include "recurrent/recurrent_model.h"
-#include "transformer/transformer_model.h"
+#include "runtime/bounds.h"
+#include "runtime/error.h"
+#include "runtime/dispatch.h"
 
 namespace nmt {
 namespace {
 
-const char* const kFormat = "nmt-frontier-native-1";
-
 const char* stored(Type type) { return type == Type::float32 ? "F32" : type == Type::int16 ? "I16" : "I8"; }
 
 }  // namespace
-
-std::unique_ptr<Model> Model::open(const std::string& path) {
-  auto file = std::make_unique<SafeTensors>(path);
-  if (file->metadata("format") != kFormat) file->fail("its format is not " + std::string(kFormat));
-  const std::string architecture = file->metadata("architecture");
-  if (architecture == "transformer") return std::make_unique<TransformerModel>(std::move(file));
-  if (architecture == "recurrent") return std::make_unique<RecurrentModel>(std::move(file));
-  if (architecture == "conditional") return std::make_unique<ConditionalModel>(std::move(file));
-  if (architecture == "fully-connected") return std::make_unique<FullyConnectedModel>(std::move(file));
-  file->fail("its architecture '" + architecture + "' is unknown to this version of the engine");
-}
 
 Model::Model(std::unique_ptr<SafeTensors> file) : file_(std::move(file)) {
   Shape& s = shape;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "model/buffer.h"
-#include "model/safetensors.h"
+#include "runtime/buffer.h"
+#include "runtime/safetensors.h"
 
 namespace nmt {
 
@@ -40,8 +40,6 @@ struct Shape {
 
 class Model {
  public:
-  // Opens a model of any architecture. Throws Error for a file that is not a model.
-  static std::unique_ptr<Model> open(const std::string& path);
   virtual ~Model() = default;
   // A new network, for one worker.
   virtual std::unique_ptr<Network> network() const = 0;

@@ -1,13 +1,9 @@
 #include "model/network.h"
+#include "runtime/dispatch.h"
 
 #include <algorithm>
 
 namespace nmt {
-
-const char* const kComponentNames[kComponents] = {
-    "embeddings", "encoder products", "encoder attention", "encoder rows",  "memory",
-    "decoder products", "self-attention", "encoder-decoder attention", "decoder rows", "candidates",
-    "output layer", "search"};
 
 Network::Network(const Model& model, size_t past_bytes, size_t memory_bytes)
     : product(kernels()), kernels_(kernels()), type_(model.shape.type), pages_(past_bytes), memory_pages_(memory_bytes) {}

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "model/buffer.h"
-#include "model/clock.h"
+#include "runtime/buffer.h"
+#include "runtime/clock.h"
 #include "model/model.h"
-#include "model/pages.h"
-#include "model/shared_product.h"
+#include "runtime/pages.h"
+#include "runtime/shared_product.h"
 
 namespace nmt {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "model/buffer.h"
+#include "runtime/buffer.h"
 #include "model/model.h"
 
 namespace nmt {

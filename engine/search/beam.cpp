@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/error.h"
+#include "runtime/error.h"
 #include "search/search.h"
+#include "runtime/dispatch.h"
 
 namespace nmt {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/error.h"
+#include "runtime/error.h"
 
 namespace nmt {
 

@@ -3,11 +3,12 @@
 
 #include <vector>
 
-#include "model/clock.h"
+#include "runtime/clock.h"
 #include "model/model.h"
-#include "model/shared_product.h"
+#include "runtime/shared_product.h"
 #include "search/request.h"
 #include "search/vocabulary_map.h"
+#include "runtime/dispatch.h"
 
 namespace nmt {
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "model/error.h"
+#include "runtime/error.h"
+#include "runtime/dispatch.h"
 
 namespace nmt {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/safetensors.h"
+#include "runtime/safetensors.h"
 
 namespace nmt {
 

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <new>
 
-#include "model/buffer.h"
-#include "model/json.h"
-#include "model/team.h"
+#include "runtime/buffer.h"
+#include "runtime/json.h"
+#include "runtime/team.h"
 
 static size_t allocations = 0;
 void* operator new(size_t size) {

@@ -1,4 +1,4 @@
-#include "model/safetensors.h"
+#include "runtime/safetensors.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "model/error.h"
-#include "model/json.h"
+#include "runtime/error.h"
+#include "runtime/json.h"
 
 namespace nmt {
 namespace {

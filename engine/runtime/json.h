@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/error.h"
+#include "runtime/error.h"
 
 namespace nmt {
 

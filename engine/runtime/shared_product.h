@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "kernels/kernels.h"
-#include "model/buffer.h"
-#include "model/calibration.h"
-#include "model/team.h"
+#include "runtime/buffer.h"
+#include "runtime/calibration.h"
+#include "runtime/team.h"
 
 namespace nmt {
 

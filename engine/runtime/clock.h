@@ -28,7 +28,10 @@ enum class Component {
   count,
 };
 constexpr int kComponents = (int)Component::count;
-extern const char* const kComponentNames[kComponents];
+constexpr const char* kComponentNames[kComponents] = {
+    "embeddings", "encoder products", "encoder attention", "encoder rows",  "memory",
+    "decoder products", "self-attention", "encoder-decoder attention", "decoder rows", "candidates",
+    "output layer", "search"};
 
 inline uint64_t ticks() {
 #if defined(__x86_64__)

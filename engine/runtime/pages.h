@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "model/buffer.h"
+#include "runtime/buffer.h"
 
 namespace nmt {
 

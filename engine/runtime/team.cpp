@@ -1,4 +1,4 @@
-#include "model/team.h"
+#include "runtime/team.h"
 
 namespace nmt {
 namespace {

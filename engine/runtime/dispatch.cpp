@@ -1,13 +1,14 @@
 // The instruction set is chosen at the library's first use, from what CPU and operating system report.
 //
 // The compiler's __builtin_cpu_supports is not used: in a library linked by zig it always returns false.
+#include "runtime/dispatch.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "kernels/kernels.h"
-#include "model/error.h"
+#include "runtime/error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

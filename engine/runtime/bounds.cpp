@@ -1,4 +1,4 @@
-#include "model/bounds.h"
+#include "runtime/bounds.h"
 
 #include <algorithm>
 #include <cstdint>
