@@ -34,9 +34,11 @@ demo: install
 	$(BIN)/snakemake all first_front --cores $(CORES) --configfile configs/$$study.yaml && \
 	$(BIN)/python -m report.terminal --measurements results/$$study/measurements.json
 
+CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.cpp tests/data/*.cpp)
 # The test of a cluster is test-cluster: it takes long and mostly waits.
 test: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \

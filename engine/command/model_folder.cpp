@@ -100,7 +100,8 @@ std::vector<int32_t> ModelFolder::numbers(const std::vector<std::string>& pieces
 std::string ModelFolder::text(const int32_t* numbers, int count) const {
   std::vector<std::string> pieces;
   for (const int32_t* number = numbers; number != numbers + count; ++number) {
-    if (*number < 0 || (size_t)*number >= target_.size()) throw Error("vocabulary.json has too few pieces for the model");
+    if (*number < 0 || (size_t)*number >= target_.size())
+      throw Error("vocabulary.json has too few pieces for the model");
     pieces.push_back(target_[(size_t)*number]);
   }
   std::string text;

@@ -37,9 +37,8 @@ void decompose(char32_t code, std::u32string& to) {
     if (trailing) to += kTrailing + trailing;
     return;
   }
-  const auto found =
-      std::lower_bound(std::begin(kDecompositions), std::end(kDecompositions), code,
-                       [](const Decomposition& entry, char32_t wanted) { return entry.from < wanted; });
+  const auto found = std::lower_bound(std::begin(kDecompositions), std::end(kDecompositions), code,
+                                      [](const Decomposition& entry, char32_t wanted) { return entry.from < wanted; });
   if (found == std::end(kDecompositions) || found->from != code) {
     to += code;
     return;

@@ -23,7 +23,8 @@ Form form(unsigned char first) {
   if (first < 0x80) return {1, 0, 0};
   if (first < 0xC2 || first > 0xF4) return {0, 0, 0};
   if (first < 0xE0) return {2, 0x80, 0xBF};
-  if (first < 0xF0) return {3, (unsigned char)(first == 0xE0 ? 0xA0 : 0x80), (unsigned char)(first == 0xED ? 0x9F : 0xBF)};
+  if (first < 0xF0)
+    return {3, (unsigned char)(first == 0xE0 ? 0xA0 : 0x80), (unsigned char)(first == 0xED ? 0x9F : 0xBF)};
   return {4, (unsigned char)(first == 0xF0 ? 0x90 : 0x80), (unsigned char)(first == 0xF4 ? 0x8F : 0xBF)};
 }
 

@@ -14,8 +14,8 @@ constexpr int kGroup = 64;  // sentences encoded together
 Attending::Attending(const AttendingModel& model, const Heads& heads)
     : StatefulNetwork(model, (size_t)model.units * sizeof(float), page_bytes(heads)), heads_(heads), model_(model) {}
 
-void Attending::advance(const GatedUnit& cell, const float* const* inputs, int count, float* states,
-                        Component products, Component other) {
+void Attending::advance(const GatedUnit& cell, const float* const* inputs, int count, float* states, Component products,
+                        Component other) {
   const int units = model_.units;
   const size_t wide = (size_t)3 * units;
   float* const gates = gates_.get((size_t)count * wide);

@@ -13,7 +13,7 @@ namespace nmt {
 
 // A gated recurrent unit (Kernels::gru). Products have [3][units] outputs: update gate, reset gate, candidate.
 struct GatedUnit {
-  Linear inputs;                    // without outputs in a transition, a cell whose only input is the state
+  Linear inputs;  // without outputs in a transition, a cell whose only input is the state
   Linear states;
   const float* constant = nullptr;  // replaces the inputs' product in a transition, [3][units]
 };
@@ -33,7 +33,7 @@ class AttendingModel : public Model {
   Transitions forward, backward;  // the encoder's directions
   std::unique_ptr<PieceProducts> forward_products, backward_products;
   AdditiveAttention attention;
-  Linear start;                   // from the mean of the contexts to the decoder's initial state, before tanh
+  Linear start;  // from the mean of the contexts to the decoder's initial state, before tanh
 
  protected:
   // Reads the units, but no layer.

@@ -10,8 +10,7 @@ Heads heads(const ConditionalModel& model) { return {1, 2 * model.units, 1, mode
 
 }  // namespace
 
-Conditional::Conditional(const ConditionalModel& model)
-    : Attending(model, heads(model)), model_(model) {}
+Conditional::Conditional(const ConditionalModel& model) : Attending(model, heads(model)), model_(model) {}
 
 Inputs Conditional::step(const Step* steps, int count) {
   const size_t units = (size_t)model_.units, embedding_units = (size_t)model_.embedding_units;
@@ -30,8 +29,8 @@ Inputs Conditional::step(const Step* steps, int count) {
       embed(model_.target_embeddings, model_.embedding_units, step.piece, zero ? 0 : model_.shape.target_factor,
             embedded + r * embedding_units);
       pieces_[r] = zero ? kNothing : step.piece;
-      const float* const before = step.position ? (const float*)step.state->past.own(pages_, 0)
-                                                : starts_.data() + step.state->sentence * units;
+      const float* const before =
+          step.position ? (const float*)step.state->past.own(pages_, 0) : starts_.data() + step.state->sentence * units;
       std::copy(before, before + units, states + r * units);
     }
   }

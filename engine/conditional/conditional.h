@@ -14,8 +14,8 @@ class Conditional : public Attending {
 
  private:
   const ConditionalModel& model_;
-  std::vector<int32_t> pieces_;       // of the rows of a step
-  std::vector<const float*> inputs_;  // input products of a cell's rows
+  std::vector<int32_t> pieces_;          // of the rows of a step
+  std::vector<const float*> inputs_;     // input products of a cell's rows
   Buffer<float> last_, parts_, hidden_;  // last_: embeddings of the pieces
 };
 

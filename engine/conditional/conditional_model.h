@@ -14,7 +14,7 @@ class ConditionalModel : public AttendingModel {
 
   Transitions decoder;  // the piece enters the first cell, the context the second
   std::unique_ptr<PieceProducts> decoder_products;
-  Linear hidden;        // from piece, state and context to the output layer's inputs, before tanh
+  Linear hidden;  // from piece, state and context to the output layer's inputs, before tanh
 
  private:
   std::vector<Linear*> linears() override;

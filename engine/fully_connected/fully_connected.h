@@ -22,8 +22,8 @@ class FullyConnected : public Attending {
 
   const FullyConnectedModel& model_;
   std::vector<std::vector<float>> sources_;  // contexts of each sentence, if their products are not kept
-  std::vector<Step> distinct_;  // one row per distinct state of a step
-  std::vector<int> of_;         // index into distinct_ of each row
+  std::vector<Step> distinct_;               // one row per distinct state of a step
+  std::vector<int> of_;                      // index into distinct_ of each row
   std::vector<int32_t> pieces_;
   std::vector<const float*> entered_;  // products of pieces_
   Buffer<float> values_, entering_, from_source_, next_, layers_[2];

@@ -19,7 +19,7 @@ class FullyConnectedModel : public AttendingModel {
 
   GatedUnit decoder;  // its input is the piece
   std::unique_ptr<PieceProducts> decoder_products;
-  Linear contexts;    // product of the context, added to the piece's product
+  Linear contexts;  // product of the context, added to the piece's product
   std::vector<ConnectedLayer> layers;
 
  private:

@@ -20,7 +20,8 @@ void remembered(const Heads& heads, const float* keys, const float* values, int 
   for (int i = 0; i < width; i += kLanes) {
     Element column[kLanes];
     store(column, load(keys + i));
-    for (int c = 0; c < kLanes; ++c) std::memcpy(key_page + (size_t)(i + c) * kPagePositions + place, column + c, sizeof(Element));
+    for (int c = 0; c < kLanes; ++c)
+      std::memcpy(key_page + (size_t)(i + c) * kPagePositions + place, column + c, sizeof(Element));
   }
   for (int h = 0; h < heads.count; ++h)
     for (int c = 0; c < channels; c += kLanes)
@@ -78,7 +79,8 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
   Floats total[kQueries * kVectors];
   unrolled<kQueries * kVectors>([&](auto i) NMT_LAMBDA { total[i] = all(0.f); });
   for (int start = 0; start < cache.length; start += kPagePositions) {
-    const Element* values = (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset + channel;
+    const Element* values =
+        (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset + channel;
     const int count = cache.length - start < kPagePositions ? cache.length - start : kPagePositions;
     for (int t = 0; t < count; ++t, values += channels) {
       Floats value[kVectors];
@@ -97,8 +99,8 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
 }
 
 template <class Element, int kQueries, class Score>
-void attended(const Heads& heads, const Score& score, const float* queries, int stride, const Cache& cache, float* contexts,
-              int context_stride, float* weights, float* scratch) {
+void attended(const Heads& heads, const Score& score, const float* queries, int stride, const Cache& cache,
+              float* contexts, int context_stride, float* weights, float* scratch) {
   const int pages = (cache.length + kPagePositions - 1) / kPagePositions, padded = pages * kPagePositions;
   const Floats lowest = all(-1e30f);
   const size_t width = (size_t)heads.count * heads.channels;
@@ -106,7 +108,8 @@ void attended(const Heads& heads, const Score& score, const float* queries, int 
     Floats most[kQueries];
     unrolled<kQueries>([&](auto q) NMT_LAMBDA { most[q] = lowest; });
     for (int page = 0; page < pages; ++page) {
-      const Element* keys = (const Element*)(cache.pages[page] + cache.offset) + (size_t)h * heads.channels * kPagePositions;
+      const Element* keys =
+          (const Element*)(cache.pages[page] + cache.offset) + (size_t)h * heads.channels * kPagePositions;
       Floats scores[kQueries];
       score.template scored<kQueries>(keys, queries + h * heads.channels, stride, heads.channels, scores);
       const int left = cache.length - page * kPagePositions;
@@ -149,7 +152,8 @@ void attended(const Heads& heads, const Score& score, const float* queries, int 
 template <class Element, class Score>
 void attended_all(const Heads& heads, const Score& score, const float* queries, int count, int stride,
                   const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
-  const size_t row_weights = (size_t)heads.count * ((cache.length + kPagePositions - 1) / kPagePositions * kPagePositions);
+  const size_t row_weights =
+      (size_t)heads.count * ((cache.length + kPagePositions - 1) / kPagePositions * kPagePositions);
   int q = 0;
   for (; q + 2 <= count; q += 2)
     attended<Element, 2>(heads, score, queries + (size_t)q * stride, stride, cache,
@@ -179,7 +183,8 @@ void attend(const Heads& heads, const float* queries, int count, int stride, con
 template <class Functions>
 void attend_additive(const Heads& heads, const float* combination, const float* queries, int count, int stride,
                      const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
-  attended_of(heads, Additive<Functions>{combination}, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+  attended_of(heads, Additive<Functions>{combination}, queries, count, stride, cache, contexts, context_stride, weights,
+              scratch);
 }
 
 }  // namespace

@@ -40,9 +40,7 @@ struct FloatDot {
   struct Weights {
     FloatPart groups;
   };
-  static NMT_INLINE Weights load(const char* panel) {
-    return {*(const StoredFloats*)panel};
-  }
+  static NMT_INLINE Weights load(const char* panel) { return {*(const StoredFloats*)panel}; }
   static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
     float input;
     std::memcpy(&input, row, 4);
@@ -106,16 +104,17 @@ struct ByteDot {
   // registers for the sums. This needs three registers beside the sums; broadcasting an input again costs nothing.
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) {
     Register words, more;
-    __asm__("vpbroadcastd %5, %1\n\t"
-            "vpbroadcastd %6, %2\n\t"
-            "vpmaddubsw %3, %1, %1\n\t"
-            "vpmaddubsw %4, %2, %2\n\t"
-            "vpaddw %2, %1, %1\n\t"
-            "vpmaddwd %7, %1, %1\n\t"
-            "vpaddd %1, %0, %0"
-            : "+x"(sum), "=&x"(words), "=&x"(more)
-            : "x"(weights.first), "x"(weights.second), "m"(*(const int32_t*)row), "m"(*(const int32_t*)(row + 4)),
-              "x"(_mm256_set1_epi16(1)));
+    __asm__(
+        "vpbroadcastd %5, %1\n\t"
+        "vpbroadcastd %6, %2\n\t"
+        "vpmaddubsw %3, %1, %1\n\t"
+        "vpmaddubsw %4, %2, %2\n\t"
+        "vpaddw %2, %1, %1\n\t"
+        "vpmaddwd %7, %1, %1\n\t"
+        "vpaddd %1, %0, %0"
+        : "+x"(sum), "=&x"(words), "=&x"(more)
+        : "x"(weights.first), "x"(weights.second), "m"(*(const int32_t*)row), "m"(*(const int32_t*)(row + 4)),
+          "x"(_mm256_set1_epi16(1)));
   }
 #endif
 };

@@ -8,12 +8,12 @@ namespace nmt {
 
 enum class Type : int32_t { float32, int16, int8 };
 
-constexpr int kPanel = 16;           // channels of a panel of weights
-constexpr int kPagePositions = 16;   // positions of a page of keys and values
-constexpr int kMostUnits = 8192;     // maximum width of a model
+constexpr int kPanel = 16;          // channels of a panel of weights
+constexpr int kPagePositions = 16;  // positions of a page of keys and values
+constexpr int kMostUnits = 8192;    // maximum width of a model
 constexpr int padded(int channels) { return (channels + kPanel - 1) / kPanel * kPanel; }  // rounded up to whole panels
-constexpr int kShortInput = 4095;     // largest magnitude of an int16 input (kernels/dots.h)
-constexpr float kNever = -1e30f;     // score of a column that may not be chosen; e^kNever is 0
+constexpr int kShortInput = 4095;  // largest magnitude of an int16 input (kernels/dots.h)
+constexpr float kNever = -1e30f;   // score of a column that may not be chosen; e^kNever is 0
 
 // How a product of many rows is cut into tiles, whose sums stay in registers: the default of the instruction set, tall
 // (many rows of few panels) or square (few rows of more panels). Results are the same.
@@ -25,15 +25,15 @@ static inline size_t element_bytes(Type type) { return type == Type::float32 ? 4
 // Weights of a matrix product. panels: [outputs / 16][inputs / g][16][g], g elements being 4 bytes (kernels/dots.h).
 struct Linear {
   Type type = Type::float32;
-  int inputs = 0;   // a multiple of 16
-  int outputs = 0;  // a multiple of 16
+  int inputs = 0;                   // a multiple of 16
+  int outputs = 0;                  // a multiple of 16
   const char* panels = nullptr;     // aligned to 64 bytes
   const float* scale = nullptr;     // of each channel's weights; unused in float32
   const int32_t* offset = nullptr;  // -128 x the sum of the channel's weights, for inputs with 128 added; int8 only
   const float* bias = nullptr;
   Tile tile = Tile::usual;
-  float input_scale = 0;  // calibrated scale of all rows of inputs; 0: each row has its own
-  int number = 0;         // index in Model::products
+  float input_scale = 0;       // calibrated scale of all rows of inputs; 0: each row has its own
+  int number = 0;              // index in Model::products
   const char* rows = nullptr;  // ablation: [outputs][inputs] without panels, packed for every product
 };
 
@@ -42,9 +42,9 @@ static inline size_t row_bytes(const Linear& weights) { return (size_t)weights.i
 
 // Input rows of a product, in the type of its weights.
 struct Inputs {
-  const char* rows = nullptr;      // [rows][inputs]
-  const float* scale = nullptr;    // per row; unused in float32
-  bool shifted = false;            // int8: 128 was added to signed values; otherwise values are unsigned
+  const char* rows = nullptr;    // [rows][inputs]
+  const float* scale = nullptr;  // per row; unused in float32
+  bool shifted = false;          // int8: 128 was added to signed values; otherwise values are unsigned
 };
 
 enum class Into { store, relu, add };
@@ -81,9 +81,9 @@ struct Cache {
 
 struct Heads {
   int count = 0;
-  int channels = 0;  // per head, a multiple of 16
-  float scale = 0;   // factor of scores
-  bool half = false;  // keys and values in half precision
+  int channels = 0;        // per head, a multiple of 16
+  float scale = 0;         // factor of scores
+  bool half = false;       // keys and values in half precision
   int value_channels = 0;  // per head, a multiple of 16; 0: as many as keys
 };
 

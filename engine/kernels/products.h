@@ -163,8 +163,7 @@ void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first
   const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
   const bool few = rows <= S::kFewRows || square;
   const Operands t{weights, inputs, outputs, bytes * kPanel, bytes, few ? S::kFewRows : S::kRows};
-  if constexpr (into == Into::relu)
-    std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
+  if constexpr (into == Into::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
     all_tiles<Dot, into, 1, S::kSinglePanels>(t, rows, first, last);
   else if (few)

@@ -9,12 +9,13 @@
 namespace nmt {
 namespace {
 
-constexpr float kTiny = 1e-9f;         // replaces the maximum of a row of zeros
+constexpr float kTiny = 1e-9f;  // replaces the maximum of a row of zeros
 
 // Multiplies a row of floats by a factor, clips to the range of the integers, and rounds. Without a fixed scale only
 // values that are not finite are clipped, NaN to the largest integer, so that every instruction set stores the same.
 template <class Integer>
-NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, Ints shift, Integer* to) {
+NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, Ints shift,
+                            Integer* to) {
   for (int i = 0; i < units; i += kLanes) {
     const Floats values = max(min(load(row + i) * all(factor), all(most)), all(least));
     store(to + i, rounded(values) + shift);
@@ -70,8 +71,9 @@ void normalise(const float* rows, int count, int units, const Norm& norm, Type t
       squares = fma(deviation, deviation, squares);
     }
     const Floats inverse = all(1.0f / std::sqrt(sum(squares) / units + norm.epsilon));
-    float* out = normalised ? normalised + (size_t)r * units : type == Type::float32 && to.rows
-                     ? (float*)(to.rows + r * bytes) : scratch;
+    float* out = normalised                         ? normalised + (size_t)r * units
+                 : type == Type::float32 && to.rows ? (float*)(to.rows + r * bytes)
+                                                    : scratch;
     for (int i = 0; i < units; i += kLanes) {
       const Floats value = fma((load(rows + i) - mean) * inverse, load(norm.scale + i), load(norm.bias + i));
       most = max(magnitude(value), most);  // in this order, NaN is left out
@@ -92,9 +94,8 @@ void interleave(const char* const* rows, int groups, char* panel) {
       const char* const* from = rows + 8 * half;
       __m256i pairs[4];  // rows r and r + 4, four groups each
       for (int r = 0; r < 4; ++r)
-        pairs[r] = _mm256_inserti128_si256(
-            _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(from[r] + 4 * g))),
-            _mm_loadu_si128((const __m128i*)(from[r + 4] + 4 * g)), 1);
+        pairs[r] = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(from[r] + 4 * g))),
+                                           _mm_loadu_si128((const __m128i*)(from[r + 4] + 4 * g)), 1);
       const __m256i a = _mm256_unpacklo_epi32(pairs[0], pairs[1]), b = _mm256_unpackhi_epi32(pairs[0], pairs[1]);
       const __m256i c = _mm256_unpacklo_epi32(pairs[2], pairs[3]), d = _mm256_unpackhi_epi32(pairs[2], pairs[3]);
       __m256i* const to = (__m256i*)(panel + 32 * half);

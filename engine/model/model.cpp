@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "runtime/bounds.h"
-#include "runtime/error.h"
 #include "runtime/dispatch.h"
+#include "runtime/error.h"
 
 namespace nmt {
 namespace {

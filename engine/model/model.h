@@ -21,16 +21,14 @@ struct Rows {
   const char* rows = nullptr;
   const float* scale = nullptr;  // per row
 
-  size_t row_bytes(Type type, int units) const {
-    return (size_t)units * element_bytes(type);
-  }
+  size_t row_bytes(Type type, int units) const { return (size_t)units * element_bytes(type); }
 };
 
 // Metadata that every model has.
 struct Shape {
   Type type = Type::float32;
-  int source_units = 0, target_units = 0;  // of embeddings
-  int output_units = 0;                    // input width of the output layer
+  int source_units = 0, target_units = 0;         // of embeddings
+  int output_units = 0;                           // input width of the output layer
   int attention_layers = 0, attention_heads = 0;  // of the decoder over the source
   int source_pieces = 0, target_pieces = 0;
   int start = 0, end = 0;  // pieces

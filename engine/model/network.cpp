@@ -1,12 +1,17 @@
 #include "model/network.h"
-#include "runtime/dispatch.h"
 
 #include <algorithm>
+
+#include "runtime/dispatch.h"
 
 namespace nmt {
 
 Network::Network(const Model& model, size_t past_bytes, size_t memory_bytes)
-    : product(kernels()), kernels_(kernels()), type_(model.shape.type), pages_(past_bytes), memory_pages_(memory_bytes) {}
+    : product(kernels()),
+      kernels_(kernels()),
+      type_(model.shape.type),
+      pages_(past_bytes),
+      memory_pages_(memory_bytes) {}
 
 void Network::use(const Identities& which) {
   identities_ = which;

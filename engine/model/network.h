@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "model/model.h"
 #include "runtime/buffer.h"
 #include "runtime/clock.h"
-#include "model/model.h"
 #include "runtime/pages.h"
 #include "runtime/shared_product.h"
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/buffer.h"
 #include "model/model.h"
+#include "runtime/buffer.h"
 
 namespace nmt {
 

@@ -10,9 +10,7 @@ namespace {
 Heads heads(const RecurrentModel& model) { return {1, model.units, 1.f, model.shape.type != Type::float32}; }
 
 // A hypothesis keeps one page: the states of all layers, then the last hidden state.
-size_t past_bytes(const RecurrentModel& model) {
-  return (size_t)(model.decoder_state() + model.units) * sizeof(float);
-}
+size_t past_bytes(const RecurrentModel& model) { return (size_t)(model.decoder_state() + model.units) * sizeof(float); }
 
 }  // namespace
 
@@ -123,8 +121,8 @@ void Recurrent::encode_layer(size_t direction, size_t layer, float* outputs) {
   for (size_t rank = 0; rank < count; ++rank)
     for (size_t k = 0; k < kept; ++k)  // both directions of a vector are adjacent
       std::copy_n(states_of_[rank] + k * units, units,
-                  last_.data() + (size_t)order_[rank] * model_.encoder_state() +
-                      (layer * kept + k) * model_.units + direction * units);
+                  last_.data() + (size_t)order_[rank] * model_.encoder_state() + (layer * kept + k) * model_.units +
+                      direction * units);
 }
 
 // The decoder's initial states, [sentences][decoder_state].
@@ -135,8 +133,8 @@ void Recurrent::start_decoder() {
     std::copy_n(last_.data(), (size_t)count * to, first);
     return;
   }
-  const Inputs ready = quantised(last_.data(), count, from, from, nullptr, model_.bridge.input_scale,
-                                 Component::encoder_rows);
+  const Inputs ready =
+      quantised(last_.data(), count, from, from, nullptr, model_.bridge.input_scale, Component::encoder_rows);
   multiply(model_.bridge, ready, count, {first, to, Into::store, nullptr}, Component::encoder_products);
 }
 
@@ -148,8 +146,8 @@ void Recurrent::remember_source() {
     const int block = std::min(kBlock, count - start);
     const float* const values = outputs_.data() + (size_t)start * units;
     float* const keys = gates_.get((size_t)block * units);
-    const Inputs ready = quantised(values, block, units, units, nullptr, model_.keys.input_scale,
-                                   Component::encoder_rows);
+    const Inputs ready =
+        quantised(values, block, units, units, nullptr, model_.keys.input_scale, Component::encoder_rows);
     multiply(model_.keys, ready, block, {keys, units, Into::store, nullptr}, Component::memory);
     Timed timed(clock, Component::memory);
     for (int r = 0; r < block; ++r) {
@@ -235,15 +233,14 @@ void Recurrent::source_attention(const Step* steps, int count) {
 // The hidden states, which are also fed back into the next step.
 Inputs Recurrent::hidden(int count) {
   const int units = model_.units, wide = 2 * units;
-  const Inputs ready = quantised(joined_.data(), count, wide, wide, nullptr, model_.hidden.input_scale,
-                                 Component::decoder_rows);
+  const Inputs ready =
+      quantised(joined_.data(), count, wide, wide, nullptr, model_.hidden.input_scale, Component::decoder_rows);
   float* const rows = hidden_.get((size_t)count * units);
   multiply(model_.hidden, ready, count, {rows, units, Into::store, nullptr}, Component::decoder_products);
   {
     Timed timed(clock, Component::decoder_rows);
     kernels_.tangents(rows, count, units, units);
-    for (int r = 0; r < count; ++r)
-      std::copy_n(rows + (size_t)r * units, units, pages_of_[r] + model_.decoder_state());
+    for (int r = 0; r < count; ++r) std::copy_n(rows + (size_t)r * units, units, pages_of_[r] + model_.decoder_state());
   }
   return quantised(rows, count, units, units, nullptr, model_.output_input_scale, Component::decoder_rows);
 }

@@ -34,9 +34,9 @@ class Recurrent : public StatefulNetwork {
 
   const RecurrentModel& model_;
   const Heads heads_;
-  std::vector<int> order_;    // sentence indices, longest first
-  std::vector<int> starts_;   // the first row of each step of the encoder
-  std::vector<int> firsts_;   // the first row of each sentence in the encoder's output
+  std::vector<int> order_;                    // sentence indices, longest first
+  std::vector<int> starts_;                   // the first row of each step of the encoder
+  std::vector<int> firsts_;                   // the first row of each sentence in the encoder's output
   std::vector<int32_t> pieces_;               // inputs of a step
   std::vector<const float*> inputs_of_;       // input products per row
   std::vector<float*> pages_of_, states_of_;  // per row

@@ -21,8 +21,8 @@ class RecurrentModel : public Model {
   int decoder_state() const { return (int)decoder.size() * state_count(kind) * units; }
 
   CellKind kind = CellKind::lstm;
-  int units = 0;            // width of the encoder's output and of the decoder
-  int direction_units = 0;  // width of an encoder layer in one direction
+  int units = 0;                           // width of the encoder's output and of the decoder
+  int direction_units = 0;                 // width of an encoder layer in one direction
   std::vector<std::vector<Cell>> encoder;  // layers of each direction, concatenated above the last one only
   std::vector<Cell> decoder;               // the piece enters the first one
   Linear feedback;                         // product of the last hidden state, added to the piece's product

@@ -26,7 +26,8 @@ bool lanes_bounded(const char* panel, int inputs) {
       least[i] = std::min(least[i], (int16_t)(a + b + c + d - above));
     }
   }
-  return *std::max_element(most, most + kPairs) <= kLaneBound && *std::min_element(least, least + kPairs) >= -kLaneBound;
+  return *std::max_element(most, most + kPairs) <= kLaneBound &&
+         *std::min_element(least, least + kPairs) >= -kLaneBound;
 }
 
 bool channels_bounded(const char* panel, int inputs) {

@@ -16,22 +16,22 @@ enum class Component {
   embeddings,
   encoder_products,
   encoder_attention,
-  encoder_rows,      // layer normalisation and quantisation
-  memory,            // keys and values of the encoder's output
+  encoder_rows,  // layer normalisation and quantisation
+  memory,        // keys and values of the encoder's output
   decoder_products,
   self_attention,
   encoder_decoder_attention,
   decoder_rows,
-  candidates,        // the vocabulary map, and gathering the output layer's rows for a batch
+  candidates,  // the vocabulary map, and gathering the output layer's rows for a batch
   output_layer,
   search,
   count,
 };
 constexpr int kComponents = (int)Component::count;
 constexpr const char* kComponentNames[kComponents] = {
-    "embeddings", "encoder products", "encoder attention", "encoder rows",  "memory",
-    "decoder products", "self-attention", "encoder-decoder attention", "decoder rows", "candidates",
-    "output layer", "search"};
+    "embeddings",   "encoder products", "encoder attention", "encoder rows",
+    "memory",       "decoder products", "self-attention",    "encoder-decoder attention",
+    "decoder rows", "candidates",       "output layer",      "search"};
 
 inline uint64_t ticks() {
 #if defined(__x86_64__)

@@ -114,7 +114,8 @@ const char* SafeTensors::data(const std::string& name, const char* type, const s
 
 const float* SafeTensors::floats(const std::string& name, const std::vector<size_t>& shape, size_t alignment) const {
   const auto* const values = (const float*)data(name, "F32", shape, alignment);
-  if (!std::all_of(values, values + tensor(name).bytes / sizeof(float), [](float value) { return std::isfinite(value); }))
+  if (!std::all_of(values, values + tensor(name).bytes / sizeof(float),
+                   [](float value) { return std::isfinite(value); }))
     fail("'" + name + "' holds what is no finite number; export the model again");
   return values;
 }

@@ -24,8 +24,8 @@ class SharedProduct {
     if (weights.rows) return (*this)(packed(weights), inputs, rows, to);
     if (calibration.on) calibration.record(weights, inputs, rows);
     const int panels = weights.outputs / kPanel;
-    const int parts = team_ && (size_t)rows * weights.inputs * weights.outputs >= kShared
-                          ? std::min(team_->size(), panels) : 1;
+    const int parts =
+        team_ && (size_t)rows * weights.inputs * weights.outputs >= kShared ? std::min(team_->size(), panels) : 1;
     if (parts == 1) return kernels_.product(weights, inputs, rows, 0, panels, to);
     const size_t size = (size_t)rows * kPanel;  // of the maxima
     float* const maxima = to.maxima ? maxima_.get(size * parts) : nullptr;

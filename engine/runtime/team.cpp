@@ -85,7 +85,9 @@ void Team::await(Condition ready) {
 
 void Team::announce() {
   if (sleepers_ == 0) return;
-  { std::lock_guard<std::mutex> lock(mutex_); }  // a sleeper that looked before the change is waiting by now
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+  }  // a sleeper that looked before the change is waiting by now
   changed_.notify_all();
 }
 

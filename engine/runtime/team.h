@@ -49,8 +49,8 @@ class Team {
   std::vector<std::exception_ptr> thrown_;  // per part
   const Work* work_ = nullptr;
   int parts_ = 0;
-  std::atomic<unsigned> turn_{0};   // number of calls of run
-  std::atomic<int> left_{0};        // threads that have not finished their turn
+  std::atomic<unsigned> turn_{0};  // number of calls of run
+  std::atomic<int> left_{0};       // threads that have not finished their turn
   std::atomic<int> sleepers_{0};
   std::atomic<bool> ended_{false};
   std::mutex mutex_;

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/dispatch.h"
 #include "runtime/error.h"
 #include "search/search.h"
-#include "runtime/dispatch.h"
 
 namespace nmt {
 namespace {
@@ -76,7 +76,8 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           steps.push_back({&beam.state, beam.pieces.empty() ? model_.shape.start : beam.pieces.back(), position});
     if (steps.empty()) break;
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(network_->step(steps.data(), (int)steps.size()), (int)steps.size(), network_->product, network_->clock);
+    output_.compute(network_->step(steps.data(), (int)steps.size()), (int)steps.size(), network_->product,
+                    network_->clock);
     Timed timed(network_->clock, Component::search);
     int row = 0;
     for (int s = 0; s < count; ++s) {
@@ -107,7 +108,8 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
 
       if (best.empty()) {  // every piece is blocked: end here
         for (const Alive& alive : sentence.beams)
-          sentence.finished.push_back({alive.pieces, alive.score / normalisation(options, position + 1), alive.attention});
+          sentence.finished.push_back(
+              {alive.pieces, alive.score / normalisation(options, position + 1), alive.attention});
       }
 
       next.clear();

@@ -1,7 +1,7 @@
 // Greedy search: the best piece at each step. The softmax is computed only for scores.
+#include "runtime/dispatch.h"
 #include "runtime/error.h"
 #include "search/search.h"
-#include "runtime/dispatch.h"
 
 namespace nmt {
 

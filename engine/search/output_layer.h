@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "runtime/clock.h"
 #include "model/model.h"
+#include "runtime/clock.h"
+#include "runtime/dispatch.h"
 #include "runtime/shared_product.h"
 #include "search/request.h"
 #include "search/vocabulary_map.h"
-#include "runtime/dispatch.h"
 
 namespace nmt {
 

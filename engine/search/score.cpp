@@ -2,9 +2,9 @@
 // allows it: rows of a hypothesis are in order, and each sees the past that earlier rows left.
 #include <algorithm>
 
+#include "runtime/dispatch.h"
 #include "runtime/error.h"
 #include "search/search.h"
-#include "runtime/dispatch.h"
 
 namespace nmt {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "runtime/error.h"
 #include "runtime/dispatch.h"
+#include "runtime/error.h"
 
 namespace nmt {
 
@@ -84,8 +84,8 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
 
 Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
   network_->watch(options.attention_layer, options.attention_head);
-  network_->use({!options.computed_pieces, !options.repeated_sources, !options.repeated_states,
-                 !options.library_functions});
+  network_->use(
+      {!options.computed_pieces, !options.repeated_sources, !options.repeated_states, !options.library_functions});
   network_->encode(batch.sources);
   output_.prepare(batch, options.candidates, map_, network_->clock);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);

@@ -22,11 +22,11 @@ class VocabularyMap {
   const int32_t* find(const int32_t* ngram, int size) const;
 
   SafeTensors file_;
-  int longest_ = 0;             // n-gram length
+  int longest_ = 0;  // n-gram length
   size_t entries_ = 0, slots_count_ = 0;
-  const int32_t* slots_;        // [slots]: an entry, or -1
-  const int32_t* ngrams_;       // [entries][longest], padded with -1
-  const int32_t* starts_;       // [entries + 1]: start of each entry's pieces
+  const int32_t* slots_;   // [slots]: an entry, or -1
+  const int32_t* ngrams_;  // [entries][longest], padded with -1
+  const int32_t* starts_;  // [entries + 1]: start of each entry's pieces
   const int32_t* pieces_;
   std::vector<uint64_t> always_;  // bits of the pieces that every sentence may use
 };

@@ -7,9 +7,9 @@
 namespace nmt {
 namespace {
 
-constexpr int kChunk = 200;  // rows that pass all encoder layers together, to stay in the cache
+constexpr int kChunk = 200;         // rows that pass all encoder layers together, to stay in the cache
 constexpr int kSharedQueries = 64;  // queries from which threads share the attention of a sentence
-constexpr int kSkew = 16;    // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
+constexpr int kSkew = 16;  // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 
 Heads heads(const TransformerModel& model, bool encoder) {
   Heads result;
@@ -23,9 +23,7 @@ Heads heads(const TransformerModel& model, bool encoder) {
 int width(const Heads& heads) { return heads.count * heads.channels; }
 
 // Bytes of a page's keys and values in all decoder layers.
-size_t memory_bytes(const TransformerModel& model) {
-  return page_bytes(heads(model, false)) * model.decoder.size();
-}
+size_t memory_bytes(const TransformerModel& model) { return page_bytes(heads(model, false)) * model.decoder.size(); }
 
 // Page size of a hypothesis' past: pages of keys and values, or one page with a cell per layer.
 size_t past_bytes(const TransformerModel& model) {
@@ -55,8 +53,8 @@ void Transformer::forget() {
 // Layer normalisation, converted to the type of the next product.
 Inputs Transformer::normalised(const Norm& norm, const float* rows, int count, float scale, Component component) {
   Timed timed(clock, component);
-  const Quantized to = {integers_.get((size_t)count * model_.units * element_bytes(type_)),
-                        scales_.get((size_t)count), scale};
+  const Quantized to = {integers_.get((size_t)count * model_.units * element_bytes(type_)), scales_.get((size_t)count),
+                        scale};
   kernels_.normalise(rows, count, model_.units, norm, type_, to, nullptr);
   return {to.rows, to.scale, true};
 }
@@ -152,8 +150,8 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
   for (int start = 0; start < count; start += kBlock) {
     const int block = std::min(kBlock, count - start);
     const Linear& queries = layer.self.queries;
-    const Inputs inputs = prepared(layer.self.norm, rows + (size_t)start * units, block, queries.input_scale,
-                                   Component::encoder_rows);
+    const Inputs inputs =
+        prepared(layer.self.norm, rows + (size_t)start * units, block, queries.input_scale, Component::encoder_rows);
     multiply(queries, inputs, block, {mixed + (size_t)start * stride, stride, Into::store, nullptr},
              Component::encoder_products);
   }
@@ -205,8 +203,8 @@ void Transformer::remember_source(int first, const float* rows, int count) {
   for (int start = 0; start < count; start += kBlock) {
     const int block = std::min(kBlock, count - start);
     const float scale = model_.decoder[0].source.memory.input_scale;  // all layers have the same inputs
-    const Inputs inputs = prepared(model_.encoder_norm, rows + (size_t)start * model_.units, block, scale,
-                                   Component::encoder_rows);
+    const Inputs inputs =
+        prepared(model_.encoder_norm, rows + (size_t)start * model_.units, block, scale, Component::encoder_rows);
     const int sentence_before = sentence, position_before = position;
     for (size_t l = 0; l < model_.decoder.size(); ++l) {
       float* const mixed = mixed_.get((size_t)block * 2 * wide);
@@ -321,8 +319,8 @@ void Transformer::averaging(size_t layer, const Step* steps, int count, float* r
     const Inputs ready = quantised(means, count, model_.units, model_.units, nullptr, feed_forward.inner.input_scale,
                                    Component::decoder_rows);
     const Inputs inner = hidden(feed_forward, ready, count, Component::decoder_products, Component::decoder_rows);
-    const Outputs to = gated ? Outputs{means, model_.units, Into::store, nullptr}
-                             : Outputs{rows, model_.units, Into::add, nullptr};
+    const Outputs to =
+        gated ? Outputs{means, model_.units, Into::store, nullptr} : Outputs{rows, model_.units, Into::add, nullptr};
     multiply(feed_forward.outer, inner, count, to, Component::decoder_products);
   }
   if (gated) gate(weights, inputs, means, count, rows);
@@ -334,8 +332,8 @@ void Transformer::gate(const Averaging& weights, const float* inputs, const floa
   const size_t units = (size_t)model_.units, size = count * units;
   float* const gates = gates_.get(2 * size);
   const auto compute = [&](const Linear& product, const float* from, float* to) {
-    const Inputs ready = quantised(from, count, model_.units, model_.units, nullptr, product.input_scale,
-                                   Component::decoder_rows);
+    const Inputs ready =
+        quantised(from, count, model_.units, model_.units, nullptr, product.input_scale, Component::decoder_rows);
     multiply(product, ready, count, {to, model_.units, Into::store, nullptr}, Component::decoder_products);
   };
   compute(weights.input_gate, inputs, gates);

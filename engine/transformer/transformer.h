@@ -44,7 +44,7 @@ class Transformer : public Network {
   const TransformerModel& model_;
   const Heads encoder_heads_, decoder_heads_;
   Pages encoder_pages_;
-  PageTable own_;                  // of one sentence in one encoder layer
+  PageTable own_;  // of one sentence in one encoder layer
   Buffer<float> rows_, mixed_, contexts_, hidden_, maxima_, gates_;
 };
 

@@ -73,14 +73,15 @@ Attention TransformerModel::attention(const std::string& name, int width, bool o
 }
 
 FeedForward TransformerModel::feed_forward(const std::string& name, int inner_units, bool swish) {
-  return {linear(name + ".inner", inner_units, units), linear(name + ".outer", units, inner_units), norm(name + ".norm"),
-          swish};
+  return {linear(name + ".inner", inner_units, units), linear(name + ".outer", units, inner_units),
+          norm(name + ".norm"), swish};
 }
 
 Averaging TransformerModel::averaging(const std::string& name) {
   Averaging result;
   if (file_->has_metadata("averaging_units"))
-    result.feed_forward = feed_forward(name, Model::units("averaging_units", 4 * kMostUnits), file_->flag("averaging_swish"));
+    result.feed_forward =
+        feed_forward(name, Model::units("averaging_units", 4 * kMostUnits), file_->flag("averaging_swish"));
   else
     result.feed_forward.norm = norm(name + ".norm");
   if (file_->flag("gated")) {

@@ -12,8 +12,8 @@
 namespace nmt {
 
 struct Attention {
-  Linear queries;             // in self-attention: queries, keys and values
-  Linear memory;              // in encoder-decoder attention: keys and values of the encoder's output
+  Linear queries;  // in self-attention: queries, keys and values
+  Linear memory;   // in encoder-decoder attention: keys and values of the encoder's output
   Linear output;
   Norm norm;
 };
