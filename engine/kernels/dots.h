@@ -44,13 +44,7 @@ struct FloatDot {
   static NMT_INLINE void step(Sum& sum, const char* row, const Weights& weights) {
     float input;
     std::memcpy(&input, row, 4);
-#if defined(__AVX512F__)
-    sum = _mm512_fmadd_ps(_mm512_set1_ps(input), weights.groups, sum);
-#elif defined(__AVX2__)
-    sum = _mm256_fmadd_ps(_mm256_set1_ps(input), weights.groups, sum);
-#else
-    sum = input * weights.groups + sum;
-#endif
+    sum = fma(input - FloatPart{}, weights.groups, sum);
   }
 };
 
@@ -128,7 +122,7 @@ struct IntegerDot {
   using Vector = Ints;
   static constexpr int kGroups = kStepGroups;
   struct Weights {
-    Weight groups[kGroups][kLanes / kParts][kElements];
+    Weight groups[kGroups][kPartLanes][kElements];
   };
   static NMT_INLINE Weights load(const char* panel) {
     Weights weights;
@@ -139,7 +133,7 @@ struct IntegerDot {
     Input inputs[kGroups][kElements];
     std::memcpy(inputs, row, sizeof inputs);
     for (int g = 0; g < kGroups; ++g)
-      for (int channel = 0; channel < kLanes / kParts; ++channel)
+      for (int channel = 0; channel < kPartLanes; ++channel)
         for (int e = 0; e < kElements; ++e)  // unsigned: with damaged weights a sum may wrap, as in the other sets
           sum[channel] = (int32_t)((uint32_t)sum[channel] + (uint32_t)(inputs[g][e] * weights.groups[g][channel][e]));
   }

@@ -12,7 +12,7 @@ namespace nmt {
 namespace {
 
 NMT_INLINE Floats quotient(Floats a, Floats b) {
-  NMT_EACH_PART a.part[p] = a.part[p] / b.part[p];
+  NMT_EACH_PART(p) a.part[p] = a.part[p] / b.part[p];
   return a;
 }
 
@@ -89,9 +89,8 @@ void simple_recurrence(const float* gates, float* cell, int units, float* row) {
 
 template <class Functions>
 void lstm(const float* inputs, const float* states, int units, float* cell, float* output) {
-  const auto gate = [&](int number, int i) NMT_LAMBDA {
-    return load(inputs + number * units + i) + load(states + number * units + i);
-  };
+  const auto gate = [&](int number, int i)
+                        NMT_LAMBDA { return load(inputs + number * units + i) + load(states + number * units + i); };
   for (int i = 0; i < units; i += kLanes) {
     const Floats entering = Functions::sigmoid(gate(0, i)), kept = Functions::sigmoid(gate(1, i));
     const Floats fresh = Functions::tangent(gate(2, i)), shown = Functions::sigmoid(gate(3, i));

@@ -61,10 +61,10 @@ int top(const float* scores, int columns, int most, float* values, int32_t* plac
 uint32_t repeats(const int32_t* pieces, const int32_t* ending, int size) {
   Ints equal = all_int(-1);
   for (int i = 0; i < size; ++i)
-    NMT_EACH_PART equal.part[p] &= *((const StoredInts*)(pieces + i) + p) == ending[i] - IntPart{};
+    NMT_EACH_PART(p) equal.part[p] &= *((const StoredInts*)(pieces + i) + p) == ending[i] - IntPart{};
   uint32_t places = 0;
-  NMT_EACH_PART for (int i = 0; i < kLanes / kParts; ++i)
-    places |= (uint32_t)(equal.part[p][i] & 1) << (p * (kLanes / kParts) + i);
+  NMT_EACH_PART(p)
+    for (int i = 0; i < kPartLanes; ++i) places |= (uint32_t)(equal.part[p][i] & 1) << (p * kPartLanes + i);
   return places;
 }
 
