@@ -114,6 +114,10 @@ def test_a_buffer_does_not_grow_while_pointers_into_it_are_in_use(parts):
     assert parts("growth") == ("kept grown ", -6)  # ends by an assertion
 
 
+def test_pages_are_shared_until_one_table_writes(parts):
+    assert parts("pages") == ("11 1bc 11", 0)
+
+
 def test_threads_share_work_without_allocation_and_pass_on_exceptions(parts):
     assert parts("work") == ("303 303 303 0 part 1", 0)
 

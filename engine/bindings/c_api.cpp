@@ -209,8 +209,8 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
     for (const auto& hypotheses : found) {
       w.counts.push_back((int32_t)hypotheses.size());
       for (const Hypothesis& hypothesis : hypotheses) {
-        w.lengths.push_back((int32_t)hypothesis.pieces.size());
-        w.pieces.insert(w.pieces.end(), hypothesis.pieces.begin(), hypothesis.pieces.end());
+        w.lengths.push_back((int32_t)hypothesis.tokens.size());
+        w.pieces.insert(w.pieces.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
         w.scores.push_back(hypothesis.score);
         w.attention_lengths.push_back((int32_t)hypothesis.attention.size());
         w.attention.insert(w.attention.end(), hypothesis.attention.begin(), hypothesis.attention.end());
@@ -286,7 +286,7 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
     const Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias, checked_tile(tile)};
     for (int32_t r = 0; r < repeat; ++r)
       kernels().product(weights, {input_rows, input_scale, shifted != 0}, rows, 0, outputs / kPanel,
-                        {to, outputs, Into::store, nullptr});
+                        {to, outputs, Epilogue::store, nullptr});
   });
 }
 

@@ -1,7 +1,6 @@
 #include "conditional/attending.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace nmt {
 namespace {
@@ -11,8 +10,10 @@ constexpr int kGroup = 64;  // sentences encoded together
 }  // namespace
 
 // A hypothesis keeps its state, on one page.
-Attending::Attending(const AttendingModel& model, const Heads& heads)
-    : StatefulNetwork(model, (size_t)model.units * sizeof(float), page_bytes(heads)), heads_(heads), model_(model) {}
+Attending::Attending(const AttendingModel& model, const HeadShape& heads)
+    : StatefulNetwork(model, (size_t)model.units * sizeof(float), page_bytes(heads), kGroup),
+      heads_(heads),
+      model_(model) {}
 
 void Attending::advance(const GatedUnit& cell, const float* const* inputs, int count, float* states, Component products,
                         Component other) {
@@ -20,7 +21,7 @@ void Attending::advance(const GatedUnit& cell, const float* const* inputs, int c
   const size_t wide = (size_t)3 * units;
   float* const gates = gates_.get((size_t)count * wide);
   const Inputs ready = quantised(states, count, units, units, nullptr, cell.states.input_scale, other);
-  multiply(cell.states, ready, count, {gates, 3 * units, Into::store, nullptr}, products);
+  multiply(cell.states, ready, count, {gates, 3 * units, Epilogue::store, nullptr}, products);
   Timed timed(clock, other);
   for (int r = 0; r < count; ++r)
     kernels_.gru(inputs ? inputs[r] : cell.constant, gates + r * wide, units, states + (size_t)r * units);
@@ -28,65 +29,33 @@ void Attending::advance(const GatedUnit& cell, const float* const* inputs, int c
 
 // The encoder
 
-void Attending::encode(const std::vector<std::vector<int32_t>>& sentences) {
-  for (auto& table : memory_) table.clear(memory_pages_);
-  const size_t count = sentences.size();
-  memory_.resize(count);
-  lengths_.resize(count);
-  for (size_t s = 0; s < count; ++s) lengths_[s] = (int)sentences[s].size();
-  starts_.get(count * model_.units);
-  order_.resize(count);
-  std::iota(order_.begin(), order_.end(), 0);
-  std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return lengths_[a] > lengths_[b]; });
-  for (size_t first = 0; first < count; first += kGroup)
-    encode_group(sentences, order_.data() + first, (int)std::min(count - first, (size_t)kGroup));
+void Attending::encode_group() {
+  float* const contexts = contexts_.get((size_t)group_.rows() * 2 * model_.units);
+  encode_direction(false, contexts);
+  encode_direction(true, contexts + model_.units);
+  cache_source(group_.sentences.data(), group_.count(), contexts);
+  start_decoder(contexts);
 }
 
-// group: sentences, longest first, so that unfinished ones come first.
-void Attending::encode_group(const std::vector<std::vector<int32_t>>& sentences, const int* group, int count) {
-  offsets_.assign(1, 0);
-  pieces_.clear();
-  for (int i = 0; i < count; ++i) {
-    pieces_.insert(pieces_.end(), sentences[group[i]].begin(), sentences[group[i]].end());
-    offsets_.push_back((int)pieces_.size());
-  }
-  const int rows = offsets_.back();
-  float* const contexts = contexts_.get((size_t)rows * 2 * model_.units);
-  for (const bool reversed : {false, true}) {
-    const Transitions& cells = reversed ? model_.backward : model_.forward;
-    enter(reversed ? *model_.backward_products : *model_.forward_products, pieces_.data(), rows, mixed_, entered_,
-          Component::encoder_products, Component::encoder_rows);
-    run(cells, reversed, count, contexts + (reversed ? model_.units : 0));
-  }
-  remember_source(group, count, contexts);
-  begin(group, count, contexts);
-}
-
-// Runs one direction of the encoder over a group and writes its half of contexts, [rows][2 x units].
-void Attending::run(const Transitions& cells, bool reversed, int count, float* contexts) {
-  const size_t units = (size_t)model_.units;
+// Writes a direction's half of contexts, [rows][2 x units].
+void Attending::encode_direction(bool backward, float* contexts) {
+  const auto products = Component::encoder_products, other = Component::encoder_rows;
+  const Transitions& cells = backward ? model_.backward : model_.forward;
+  const size_t units = (size_t)model_.units, count = (size_t)group_.count();
+  enter(backward ? *model_.backward_products : *model_.forward_products, group_.pieces.data(), group_.rows(), mixed_,
+        entered_, products, other);
   float* const states = states_.get(count * units);
-  std::fill(states, states + count * units, 0.f);
-  inputs_.resize((size_t)count);
-  const auto row = [&](int sentence, int position) {
-    return (size_t)(reversed ? offsets_[sentence + 1] - 1 - position : offsets_[sentence] + position);
-  };
-  int reading = count;  // unfinished sentences
-  for (int position = 0;; ++position) {
-    while (reading && offsets_[reading] - offsets_[reading - 1] <= position) --reading;
-    if (!reading) return;
-    for (int i = 0; i < reading; ++i) inputs_[i] = entered_[row(i, position)];
-    for (const GatedUnit& cell : cells)
-      advance(cell, cell.constant ? nullptr : inputs_.data(), reading, states, Component::encoder_products,
-              Component::encoder_rows);
-    for (int i = 0; i < reading; ++i)
-      std::copy(states + i * units, states + (i + 1) * units, contexts + row(i, position) * 2 * units);
-  }
+  std::fill_n(states, count * units, 0.f);
+  read_group(backward, entered_, states, units, units, contexts, 2 * units,
+             [&](const float* const* inputs, int reading) {
+               for (const GatedUnit& cell : cells)
+                 advance(cell, cell.constant ? nullptr : inputs, reading, states, products, other);
+             });
 }
 
 const float* Attending::values(const float* contexts, int) { return contexts; }
 
-void Attending::remember_source(const int* sentences, int count, const float* contexts) {
+void Attending::cache_source(const int* sentences, int count, const float* contexts) {
   int rows = 0;
   for (int i = 0; i < count; ++i) rows += lengths_[sentences[i]];
   const float* value = values(contexts, rows);
@@ -95,25 +64,27 @@ void Attending::remember_source(const int* sentences, int count, const float* co
   Timed timed(clock, Component::memory);
   for (int i = 0; i < count; ++i)
     for (int p = 0; p < lengths_[sentences[i]]; ++p, key += heads_.channels, value += value_channels(heads_))
-      kernels_.remember(heads_, key, value, p % kPagePositions, memory_[sentences[i]].own(memory_pages_, p));
+      kernels_.write_cache(heads_, key, value, p % kPagePositions, memory_[sentences[i]].writable(memory_pages_, p));
 }
 
 // The decoder's initial state of each sentence.
-void Attending::begin(const int* group, int count, const float* contexts) {
+void Attending::start_decoder(const float* contexts) {
+  const int count = group_.count();
   const size_t units = (size_t)model_.units, wide = 2 * units;
   float* const means = means_.get(count * wide);
   float* const sum = sum_.get(wide);
-  for (int i = 0; i < count; ++i) {
-    std::fill(sum, sum + wide, 0.f);
-    for (int p = 0; p < lengths_[group[i]]; ++p)
-      kernels_.average(contexts + (size_t)(offsets_[i] + p) * wide, sum, 1.f / (float)lengths_[group[i]], (int)wide,
-                       false, means + i * wide);
+  for (int rank = 0; rank < count; ++rank) {
+    std::fill_n(sum, wide, 0.f);
+    for (int row = group_.offsets[rank]; row < group_.offsets[rank + 1]; ++row)
+      kernels_.average(contexts + row * wide, sum, 1.f / (float)group_.length(rank), (int)wide, false,
+                       means + rank * wide);
   }
   float* const states = states_.get(count * units);
   multiply_blocks(model_.start, means, count, states, Component::memory, Component::memory);
   kernels_.tangents(states, count, model_.units, model_.units);
-  for (int i = 0; i < count; ++i)
-    std::copy(states + i * units, states + (i + 1) * units, starts_.data() + group[i] * units);
+  float* const starts = starts_.get(lengths_.size() * units);
+  for (int rank = 0; rank < count; ++rank)
+    std::copy_n(states + rank * units, units, starts + group_.sentences[rank] * units);
 }
 
 // The decoder
@@ -123,19 +94,10 @@ void Attending::attend(const Step* steps, int count, float* contexts) {
   float* const queries = mixed_.get((size_t)count * wide);
   multiply_blocks(model_.attention.queries, states_.data(), count, queries, Component::decoder_products,
                   Component::decoder_rows);
-  Timed timed(clock, Component::encoder_decoder_attention);
-  const bool watching = watched_layer_ == 0;
-  if (watching) watch_rows(steps, count);
-  for (int r = 0; r < count;) {
-    const int length = lengths_[steps[r].state->sentence], same = sharing(steps, r, count);
-    float* const weights = watching ? weights_.get((size_t)same * in_pages(length)) : nullptr;
-    const Cache cache = {memory_of(*steps[r].state).data(), 0, length};
-    kernels_.attend_additive(heads_, model_.attention.combination, queries + (size_t)r * wide, same, wide, cache,
-                             contexts + (size_t)r * value, value, weights, scratch(length));
-    for (int row = 0; watching && row < same; ++row)
-      keep_attention(weights + (size_t)row * in_pages(length), 1, r + row, length);
-    r += same;
-  }
+  attend_source(steps, count, 0, 1, 0, [&](int row, int rows, const Cache& cache, float* weights, float* scratch) {
+    kernels_.attend_additive(heads_, model_.attention.combination, queries + (size_t)row * wide, rows, wide, cache,
+                             contexts + (size_t)row * value, value, weights, scratch);
+  });
 }
 
 }  // namespace nmt

@@ -6,7 +6,7 @@ namespace nmt {
 namespace {
 
 // One head with keys and values as wide as the encoder's contexts.
-Heads heads(const ConditionalModel& model) { return {1, 2 * model.units, 1, model.shape.type != Type::float32}; }
+HeadShape heads(const ConditionalModel& model) { return {1, 2 * model.units, 1, model.shape.type != Type::float32}; }
 
 }  // namespace
 
@@ -29,8 +29,8 @@ Inputs Conditional::step(const Step* steps, int count) {
       embed(model_.target_embeddings, model_.embedding_units, step.piece, zero ? 0 : model_.shape.target_factor,
             embedded + r * embedding_units);
       pieces_[r] = zero ? kNothing : step.piece;
-      const float* const before =
-          step.position ? (const float*)step.state->past.own(pages_, 0) : starts_.data() + step.state->sentence * units;
+      const float* const before = step.position ? (const float*)step.state->past.writable(pages_, 0)
+                                                : starts_.data() + step.state->sentence * units;
       std::copy(before, before + units, states + r * units);
     }
   }
@@ -50,7 +50,7 @@ Inputs Conditional::step(const Step* steps, int count) {
     Timed timed(clock, other);
     for (int r = 0; r < count; ++r) {
       const float* const state = states + r * units;
-      std::copy(state, state + units, (float*)steps[r].state->past.own(pages_, 0));
+      std::copy(state, state + units, (float*)steps[r].state->past.writable(pages_, 0));
       float* to = std::copy(embedded + r * embedding_units, embedded + (r + 1) * embedding_units, parts + r * wide);
       to = std::copy(state, state + units, to);
       std::copy(contexts + r * 2 * units, contexts + (r + 1) * 2 * units, to);

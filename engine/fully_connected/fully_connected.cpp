@@ -6,7 +6,7 @@ namespace nmt {
 namespace {
 
 // One head. The values are products of the contexts, as wide as the gates, or the contexts themselves.
-Heads heads(const FullyConnectedModel& model, bool products) {
+HeadShape heads(const FullyConnectedModel& model, bool products) {
   return {1, model.units, 1, model.shape.type != Type::float32, (products ? 3 : 2) * model.units};
 }
 
@@ -27,8 +27,8 @@ void FullyConnected::encode(const std::vector<std::vector<int32_t>>& sentences) 
   Attending::encode(sentences);
 }
 
-void FullyConnected::remember_source(const int* sentences, int count, const float* contexts) {
-  Attending::remember_source(sentences, count, contexts);
+void FullyConnected::cache_source(const int* sentences, int count, const float* contexts) {
+  Attending::cache_source(sentences, count, contexts);
   for (int i = 0; !identities_.source_products && i < count; ++i) {
     const size_t size = (size_t)lengths_[sentences[i]] * 2 * model_.units;
     sources_[sentences[i]].assign(contexts, contexts + size);
@@ -45,11 +45,11 @@ const float* FullyConnected::values(const float* contexts, int rows) {
 }
 
 // Ablation: computes the products of the contexts at each step.
-void FullyConnected::remember_again() {
+void FullyConnected::cache_source_again() {
   for (size_t r = 0; r < distinct_.size(); ++r) {
     const int sentence = distinct_[r].state->sentence;
     if (r == 0 || distinct_[r - 1].state->sentence != sentence)
-      Attending::remember_source(&sentence, 1, sources_[sentence].data());
+      Attending::cache_source(&sentence, 1, sources_[sentence].data());
   }
 }
 
@@ -86,7 +86,7 @@ Inputs FullyConnected::step(const Step* steps, int count) {
     find_states(steps, count);
   }
   const int states = (int)distinct_.size();
-  if (!identities_.source_products) remember_again();
+  if (!identities_.source_products) cache_source_again();
   float* from_source = contexts_.get(states * wide);
   attend(distinct_.data(), states, from_source);
   if (!identities_.source_products) {
@@ -110,7 +110,7 @@ Inputs FullyConnected::step(const Step* steps, int count) {
       std::copy(entered_[r], entered_[r] + wide, inputs);
       add(from_source + of_[r] * wide, wide, inputs);
       kernels_.gru(inputs, gates + of_[r] * wide, (int)units, row);
-      std::copy(row, row + units, (float*)steps[r].state->past.own(pages_, 0));
+      std::copy(row, row + units, (float*)steps[r].state->past.writable(pages_, 0));
     }
   }
   const int outputs = model_.shape.output_units;
@@ -124,9 +124,9 @@ float* FullyConnected::on_top(float* rows, int count) {
     const ConnectedLayer& layer = model_.layers[l];
     const size_t size = (size_t)count * layer.inner.outputs;
     float* const to = layers_[l % 2].get(size);
-    multiply_blocks(layer.inner, rows, count, to, products, other, Into::relu);
+    multiply_blocks(layer.inner, rows, count, to, products, other, Epilogue::relu);
     if (layer.projection.outputs) {
-      multiply_blocks(layer.projection, rows, count, to, products, other, Into::add);
+      multiply_blocks(layer.projection, rows, count, to, products, other, Epilogue::add);
     } else {
       Timed timed(clock, other);
       add(rows, size, to);

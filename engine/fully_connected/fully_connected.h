@@ -14,9 +14,9 @@ class FullyConnected : public Attending {
   Inputs step(const Step* rows, int count) override;
 
  private:
-  void remember_source(const int* sentences, int count, const float* contexts) override;
+  void cache_source(const int* sentences, int count, const float* contexts) override;
   const float* values(const float* contexts, int rows) override;
-  void remember_again();
+  void cache_source_again();
   void find_states(const Step* steps, int count);
   float* on_top(float* rows, int count);
 

@@ -12,8 +12,11 @@
 namespace nmt {
 namespace {
 
+// A vector is a page's positions in attention, and a panel's channels in products.
+static_assert(kLanes == kPagePositions && kLanes == kPanel);
+
 template <class Element>
-void remembered(const Heads& heads, const float* keys, const float* values, int place, char* page) {
+void write_elements(const HeadShape& heads, const float* keys, const float* values, int place, char* page) {
   const int width = heads.count * heads.channels, channels = value_channels(heads);
   Element* const key_page = (Element*)page;
   Element* const value_page = key_page + (size_t)width * kPagePositions;
@@ -28,11 +31,11 @@ void remembered(const Heads& heads, const float* keys, const float* values, int 
       store(value_page + ((size_t)h * kPagePositions + place) * channels + c, load(values + h * channels + c));
 }
 
-void remember(const Heads& heads, const float* keys, const float* values, int place, char* page) {
+void write_cache(const HeadShape& heads, const float* keys, const float* values, int place, char* page) {
   if (heads.half)
-    remembered<_Float16>(heads, keys, values, place, page);
+    write_elements<_Float16>(heads, keys, values, place, page);
   else
-    remembered<float>(heads, keys, values, place, page);
+    write_elements<float>(heads, keys, values, place, page);
 }
 
 // Scores of kQueries queries against the 16 keys of a page, for one head: scaled dot products.
@@ -99,7 +102,7 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
 }
 
 template <class Element, int kQueries, class Score>
-void attended(const Heads& heads, const Score& score, const float* queries, int stride, const Cache& cache,
+void attended(const HeadShape& heads, const Score& score, const float* queries, int stride, const Cache& cache,
               float* contexts, int context_stride, float* weights, float* scratch) {
   const int pages = (cache.length + kPagePositions - 1) / kPagePositions, padded = pages * kPagePositions;
   const Floats lowest = all(-1e30f);
@@ -150,7 +153,7 @@ void attended(const Heads& heads, const Score& score, const float* queries, int 
 }
 
 template <class Element, class Score>
-void attended_all(const Heads& heads, const Score& score, const float* queries, int count, int stride,
+void attended_all(const HeadShape& heads, const Score& score, const float* queries, int count, int stride,
                   const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
   const size_t row_weights =
       (size_t)heads.count * ((cache.length + kPagePositions - 1) / kPagePositions * kPagePositions);
@@ -166,7 +169,7 @@ void attended_all(const Heads& heads, const Score& score, const float* queries, 
 }
 
 template <class Score>
-void attended_of(const Heads& heads, const Score& score, const float* queries, int count, int stride,
+void attended_of(const HeadShape& heads, const Score& score, const float* queries, int count, int stride,
                  const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
   if (heads.half)
     attended_all<_Float16>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
@@ -174,14 +177,14 @@ void attended_of(const Heads& heads, const Score& score, const float* queries, i
     attended_all<float>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
 }
 
-void attend(const Heads& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
+void attend(const HeadShape& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
             int context_stride, float* weights, float* scratch) {
   attended_of(heads, Multiplicative{all(heads.scale)}, queries, count, stride, cache, contexts, context_stride, weights,
               scratch);
 }
 
 template <class Functions>
-void attend_additive(const Heads& heads, const float* combination, const float* queries, int count, int stride,
+void attend_additive(const HeadShape& heads, const float* combination, const float* queries, int count, int stride,
                      const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
   attended_of(heads, Additive<Functions>{combination}, queries, count, stride, cache, contexts, context_stride, weights,
               scratch);

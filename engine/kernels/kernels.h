@@ -47,14 +47,14 @@ struct Inputs {
   bool shifted = false;          // int8: 128 was added to signed values; otherwise values are unsigned
 };
 
-enum class Into { store, relu, add };
+enum class Epilogue { store, relu, add };
 
 // Destination of a product. maxima: with relu, [rows][16]; the largest of the 16 is the maximum of a row over the
 // computed columns.
 struct Outputs {
   float* rows = nullptr;
   int stride = 0;  // floats per row
-  Into into = Into::store;
+  Epilogue epilogue = Epilogue::store;
   float* maxima = nullptr;
 };
 
@@ -79,7 +79,7 @@ struct Cache {
   int length = 0;     // positions
 };
 
-struct Heads {
+struct HeadShape {
   int count = 0;
   int channels = 0;        // per head, a multiple of 16
   float scale = 0;         // factor of scores
@@ -87,17 +87,18 @@ struct Heads {
   int value_channels = 0;  // per head, a multiple of 16; 0: as many as keys
 };
 
-static inline int value_channels(const Heads& heads) {
+static inline int value_channels(const HeadShape& heads) {
   return heads.value_channels ? heads.value_channels : heads.channels;
 }
 // Bytes of a layer in a page.
-static inline size_t page_bytes(const Heads& heads) {
+static inline size_t page_bytes(const HeadShape& heads) {
   return (size_t)heads.count * (heads.channels + value_channels(heads)) * kPagePositions * (heads.half ? 2 : 4);
 }
 
 struct Kernels {
   const char* name;
   const Kernels* by_library;  // the same with the C library's sigmoid and tanh; null in that table
+  int block_rows;  // rows of a product in encoders and feed-forward layers, whose activations stay in a near cache
 
   // rows x inputs times the weights, plus bias; computes panels [first_panel, last_panel) of the columns.
   void (*product)(const Linear&, const Inputs&, int rows, int first_panel, int last_panel, const Outputs&);
@@ -115,13 +116,13 @@ struct Kernels {
   void (*embed)(Type, const char* row, float scale, float factor, const float* position, int units, float* to);
 
   // Writes the keys and values of one position, [head][channel] each, into its page.
-  void (*remember)(const Heads&, const float* keys, const float* values, int place, char* page);
+  void (*write_cache)(const HeadShape&, const float* keys, const float* values, int place, char* page);
   // Attention of `queries` rows over the same keys and values. stride: floats per query, and per context.
   // weights: [queries][head][16 * pages] or null. scratch: 2 x 16 x pages floats.
-  void (*attend)(const Heads&, const float* queries, int count, int stride, const Cache&, float* contexts,
+  void (*attend)(const HeadShape&, const float* queries, int count, int stride, const Cache&, float* contexts,
                  int context_stride, float* weights, float* scratch);
   // The same with additive scores (Bahdanau et al. 2015): the sum over channels of combination * tanh(query + key).
-  void (*attend_additive)(const Heads&, const float* combination, const float* queries, int count, int stride,
+  void (*attend_additive)(const HeadShape&, const float* combination, const float* queries, int count, int stride,
                           const Cache&, float* contexts, int context_stride, float* weights, float* scratch);
 
   // Element-wise parts of averaging and recurrent layers; units: a multiple of 16.

@@ -66,12 +66,12 @@ NMT_INLINE Floats finish(const typename Dot::Vector& sum, const Linear& weights,
     return fma(converted(sum), all(row_scale) * load(weights.scale + channel), load(weights.bias + channel));
 }
 
-template <class Dot, Into into, int kRows, int kPanels>
+template <class Dot, Epilogue epilogue, int kRows, int kPanels>
 __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
-  constexpr int kColumns = kPanels * kParts, kPartChannels = kLanes / kParts;
+  constexpr int kColumns = kPanels * kParts;
   typename Dot::Sum sums[kRows * kColumns];
   unrolled<kRows * kColumns>([&](auto i) NMT_LAMBDA {
-    sums[i] = start<Dot>(t.weights, panel * kPanel + i % kColumns * kPartChannels, t.inputs.shifted);
+    sums[i] = start<Dot>(t.weights, panel * kPanel + i % kColumns * kPartLanes, t.inputs.shifted);
   });
   const char* rows = t.inputs.rows + row * t.row_bytes;
   const char* panels = t.weights.panels + panel * t.panel_bytes;
@@ -101,14 +101,14 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
       typename Dot::Vector sum;
       unrolled<kParts>([&](auto part) NMT_LAMBDA { sum.part[part] = sums[r * kColumns + p * kParts + part]; });
       Floats result = finish<Dot>(sum, t.weights, (panel + p) * kPanel, row_scale);
-      if constexpr (into == Into::relu) {
+      if constexpr (epilogue == Epilogue::relu) {
         result = max(result, all(0.0f));
         most = max(most, result);
       }
-      if constexpr (into == Into::add) result = result + load(to + p * kPanel);
+      if constexpr (epilogue == Epilogue::add) result = result + load(to + p * kPanel);
       store(to + p * kPanel, result);
     });
-    if constexpr (into == Into::relu) {
+    if constexpr (epilogue == Epilogue::relu) {
       float* const maxima = t.outputs.maxima + (size_t)(row + r) * kLanes;
       store(maxima, max(load(maxima), most));
     }
@@ -137,47 +137,50 @@ struct Sizes {
 #endif
 };
 
-template <class Dot, Into into, int kRows, int kPanels>
+// Kernels::block_rows: a multiple of the rows of all tiles of AVX2; AVX512's were not tuned.
+constexpr int kBlockRows = 60;
+
+template <class Dot, Epilogue epilogue, int kRows, int kPanels>
 void columns(const Operands& t, int rows, int& row, int panel) {
   if constexpr (kRows > 0) {
-    for (; row + kRows <= rows; row += kRows) tile<Dot, into, kRows, kPanels>(t, row, panel);
-    columns<Dot, into, kRows - 1, kPanels>(t, rows, row, panel);
+    for (; row + kRows <= rows; row += kRows) tile<Dot, epilogue, kRows, kPanels>(t, row, panel);
+    columns<Dot, epilogue, kRows - 1, kPanels>(t, rows, row, panel);
   }
 }
 
 // All rows, in tiles of at most kRows x kPanels; remaining panels one by one.
-template <class Dot, Into into, int kRows, int kPanels>
+template <class Dot, Epilogue epilogue, int kRows, int kPanels>
 void all_tiles(const Operands& t, int rows, int panel, int last) {
   for (; panel + kPanels <= last; panel += kPanels) {
     int row = 0;
-    columns<Dot, into, kRows, kPanels>(t, rows, row, panel);
+    columns<Dot, epilogue, kRows, kPanels>(t, rows, row, panel);
   }
   if constexpr (kPanels > 1)
-    if (panel < last) all_tiles<Dot, into, kRows, 1>(t, rows, panel, last);
+    if (panel < last) all_tiles<Dot, epilogue, kRows, 1>(t, rows, panel, last);
 }
 
-template <class Dot, Into into>
+template <class Dot, Epilogue epilogue>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
   const size_t bytes = row_bytes(weights);
   using S = Sizes<Dot>;
   const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
   const bool few = rows <= S::kFewRows || square;
   const Operands t{weights, inputs, outputs, bytes * kPanel, bytes, few ? S::kFewRows : S::kRows};
-  if constexpr (into == Into::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
+  if constexpr (epilogue == Epilogue::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
-    all_tiles<Dot, into, 1, S::kSinglePanels>(t, rows, first, last);
+    all_tiles<Dot, epilogue, 1, S::kSinglePanels>(t, rows, first, last);
   else if (few)
-    all_tiles<Dot, into, S::kFewRows, S::kFewPanels>(t, rows, first, last);
+    all_tiles<Dot, epilogue, S::kFewRows, S::kFewPanels>(t, rows, first, last);
   else
-    all_tiles<Dot, into, S::kRows, S::kPanels>(t, rows, first, last);
+    all_tiles<Dot, epilogue, S::kRows, S::kPanels>(t, rows, first, last);
 }
 
 template <class Dot>
 void multiply(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
-  switch (outputs.into) {
-    case Into::store: return multiplied<Dot, Into::store>(weights, inputs, rows, first, last, outputs);
-    case Into::relu: return multiplied<Dot, Into::relu>(weights, inputs, rows, first, last, outputs);
-    case Into::add: return multiplied<Dot, Into::add>(weights, inputs, rows, first, last, outputs);
+  switch (outputs.epilogue) {
+    case Epilogue::store: return multiplied<Dot, Epilogue::store>(weights, inputs, rows, first, last, outputs);
+    case Epilogue::relu: return multiplied<Dot, Epilogue::relu>(weights, inputs, rows, first, last, outputs);
+    case Epilogue::add: return multiplied<Dot, Epilogue::add>(weights, inputs, rows, first, last, outputs);
   }
 }
 

@@ -18,9 +18,9 @@ void Network::use(const Identities& which) {
   kernels_ = which.polynomials ? kernels() : *kernels().by_library;
 }
 
-void Network::forget() {
-  pages_.forget();
-  memory_pages_.forget();
+void Network::reset() {
+  pages_.reset();
+  memory_pages_.reset();
   memory_.clear();
 }
 

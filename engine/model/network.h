@@ -12,9 +12,6 @@
 
 namespace nmt {
 
-// Rows per product in encoders and feed-forward layers: a multiple of the rows of AVX2's tiles.
-constexpr int kBlock = 60;
-
 // A hypothesis in the decoder: its sentence's index in the batch and its past. memory: its own copy of the sentence's
 // memory, or empty if it uses the shared one.
 struct State {
@@ -37,6 +34,11 @@ struct Identities {
   bool equal_states = true;     // compute a state's products once for all hypotheses that share it
   bool polynomials = true;      // for sigmoid and tanh in all networks, instead of the C library
 };
+
+// Positions rounded up to full pages.
+inline int in_pages(int length) { return (length + kPagePositions - 1) / kPagePositions * kPagePositions; }
+// Floats of scratch that attention over this many positions needs.
+inline size_t scratch_size(int length) { return (size_t)2 * (length + 2 * kPagePositions); }
 
 class Network {
  public:
@@ -70,7 +72,7 @@ class Network {
     state.memory.clear(memory_pages_);
   }
   // After an error: releases all pages, including those of discarded hypotheses.
-  virtual void forget();
+  virtual void reset();
 
   // The decoder's products, also used by the output layer.
   SharedProduct product;
@@ -81,7 +83,38 @@ class Network {
   // Converts rows to the type of a product. maxima: from relu, or null. scale: Linear::input_scale of the product.
   Inputs quantised(const float* rows, int count, int units, int stride, const float* maxima, float scale,
                    Component component);
-  // The memory of a hypothesis, of `length` positions.
+  // Attention of a step's rows over their sources. Calls attend(row, rows, cache, weights, scratch) for the rows from
+  // `row` on that have the same memory. weights: [rows][heads][length, padded to pages], kept if the layer is watched;
+  // otherwise null. offset: bytes from the start of a page to the layer.
+  template <class F>
+  void attend_source(const Step* steps, int count, int layer, int heads, size_t offset, F attend) {
+    Timed timed(clock, Component::encoder_decoder_attention);
+    const bool watching = layer == watched_layer_;
+    if (watching) watch_rows(steps, count);
+    for (int r = 0; r < count;) {
+      const int length = lengths_[steps[r].state->sentence], same = sharing(steps, r, count);
+      const size_t row_weights = (size_t)heads * in_pages(length);
+      float* const weights = watching ? weights_.get((size_t)same * row_weights) : nullptr;
+      attend(r, same, Cache{memory_of(*steps[r].state).data(), offset, length}, weights, scratch(length));
+      for (int row = 0; watching && row < same; ++row)
+        keep_attention(weights + (size_t)row * row_weights, heads, r + row, length);
+      r += same;
+    }
+  }
+  float* scratch(int length);
+
+  Identities identities_;
+  Kernels kernels_;
+  const Type type_;
+  Pages pages_, memory_pages_;
+  std::vector<PageTable> memory_;  // of each sentence of the batch
+  std::vector<int> lengths_;
+  Buffer<float> scales_, scratch_;
+  Buffer<char> integers_;
+  int watched_layer_ = -1;
+
+ private:
+  // The memory of a hypothesis.
   const PageTable& memory_of(const State& state) const {
     return state.memory.empty() ? memory_[state.sentence] : state.memory;
   }
@@ -91,27 +124,11 @@ class Network {
   void watch_rows(const Step* steps, int count);
   // Stores the attention weights of a row, [heads][length, padded to pages].
   void keep_attention(const float* weights, int heads, int row, int length);
-  float* scratch(int length);
 
-  Identities identities_;
-  Kernels kernels_;
-  const Type type_;
-  Pages pages_, memory_pages_;
-  std::vector<PageTable> memory_;  // of each sentence of the batch
-  std::vector<int> lengths_;
-  Buffer<float> scales_, scratch_, weights_;
-  Buffer<char> integers_;
-  int watched_layer_ = -1;
-
- private:
+  Buffer<float> weights_;
   std::vector<float> watched_;
   size_t watched_stride_ = 0;
   int watched_head_ = -1;
 };
-
-// Positions rounded up to full pages.
-inline int in_pages(int length) { return (length + kPagePositions - 1) / kPagePositions * kPagePositions; }
-// Floats of scratch that attention over this many positions needs.
-inline size_t scratch_size(int length) { return (size_t)2 * (length + 2 * kPagePositions); }
 
 }  // namespace nmt

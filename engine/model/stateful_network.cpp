@@ -1,8 +1,30 @@
 #include "model/stateful_network.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nmt {
+
+void StatefulNetwork::encode(const std::vector<std::vector<int32_t>>& sentences) {
+  for (PageTable& table : memory_) table.clear(memory_pages_);
+  const size_t count = sentences.size();
+  memory_.resize(count);
+  lengths_.resize(count);
+  for (size_t s = 0; s < count; ++s) lengths_[s] = (int)sentences[s].size();
+  std::vector<int> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return lengths_[a] > lengths_[b]; });
+  for (size_t first = 0; first < count; first += group_.sentences.size()) {
+    group_.sentences.assign(order.begin() + first, order.begin() + std::min(first + group_size_, count));
+    group_.offsets.assign(1, 0);
+    group_.pieces.clear();
+    for (const int sentence : group_.sentences) {
+      group_.pieces.insert(group_.pieces.end(), sentences[sentence].begin(), sentences[sentence].end());
+      group_.offsets.push_back((int)group_.pieces.size());
+    }
+    encode_group();
+  }
+}
 
 void StatefulNetwork::enter(const PieceProducts& table, const int32_t* pieces, int count, Buffer<float>& computed,
                             std::vector<const float*>& to, Component products, Component other) {
@@ -34,13 +56,14 @@ void StatefulNetwork::enter(const PieceProducts& table, const int32_t* pieces, i
 }
 
 void StatefulNetwork::multiply_blocks(const Linear& weights, const float* rows, int count, float* to,
-                                      Component products, Component other, Into into) {
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
+                                      Component products, Component other, Epilogue epilogue) {
+  for (int start = 0; start < count; start += kernels_.block_rows) {
+    const int block = std::min(kernels_.block_rows, count - start);
     const Inputs inputs = quantised(rows + (size_t)start * weights.inputs, block, weights.inputs, weights.inputs,
                                     nullptr, weights.input_scale, other);
-    float* const maxima = into == Into::relu ? maxima_.get((size_t)block * kPanel) : nullptr;
-    multiply(weights, inputs, block, {to + (size_t)start * weights.outputs, weights.outputs, into, maxima}, products);
+    float* const maxima = epilogue == Epilogue::relu ? maxima_.get((size_t)block * kPanel) : nullptr;
+    multiply(weights, inputs, block, {to + (size_t)start * weights.outputs, weights.outputs, epilogue, maxima},
+             products);
   }
 }
 

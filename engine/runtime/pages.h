@@ -13,7 +13,7 @@ class Pages {
  public:
   explicit Pages(size_t page_bytes) : page_bytes_(page_bytes) {}
 
-  char* take() {
+  char* allocate() {
     if (free_.empty()) grow();
     const int page = free_.back();
     free_.pop_back();
@@ -27,7 +27,7 @@ class Pages {
   }
   bool shared(const char* page) const { return owners_[number(page)] > 1; }
   // Marks every page as free.
-  void forget() {
+  void reset() {
     free_.clear();
     for (int page = (int)owners_.size() - 1; page >= 0; --page) free_.push_back(page), owners_[page] = 0;
   }
@@ -36,7 +36,7 @@ class Pages {
  private:
   static constexpr int kSlab = 32;  // pages per allocation
 
-  // Leaves the pool unchanged if memory runs out, and nothing for `forget` to allocate.
+  // Leaves the pool unchanged if memory runs out, and nothing for `reset` to allocate.
   void grow() {
     const size_t first = owners_.size(), pages = first + kSlab;
     owners_.reserve(pages);
@@ -61,7 +61,7 @@ class Pages {
   std::vector<int> owners_, free_;
 };
 
-// The pages of one hypothesis or sentence, in order. `own` makes the last one writable.
+// The pages of one hypothesis or sentence, in order. `writable` makes the last one writable.
 class PageTable {
  public:
   void clear(Pages& pages) {
@@ -77,7 +77,7 @@ class PageTable {
   void duplicate(Pages& pages, const PageTable& other) {
     std::vector<char*> copies;
     for (const char* page : other.table_) {
-      copies.push_back(pages.take());
+      copies.push_back(pages.allocate());
       __builtin_memcpy(copies.back(), page, pages.page_bytes());
     }
     clear(pages);
@@ -85,12 +85,12 @@ class PageTable {
   }
   bool empty() const { return table_.empty(); }
   // The writable page of a position, at most one past the last.
-  char* own(Pages& pages, int position) {
+  char* writable(Pages& pages, int position) {
     const size_t index = (size_t)position / kPagePositions;
     if (index == table_.size()) {
-      table_.push_back(pages.take());
+      table_.push_back(pages.allocate());
     } else if (pages.shared(table_[index])) {
-      char* const copied = pages.take();
+      char* const copied = pages.allocate();
       __builtin_memcpy(copied, table_[index], pages.page_bytes());
       pages.release(table_[index]);
       table_[index] = copied;

@@ -15,9 +15,9 @@ namespace nmt {
 namespace {
 
 // A hypothesis that has not ended.
-struct Alive {
+struct LiveHypothesis {
   State state;
-  std::vector<int32_t> pieces;
+  std::vector<int32_t> tokens;
   std::vector<float> attention;
   float score = 0;
 };
@@ -27,17 +27,17 @@ class Beams {
  public:
   int size() const { return (int)size_; }
   bool empty() const { return !size_; }
-  Alive* begin() { return slots_.data(); }
-  Alive* end() { return slots_.data() + size_; }
-  Alive& operator[](int number) { return slots_[(size_t)number]; }
-  Alive& add() {
+  LiveHypothesis* begin() { return slots_.data(); }
+  LiveHypothesis* end() { return slots_.data() + size_; }
+  LiveHypothesis& operator[](int number) { return slots_[(size_t)number]; }
+  LiveHypothesis& add() {
     if (size_ == slots_.size()) slots_.emplace_back();
     return slots_[size_++];
   }
   void clear() { size_ = 0; }
 
  private:
-  std::vector<Alive> slots_;
+  std::vector<LiveHypothesis> slots_;
   size_t size_ = 0;
 };
 
@@ -72,8 +72,8 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
     steps.clear();
     for (Sentence& sentence : sentences)
       if (!sentence.done)
-        for (Alive& beam : sentence.beams)
-          steps.push_back({&beam.state, beam.pieces.empty() ? model_.shape.start : beam.pieces.back(), position});
+        for (LiveHypothesis& beam : sentence.beams)
+          steps.push_back({&beam.state, beam.tokens.empty() ? model_.shape.start : beam.tokens.back(), position});
     if (steps.empty()) break;
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
     output_.compute(network_->step(steps.data(), (int)steps.size()), (int)steps.size(), network_->product,
@@ -89,7 +89,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       best.clear();
       const int first_row = row;
       for (int beam = 0; beam < sentence.beams.size(); ++beam, ++row) {
-        Alive& alive = sentence.beams[beam];
+        LiveHypothesis& alive = sentence.beams[beam];
         float* const scores = output_.scores(row, s);
         if (position < prefix) {  // the only continuation, with its own probability
           const int column = output_.column(s, batch.prefixes[s][position]);
@@ -97,7 +97,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           continue;
         }
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(alive.pieces, options, output_, s, scores);
+        block_ngrams(alive.tokens, options, output_, s, scores);
         const float total = alive.score - kernel.log_sum(scores, columns);
         const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
         for (int i = 0; i < found; ++i) best.push_back({total + values[i], beam, places[i]});
@@ -107,21 +107,21 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       if ((int)best.size() > most) best.resize((size_t)most);
 
       if (best.empty()) {  // every piece is blocked: end here
-        for (const Alive& alive : sentence.beams)
+        for (const LiveHypothesis& alive : sentence.beams)
           sentence.finished.push_back(
-              {alive.pieces, alive.score / normalisation(options, position + 1), alive.attention});
+              {alive.tokens, alive.score / normalisation(options, position + 1), alive.attention});
       }
 
       next.clear();
       const auto goes_on = [&](const Continuation& c) {
-        const Alive& from = sentence.beams[c.beam];
-        Alive& alive = next.add();
+        const LiveHypothesis& from = sentence.beams[c.beam];
+        LiveHypothesis& alive = next.add();
         alive.state.sentence = s;
         network_->inherit(alive.state, from.state);
         if (options.copied_cache) network_->copy_memory(alive.state, &from.state);
-        alive.pieces.reserve(from.pieces.size() + 16);
-        alive.pieces = from.pieces;
-        alive.pieces.push_back(output_.piece(s, c.column));
+        alive.tokens.reserve(from.tokens.size() + 16);
+        alive.tokens = from.tokens;
+        alive.tokens.push_back(output_.piece(s, c.column));
         alive.score = c.score;
         if (options.attention_layer >= 0) {
           const float* const weights = network_->attention(first_row + c.beam);
@@ -136,9 +136,9 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           goes_on(best[k]);
           continue;
         }
-        const Alive& from = sentence.beams[best[k].beam];
-        Hypothesis done{from.pieces, best[k].score / normalisation(options, position + 1), from.attention};
-        if (!ends) done.pieces.push_back(output_.piece(s, best[k].column));
+        const LiveHypothesis& from = sentence.beams[best[k].beam];
+        Hypothesis done{from.tokens, best[k].score / normalisation(options, position + 1), from.attention};
+        if (!ends) done.tokens.push_back(output_.piece(s, best[k].column));
         if (options.attention_layer >= 0) {
           const float* const weights = network_->attention(first_row + best[k].beam);
           done.attention.insert(done.attention.end(), weights, weights + network_->source_length(s));
@@ -148,14 +148,14 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
         if (!last && reserve < best.size()) goes_on(best[reserve++]);
       }
-      for (Alive& alive : sentence.beams) network_->release(alive.state);
+      for (LiveHypothesis& alive : sentence.beams) network_->release(alive.state);
       std::swap(sentence.beams, next);
       const int finished = (int)sentence.finished.size();
       const bool enough = options.length_penalty == 0 ? sentence.best_ended && finished >= options.n_best
                                                       : finished >= options.beam_size;
       sentence.done = last || sentence.beams.empty() || enough;
       if (sentence.done)
-        for (Alive& alive : sentence.beams) network_->release(alive.state);
+        for (LiveHypothesis& alive : sentence.beams) network_->release(alive.state);
     }
   }
   Results results((size_t)count);

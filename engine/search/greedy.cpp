@@ -15,7 +15,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
   for (int s = 0; s < count; ++s) {
     states[s].sentence = s;
     steps[s] = {&states[s], model_.shape.start, 0};
-    results[s][0].pieces.reserve((size_t)options.longest);
+    results[s][0].tokens.reserve((size_t)options.longest);
   }
   int alive = count, unfinished = count;
   while (unfinished) {
@@ -36,7 +36,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       } else {
         const int end = output_.column(sentence, model_.shape.end);
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(hypothesis.pieces, options, output_, sentence, scores);
+        block_ngrams(hypothesis.tokens, options, output_, sentence, scores);
         column = kernel.best(scores, columns);
       }
       const int piece = output_.piece(sentence, column);
@@ -48,7 +48,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
           const float* const weights = network_->attention(row);
           hypothesis.attention.insert(hypothesis.attention.end(), weights, weights + network_->source_length(sentence));
         }
-        if (!ends) hypothesis.pieces.push_back(piece);
+        if (!ends) hypothesis.tokens.push_back(piece);
         if (ends || last) {
           hypothesis.score /= normalisation(options, position + 1);
           finished[sentence] = true;

@@ -63,7 +63,7 @@ void OutputLayer::compute(const Inputs& hidden, int rows, SharedProduct& product
   const int columns = weights_->outputs;
   float* const to = scores_.get((size_t)rows * columns);
   if (own_columns_) picked_.get((size_t)rows * columns);
-  product(*weights_, hidden, rows, {to, columns, Into::store, nullptr});
+  product(*weights_, hidden, rows, {to, columns, Epilogue::store, nullptr});
 }
 
 float* OutputLayer::scores(int row, int sentence) {

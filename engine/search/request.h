@@ -41,7 +41,7 @@ struct Batch {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> pieces;   // without the end
+  std::vector<int32_t> tokens;   // without the end
   float score = 0;
   std::vector<float> attention;  // [pieces, plus the end if reached][source length]
 };

@@ -65,7 +65,7 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
       for (; first < last; ++first) network_->release(states[first]);
     }
   } catch (...) {
-    network_->forget();
+    network_->reset();
     throw;
   }
   return results;

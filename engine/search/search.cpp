@@ -77,7 +77,7 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
   try {
     return searched(batch, options, stop);
   } catch (...) {
-    network_->forget();
+    network_->reset();
     throw;
   }
 }

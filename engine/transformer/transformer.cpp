@@ -11,8 +11,8 @@ constexpr int kChunk = 200;         // rows that pass all encoder layers togethe
 constexpr int kSharedQueries = 64;  // queries from which threads share the attention of a sentence
 constexpr int kSkew = 16;  // floats between hidden rows: rows 4 KiB apart would share sets of the first-level cache
 
-Heads heads(const TransformerModel& model, bool encoder) {
-  Heads result;
+HeadShape heads(const TransformerModel& model, bool encoder) {
+  HeadShape result;
   result.count = encoder ? model.encoder_heads : model.decoder_heads;
   result.channels = encoder ? model.encoder_head_units : model.decoder_head_units;
   result.scale = encoder ? model.encoder_scale : model.decoder_scale;
@@ -20,7 +20,7 @@ Heads heads(const TransformerModel& model, bool encoder) {
   return result;
 }
 
-int width(const Heads& heads) { return heads.count * heads.channels; }
+int width(const HeadShape& heads) { return heads.count * heads.channels; }
 
 // Bytes of a page's keys and values in all decoder layers.
 size_t memory_bytes(const TransformerModel& model) { return page_bytes(heads(model, false)) * model.decoder.size(); }
@@ -42,10 +42,10 @@ Transformer::Transformer(const TransformerModel& model)
 
 size_t Transformer::layer_bytes() const { return page_bytes(decoder_heads_); }
 
-void Transformer::forget() {
-  Network::forget();
-  encoder_pages_.forget();
-  own_ = PageTable();
+void Transformer::reset() {
+  Network::reset();
+  encoder_pages_.reset();
+  encoder_table_ = PageTable();
 }
 
 // Products and the operations between them. scale: Linear::input_scale of the next product.
@@ -68,7 +68,7 @@ Inputs Transformer::prepared(const Norm& norm, const float* rows, int count, flo
 // Ends a sub-layer: adds its product to the rows.
 void Transformer::add(const Linear& weights, const Inputs& inputs, int count, float* rows, const Norm& norm,
                       Component products, Component other) {
-  multiply(weights, inputs, count, {rows, model_.units, Into::add, nullptr}, products);
+  multiply(weights, inputs, count, {rows, model_.units, Epilogue::add, nullptr}, products);
   finish(norm, count, rows, other);
 }
 
@@ -85,7 +85,8 @@ Inputs Transformer::hidden(const FeedForward& weights, const Inputs& inputs, int
   const int inner = weights.inner.outputs, stride = type_ == Type::float32 ? inner : inner + kSkew;
   float* const rows = hidden_.get((size_t)count * stride);
   float* const maxima = weights.swish ? nullptr : maxima_.get((size_t)count * kPanel);
-  multiply(weights.inner, inputs, count, {rows, stride, weights.swish ? Into::store : Into::relu, maxima}, products);
+  multiply(weights.inner, inputs, count, {rows, stride, weights.swish ? Epilogue::store : Epilogue::relu, maxima},
+           products);
   if (weights.swish) {
     Timed timed(clock, other);
     kernels_.swish(rows, count, inner, stride);
@@ -95,8 +96,8 @@ Inputs Transformer::hidden(const FeedForward& weights, const Inputs& inputs, int
 
 void Transformer::feed_forward(const FeedForward& weights, float* rows, int count, Component products,
                                Component other) {
-  for (int start = 0; start < count; start += kBlock, rows += (size_t)kBlock * model_.units) {
-    const int block = std::min(kBlock, count - start);
+  for (int start = 0; start < count; start += kernels_.block_rows, rows += (size_t)kernels_.block_rows * model_.units) {
+    const int block = std::min(kernels_.block_rows, count - start);
     const Inputs inputs = prepared(weights.norm, rows, block, weights.inner.input_scale, other);
     add(weights.outer, hidden(weights, inputs, block, products, other), block, rows, weights.norm, products, other);
   }
@@ -138,7 +139,7 @@ void Transformer::encode_chunk(const std::vector<std::vector<int32_t>>& sentence
     encoder_attention(layer, first, last, rows);
     feed_forward(layer.feed_forward, rows, count, Component::encoder_products, Component::encoder_rows);
   }
-  remember_source(first, rows, count);
+  cache_source(first, rows, count);
 }
 
 void Transformer::encoder_attention(const EncoderLayer& layer, int first, int last, float* rows) {
@@ -147,12 +148,12 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
   for (int s = first; s < last; ++s) count += lengths_[s];
   float* const mixed = mixed_.get((size_t)count * stride);
   float* const contexts = contexts_.get((size_t)count * wide);
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
+  for (int start = 0; start < count; start += kernels_.block_rows) {
+    const int block = std::min(kernels_.block_rows, count - start);
     const Linear& queries = layer.self.queries;
     const Inputs inputs =
         prepared(layer.self.norm, rows + (size_t)start * units, block, queries.input_scale, Component::encoder_rows);
-    multiply(queries, inputs, block, {mixed + (size_t)start * stride, stride, Into::store, nullptr},
+    multiply(queries, inputs, block, {mixed + (size_t)start * stride, stride, Epilogue::store, nullptr},
              Component::encoder_products);
   }
   {
@@ -163,17 +164,18 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
       const int length = lengths_[s];
       for (int p = 0; p < length; ++p) {
         const float* keys = row + (size_t)p * stride + wide;
-        kernels_.remember(encoder_heads_, keys, keys + wide, p % kPagePositions, own_.own(encoder_pages_, p));
+        kernels_.write_cache(encoder_heads_, keys, keys + wide, p % kPagePositions,
+                             encoder_table_.writable(encoder_pages_, p));
       }
-      const Cache cache = {own_.data(), 0, length};
+      const Cache cache = {encoder_table_.data(), 0, length};
       shared_attention(encoder_heads_, row, length, stride, cache, context, wide);
-      own_.clear(encoder_pages_);
+      encoder_table_.clear(encoder_pages_);
       row += (size_t)length * stride;
       context += (size_t)length * wide;
     }
   }
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
+  for (int start = 0; start < count; start += kernels_.block_rows) {
+    const int block = std::min(kernels_.block_rows, count - start);
     const Inputs inputs = quantised(contexts + (size_t)start * wide, block, wide, wide, nullptr,
                                     layer.self.output.input_scale, Component::encoder_rows);
     add(layer.self.output, inputs, block, rows + (size_t)start * units, layer.self.norm, Component::encoder_products,
@@ -182,8 +184,8 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
 }
 
 // Self-attention of a sentence in the encoder; the threads of a team divide the queries.
-void Transformer::shared_attention(const Heads& heads, const float* queries, int count, int stride, const Cache& cache,
-                                   float* contexts, int context_stride) {
+void Transformer::shared_attention(const HeadShape& heads, const float* queries, int count, int stride,
+                                   const Cache& cache, float* contexts, int context_stride) {
   const int parts = product.team() && count >= kSharedQueries ? product.team()->size() : 1;
   const size_t own = scratch_size(cache.length);
   float* const scratch = scratch_.get(own * parts);
@@ -197,25 +199,25 @@ void Transformer::shared_attention(const Heads& heads, const float* queries, int
 }
 
 // Computes keys and values of the encoder's output for all decoder layers, once per sentence.
-void Transformer::remember_source(int first, const float* rows, int count) {
+void Transformer::cache_source(int first, const float* rows, int count) {
   const int wide = width(decoder_heads_);
   int sentence = first, position = 0;
-  for (int start = 0; start < count; start += kBlock) {
-    const int block = std::min(kBlock, count - start);
+  for (int start = 0; start < count; start += kernels_.block_rows) {
+    const int block = std::min(kernels_.block_rows, count - start);
     const float scale = model_.decoder[0].source.memory.input_scale;  // all layers have the same inputs
     const Inputs inputs =
         prepared(model_.encoder_norm, rows + (size_t)start * model_.units, block, scale, Component::encoder_rows);
     const int sentence_before = sentence, position_before = position;
     for (size_t l = 0; l < model_.decoder.size(); ++l) {
       float* const mixed = mixed_.get((size_t)block * 2 * wide);
-      multiply(model_.decoder[l].source.memory, inputs, block, {mixed, 2 * wide, Into::store, nullptr},
+      multiply(model_.decoder[l].source.memory, inputs, block, {mixed, 2 * wide, Epilogue::store, nullptr},
                Component::memory);
       Timed timed(clock, Component::memory);
       sentence = sentence_before, position = position_before;
       for (int r = 0; r < block; ++r) {
-        char* const page = memory_[sentence].own(memory_pages_, position);
+        char* const page = memory_[sentence].writable(memory_pages_, position);
         const float* const keys = mixed + (size_t)r * 2 * wide;
-        kernels_.remember(decoder_heads_, keys, keys + wide, position % kPagePositions, page + l * layer_bytes());
+        kernels_.write_cache(decoder_heads_, keys, keys + wide, position % kPagePositions, page + l * layer_bytes());
         if (++position == lengths_[sentence]) ++sentence, position = 0;
       }
     }
@@ -241,37 +243,37 @@ Inputs Transformer::step(const Step* steps, int count) {
   contexts_.get((size_t)count * width(decoder_heads_));
   for (size_t l = 0; l < model_.decoder.size(); ++l) {
     const DecoderLayer& layer = model_.decoder[l];
-    look_back(l, steps, count, rows);
-    ask(layer.source, rows, count, width(decoder_heads_));
+    history_layer(l, steps, count, rows);
+    project_queries(layer.source, rows, count, width(decoder_heads_));
     source_attention((int)l, steps, count);
-    answer(layer.source, count, rows);
+    project_output(layer.source, count, rows);
     feed_forward(layer.feed_forward, rows, count, Component::decoder_products, Component::decoder_rows);
   }
   return prepared(model_.decoder_norm, rows, count, model_.output_input_scale, Component::decoder_rows);
 }
 
-// ask(): projects rows to queries in mixed_. answer(): projects contexts_ and adds them to rows.
-void Transformer::ask(const Attention& attention, const float* rows, int count, int stride) {
+// project_queries(): projects rows to queries in mixed_. project_output(): projects contexts_ and adds them to rows.
+void Transformer::project_queries(const Attention& attention, const float* rows, int count, int stride) {
   float* const mixed = mixed_.get((size_t)count * stride);
   const float scale = attention.queries.input_scale;
   const Inputs inputs = prepared(attention.norm, rows, count, scale, Component::decoder_rows);
-  multiply(attention.queries, inputs, count, {mixed, stride, Into::store, nullptr}, Component::decoder_products);
+  multiply(attention.queries, inputs, count, {mixed, stride, Epilogue::store, nullptr}, Component::decoder_products);
 }
 
-void Transformer::answer(const Attention& attention, int count, float* rows) {
+void Transformer::project_output(const Attention& attention, int count, float* rows) {
   const int wide = width(decoder_heads_);
   const float scale = attention.output.input_scale;
   const Inputs inputs = quantised(contexts_.data(), count, wide, wide, nullptr, scale, Component::decoder_rows);
   add(attention.output, inputs, count, rows, attention.norm, Component::decoder_products, Component::decoder_rows);
 }
 
-void Transformer::look_back(size_t layer, const Step* steps, int count, float* rows) {
+void Transformer::history_layer(size_t layer, const Step* steps, int count, float* rows) {
   if (model_.history == History::averaging) return averaging(layer, steps, count, rows);
   if (model_.history == History::simple_recurrence) return simple_recurrence(layer, steps, count, rows);
   const Attention& attention = model_.decoder[layer].self;
-  ask(attention, rows, count, 3 * width(decoder_heads_) + kSkew);
+  project_queries(attention, rows, count, 3 * width(decoder_heads_) + kSkew);
   self_attention(layer, steps, count);
-  answer(attention, count, rows);
+  project_output(attention, count, rows);
 }
 
 void Transformer::self_attention(size_t layer, const Step* steps, int count) {
@@ -282,8 +284,8 @@ void Transformer::self_attention(size_t layer, const Step* steps, int count) {
     const float* const row = mixed_.data() + (size_t)r * stride;
     PageTable& table = steps[r].state->past;
     const int position = steps[r].position;
-    kernels_.remember(decoder_heads_, row + wide, row + 2 * wide, position % kPagePositions,
-                      table.own(pages_, position) + offset);
+    kernels_.write_cache(decoder_heads_, row + wide, row + 2 * wide, position % kPagePositions,
+                         table.writable(pages_, position) + offset);
     const Cache cache = {table.data(), offset, position + 1};
     kernels_.attend(decoder_heads_, row, 1, stride, cache, contexts_.data() + (size_t)r * wide, wide, nullptr,
                     scratch(position + 1));
@@ -292,7 +294,7 @@ void Transformer::self_attention(size_t layer, const Step* steps, int count) {
 
 // The recurrent state of a hypothesis in a layer, [units]; zeros before its first step.
 float* Transformer::cell(size_t layer, const Step& step) {
-  float* const cells = (float*)step.state->past.own(pages_, 0) + layer * model_.units;
+  float* const cells = (float*)step.state->past.writable(pages_, 0) + layer * model_.units;
   if (step.position == 0) std::fill(cells, cells + model_.units, 0.f);
   return cells;
 }
@@ -319,8 +321,8 @@ void Transformer::averaging(size_t layer, const Step* steps, int count, float* r
     const Inputs ready = quantised(means, count, model_.units, model_.units, nullptr, feed_forward.inner.input_scale,
                                    Component::decoder_rows);
     const Inputs inner = hidden(feed_forward, ready, count, Component::decoder_products, Component::decoder_rows);
-    const Outputs to =
-        gated ? Outputs{means, model_.units, Into::store, nullptr} : Outputs{rows, model_.units, Into::add, nullptr};
+    const Outputs to = gated ? Outputs{means, model_.units, Epilogue::store, nullptr}
+                             : Outputs{rows, model_.units, Epilogue::add, nullptr};
     multiply(feed_forward.outer, inner, count, to, Component::decoder_products);
   }
   if (gated) gate(weights, inputs, means, count, rows);
@@ -334,7 +336,7 @@ void Transformer::gate(const Averaging& weights, const float* inputs, const floa
   const auto compute = [&](const Linear& product, const float* from, float* to) {
     const Inputs ready =
         quantised(from, count, model_.units, model_.units, nullptr, product.input_scale, Component::decoder_rows);
-    multiply(product, ready, count, {to, model_.units, Into::store, nullptr}, Component::decoder_products);
+    multiply(product, ready, count, {to, model_.units, Epilogue::store, nullptr}, Component::decoder_products);
   };
   compute(weights.input_gate, inputs, gates);
   compute(weights.mean_gate, means, gates + size);
@@ -348,7 +350,8 @@ void Transformer::simple_recurrence(size_t layer, const Step* steps, int count, 
   const size_t units = (size_t)model_.units;
   float* const gates = mixed_.get((size_t)count * 2 * units);
   const Inputs inputs = prepared(weights.norm, rows, count, weights.gates.input_scale, Component::decoder_rows);
-  multiply(weights.gates, inputs, count, {gates, 2 * model_.units, Into::store, nullptr}, Component::decoder_products);
+  multiply(weights.gates, inputs, count, {gates, 2 * model_.units, Epilogue::store, nullptr},
+           Component::decoder_products);
   {
     Timed timed(clock, Component::self_attention);
     for (int r = 0; r < count; ++r)
@@ -357,22 +360,13 @@ void Transformer::simple_recurrence(size_t layer, const Step* steps, int count, 
   finish(weights.norm, count, rows, Component::decoder_rows);
 }
 
-void Transformer::source_attention(int number, const Step* steps, int count) {
-  Timed timed(clock, Component::encoder_decoder_attention);
+void Transformer::source_attention(int layer, const Step* steps, int count) {
   const int wide = width(decoder_heads_);
-  const bool watching = number == watched_layer_;
-  if (watching) watch_rows(steps, count);
-  for (int r = 0; r < count;) {
-    const int length = lengths_[steps[r].state->sentence], same = sharing(steps, r, count);
-    const size_t row_weights = (size_t)decoder_heads_.count * in_pages(length);
-    float* const weights = watching ? weights_.get((size_t)same * row_weights) : nullptr;
-    const Cache cache = {memory_of(*steps[r].state).data(), (size_t)number * layer_bytes(), length};
-    kernels_.attend(decoder_heads_, mixed_.data() + (size_t)r * wide, same, wide, cache,
-                    contexts_.data() + (size_t)r * wide, wide, weights, scratch(length));
-    for (int row = 0; watching && row < same; ++row)
-      keep_attention(weights + (size_t)row * row_weights, decoder_heads_.count, r + row, length);
-    r += same;
-  }
+  attend_source(steps, count, layer, decoder_heads_.count, (size_t)layer * layer_bytes(),
+                [&](int row, int rows, const Cache& cache, float* weights, float* scratch) {
+                  kernels_.attend(decoder_heads_, mixed_.data() + (size_t)row * wide, rows, wide, cache,
+                                  contexts_.data() + (size_t)row * wide, wide, weights, scratch);
+                });
 }
 
 }  // namespace nmt

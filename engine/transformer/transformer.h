@@ -15,24 +15,24 @@ class Transformer : public Network {
   void encode(const std::vector<std::vector<int32_t>>& sentences) override;
   Inputs step(const Step* rows, int count) override;
   bool takes_rows() const override { return true; }
-  void forget() override;
+  void reset() override;
 
  private:
   void encode_chunk(const std::vector<std::vector<int32_t>>& sentences, int first, int last);
   void encoder_attention(const EncoderLayer& layer, int first, int last, float* rows);
-  void shared_attention(const Heads& heads, const float* queries, int count, int stride, const Cache& cache,
+  void shared_attention(const HeadShape& heads, const float* queries, int count, int stride, const Cache& cache,
                         float* contexts, int context_stride);
   void feed_forward(const FeedForward& weights, float* rows, int count, Component products, Component other);
   Inputs hidden(const FeedForward& weights, const Inputs& inputs, int count, Component products, Component other);
-  void remember_source(int first, const float* rows, int count);
+  void cache_source(int first, const float* rows, int count);
   Inputs normalised(const Norm& norm, const float* rows, int count, float scale, Component component);
   Inputs prepared(const Norm& norm, const float* rows, int count, float scale, Component component);
   void add(const Linear& weights, const Inputs& inputs, int count, float* rows, const Norm& norm, Component products,
            Component other);
   void finish(const Norm& norm, int count, float* rows, Component component);
-  void ask(const Attention& attention, const float* rows, int count, int stride);
-  void answer(const Attention& attention, int count, float* rows);
-  void look_back(size_t layer, const Step* steps, int count, float* rows);
+  void project_queries(const Attention& attention, const float* rows, int count, int stride);
+  void project_output(const Attention& attention, int count, float* rows);
+  void history_layer(size_t layer, const Step* steps, int count, float* rows);
   void self_attention(size_t layer, const Step* steps, int count);
   void averaging(size_t layer, const Step* steps, int count, float* rows);
   void gate(const Averaging& weights, const float* inputs, const float* means, int count, float* rows);
@@ -42,9 +42,9 @@ class Transformer : public Network {
   size_t layer_bytes() const;
 
   const TransformerModel& model_;
-  const Heads encoder_heads_, decoder_heads_;
+  const HeadShape encoder_heads_, decoder_heads_;
   Pages encoder_pages_;
-  PageTable own_;  // of one sentence in one encoder layer
+  PageTable encoder_table_;  // of one sentence in one encoder layer
   Buffer<float> rows_, mixed_, contexts_, hidden_, maxima_, gates_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "runtime/buffer.h"
 #include "runtime/json.h"
+#include "runtime/pages.h"
 #include "runtime/team.h"
 
 static size_t allocations = 0;
@@ -41,6 +42,20 @@ void growth() {
   std::cout << "grown while held";
 }
 
+void pages() {
+  nmt::Pages pages(64);
+  nmt::PageTable one, other;
+  *one.writable(pages, 0) = 'a';
+  *one.writable(pages, 16) = 'b';
+  other.copy(pages, one);
+  std::cout << (one.data()[0] == other.data()[0]) << (one.data()[1] == other.data()[1]) << " ";
+  *other.writable(pages, 17) = 'c';  // copies the last page only
+  std::cout << (one.data()[0] == other.data()[0]) << *one.data()[1] << *other.data()[1] << " ";
+  const char* const last = other.data()[1];
+  other.clear(pages);
+  std::cout << (pages.allocate() == last) << !pages.shared(one.data()[0]);
+}
+
 void shared_work() {
   nmt::Team team(3);
   int done[3] = {}, a = 1, b = 1, c = 1;
@@ -59,7 +74,7 @@ void shared_work() {
 int main(int, char** arguments) {
   try {
     const std::string part = arguments[1];
-    part == "json" ? json() : part == "growth" ? growth() : shared_work();
+    part == "json" ? json() : part == "growth" ? growth() : part == "pages" ? pages() : shared_work();
   } catch (const nmt::Error& error) {
     std::cout << error.what();
   }
