@@ -17,9 +17,9 @@ bool lanes_bounded(const char* panel, int inputs) {
     int16_t first[kPairs], second[kPairs];
     std::memcpy(first, panel, sizeof first);
     std::memcpy(second, panel + kGroupBytes, sizeof second);
-    for (int i = 0; i < kPairs; ++i) {  // compilers vectorise it
-      const int16_t a = (int16_t)(first[i] << 8) >> 8, b = first[i] >> 8;
-      const int16_t c = (int16_t)(second[i] << 8) >> 8, d = second[i] >> 8;
+    for (int i = 0; i < kPairs; ++i) {  // unsigned: a negative number cannot be shifted left; compilers vectorise it
+      const int16_t a = (int16_t)((uint16_t)first[i] << 8) >> 8, b = first[i] >> 8;
+      const int16_t c = (int16_t)((uint16_t)second[i] << 8) >> 8, d = second[i] >> 8;
       const int16_t zero = 0;
       const int16_t above = std::max(a, zero) + std::max(b, zero) + std::max(c, zero) + std::max(d, zero);
       most[i] = std::max(most[i], above);
