@@ -53,7 +53,7 @@ def test_what_rows_have_in_common_stands_once():
     numbers = {"ours": 5.0, "low": 4.5, "high": 5.5, "ratio": 5.0 / 4.4}
     own = row(**numbers, verdict="larger", reason="as | above", command="x", cpu="C")
     page = reproduction.page("devlin-2017", paper, [own, own, row()])
-    assert "3 numbers: 2 larger, 1 not run here." in page
+    assert "3 numbers: larger 2, not run here 1." in page
     assert "| 5 (4.5 to 5.5) |" in page and page.count("1.14") == 2
     assert page.count("as \\| above") == 1 and page.count("no measurement was given") == 1 and page.count("`x`, C") == 1
     five = ["**Scope.**", "**Method.**", "**Results.**", "**What was easy.**", "**What was hard.**"]

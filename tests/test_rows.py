@@ -142,6 +142,20 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
     assert of(rows.rows("marian-2018", [run(elsewhere, int16)]), *claim)["ours"] is None
 
 
+def test_one_timing_has_one_verdict():
+    """The paper prints the ratio for two test sets; the one that was timed has it."""
+    of = {"engine": "opennmt-tf", "vocabulary_map": False, "test_set": "newstest2014", "compute_type": "float32"}
+    shapes = [str(shape(registry()[f"wnmt2018-rnn-{size}"])) for size in ("large", "small")]
+    timings = [with_runs(seconds, shape=text, **of) for seconds, text in zip((40.0, 20.0), shapes, strict=True)]
+    made = rows.rows("opennmt-2018", [run(*timings)])
+    found = {each["test_set"]: each for each in made if each["row"] == "(4) direct RNN Small" and each["unit"] == "×"}
+    assert {name: each["verdict"] for name, each in found.items()} == {
+        "newstest2014": "larger", "newstest2015": "not comparable",
+    }  # fmt: skip
+    assert found["newstest2015"]["reason"] == "timed on newstest2014 only, whose row has the verdict"
+    assert {each["ours"] for each in found.values()} == {2.0}
+
+
 @pytest.mark.parametrize(
     ("unit", "measured", "printed", "verdict"),
     [

@@ -227,8 +227,18 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
                 spread = times_faster(own, other, field)
             else:  # teachers and controls are timed once; records of older versions have no single runs
                 spread = Spread.of([getattr(other, field) / getattr(own, field)])
-            return _measured(spread.middle, run, [own, other], _weights(own), spread)
+            found = _measured(spread.middle, run, [own, other], _weights(own), spread)
+            return _only_once(printed, own.test_set, found)
     return Found(None, "the two were not timed in one run here")
+
+
+def _only_once(printed: Printed, timed_on: str, found: Found) -> Found:
+    """A timing has one verdict: where the paper prints the ratio for the timed test set, too, that row has it."""
+    row = [each for each in papers.of_paper(printed.paper) if each.place[:2] == printed.place[:2]]
+    twins = [each for each in row if each.test_set == timed_on and printed.other.row in each.over]
+    if timed_on == printed.test_set or not twins:
+        return found
+    return found._replace(reason=f"timed on {timed_on} only, whose row has the verdict", comparable=False)
 
 
 def _bleu(printed: Printed, runs: list[Run]) -> Found:
