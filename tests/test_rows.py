@@ -120,6 +120,21 @@ def test_a_rung_of_a_ladder_fills_a_row_that_no_other_record_has():
     assert found == ["(8) distilled RNN Tiny, quantize runtime"] * 2  # on newstest2014 and newstest2015
 
 
+@pytest.mark.parametrize(
+    ("library", "packed", "row"),
+    [
+        ("oneMKL", False, "(4) + local sorting"),
+        ("oneMKL", True, "(5) + packed GEMM"),
+        ("oneDNN", True, "(4) + local sorting"),
+    ],
+)
+def test_only_onemkl_packs_matrices(library, packed, row):
+    of = {"shape": str(shape(registry()["wngt2020-base"])), "engine": "ctranslate2", "compute_type": "int8"}
+    of |= {"vocabulary_map": False, "overlap": False, "library": library, "packed": packed, "target_tokens": 100}
+    made = rows.rows("opennmt-2020", [run(measured(**RUN | of))])
+    assert [each["row"] for each in made if each["ours"] and each["unit"] == "tokens/s"] == [row]
+
+
 def with_runs(*seconds, **values):
     words = {"source_words_per_second": 1000 / seconds[0], "text_seconds_runs": seconds}
     words |= {"runs": len(seconds), "text_seconds": seconds[0]}

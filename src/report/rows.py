@@ -41,6 +41,7 @@ TOKENS = {"newstest2014": SOURCE_TOKENS, "newstest2015": 47_567, "newstest2019":
 PER_USD = "source tokens per USD"
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
+ONEDNN = "oneDNN"  # a library of products, as records name it
 NAMES = ("rung", "tried")  # fields that describe a record of a ladder, and switch nothing
 ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
 
@@ -176,9 +177,16 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
     """The records of the row's shape and configuration, undisturbed, without ablations."""
     wanted = {"engine": printed.engine, "compute_type": printed.type, "beam_size": printed.beam}
     wanted |= {"vocabulary_map": printed.map, **printed.settings}
+    packed = wanted.pop("packed", None)
     named = {name: value for name, value in wanted.items() if value not in (None, "")}
     named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False, "batch_sentences": None}
-    return [record for record in matching(records, **named) if not _ablated(record)]
+    same = (record for record in matching(records, **named) if packed in (None, _packed(record)))
+    return [record for record in same if not _ablated(record)]
+
+
+def _packed(record: Measurement) -> bool:
+    """Whether an engine laid its weights out for its products beforehand; oneDNN, on AMD's CPUs, cannot."""
+    return record.packed and record.library != ONEDNN
 
 
 def _ablated(record: Measurement) -> bool:
