@@ -56,7 +56,9 @@ def without_page(study: Path) -> dict[str, Any]:
     return {
         "note": None,
         "configuration": None,
-        "trained": [path.parent.name for path in sorted(study.glob(LEARNING.format("*")))],
+        "trained": [
+            path.parent.name for path in sorted(study.glob(LEARNING.format("*"))) if "training" in read_json(path)
+        ],
         "corpora": [name for name, role in roles.items() if role in ("train", "monolingual")],
         "dev": [name for name, role in roles.items() if role == "dev" and name in covered],
         "timed": [name for name, role in roles.items() if role == "test" and name in covered],
