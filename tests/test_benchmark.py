@@ -201,7 +201,7 @@ def test_a_disturbed_run_is_made_again_and_else_is_no_result(copy, runs, capsys)
     assert "others used 30% of the cores" in capsys.readouterr().err
     quiet, made = again(fresh=False)  # only the disturbed run is not kept
     assert made == 1 and not any(record["noisy"] for record in quiet)
-    scored = [replace(Measurement(**record), bleu=20.0) for record in found]
+    scored = [replace(Measurement.of(record), bleu=20.0) for record in found]
     assert comparison.drawn(scored) == [record for record in scored if not record.noisy]
 
 

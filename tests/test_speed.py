@@ -22,6 +22,7 @@ from decode.translator import Translator
 from experiments import architectures, end_to_end, identities, ladder, scaling, switches
 from formats import measurement, records
 from formats.comparison import times_faster
+from formats.switches import values
 from measure import score
 from report import __main__ as report
 from report import architectures as architectures_report
@@ -128,8 +129,9 @@ def rows_of(text):
 
 
 def differences(configurations):
-    switches = [asdict(configuration) for configuration in configurations]
-    return [{name for name in one if one[name] != other[name]} for one, other in itertools.pairwise(switches)]
+    fields = [asdict(configuration) | values(configuration) for configuration in configurations]
+    different = ({name for name in one if one[name] != other[name]} for one, other in itertools.pairwise(fields))
+    return [names - {"without"} for names in different]
 
 
 def test_every_rung_has_one_switch_more(two_cores):
@@ -140,7 +142,7 @@ def test_every_rung_has_one_switch_more(two_cores):
     assert set(ladder_report.PAPER) < set(found)
     assert [name for name, rung in found.items() if rung.isa == "AVX2"] == ["CTranslate2 held to AVX2"]
     last = found[ladder.OVERLAPPING]
-    assert last.isa == "AVX512" and last.overlap and last.packed and last.cores == (0,)
+    assert last.isa == "AVX512" and not last.without and last.cores == (0,)
     one_core = ladder.on_one_core(last)
     assert {size: rung.batch_tokens for size, rung in one_core.items()} == {n: n for n in (256, 512, 1024, 2048)}
     assert one_core[512] == last and differences([last, one_core[256]]) == [{"batch_tokens", "label"}]
@@ -150,7 +152,7 @@ def test_every_rung_has_one_switch_more(two_cores):
     assert differences([one_core[256], all_cores[256]]) == [{"workers", "cores", "label"}]
     same, own = ladder.native_rungs(folders()["float32"], last).values()  # with the settings of CTranslate2
     assert differences([last, same, own]) == [{"model", "isa", "map_per_sentence"}, {"map_per_sentence"}]
-    assert own.map_per_sentence and own.isa is None and own.overlap and own.sorting and own.batch_tokens == 512
+    assert not own.without and own.isa is None and own.batch_tokens == 512
 
 
 def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
@@ -158,7 +160,8 @@ def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
     packing = ladder.rungs(*folders().values())
     monkeypatch.setattr(machine, "packs", lambda: False)
     found = ladder.rungs(*folders().values())
-    assert set(packing) - set(found) == {"packed matrices"} and {rung.packed for rung in found.values()} == {True}
+    assert set(packing) - set(found) == {"packed matrices"}
+    assert not any("packed" in rung.without for rung in found.values())
     assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
     monkeypatch.setattr(machine, "cores", lambda: (3,))
     monkeypatch.setattr(engines, "isa", lambda *_: None)
@@ -173,7 +176,7 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert all(record.bleu == pytest.approx(100) and record.bleu_signature for record in found)
     reference = found.pop()
     assert (reference.rung, reference.beam_size, reference.vocabulary_map) == (ladder.SEARCH, 4, False)
-    assert reference.compute_type == "float32" and reference.sorting and reference.cores == (0,)
+    assert reference.compute_type == "float32" and "sorting" not in reference.without and reference.cores == (0,)
     found.append(replace(reference, bleu=100.39))
     text = ladder_report.table(found)
     rows = rows_of(text)
@@ -242,7 +245,8 @@ def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
     best = "best of 4 sizes of batches: 1,024 tokens"
     ends = ("", f", {best}", f", 2 workers on 2 cores, {best}")
     assert names == ["native engine", "map of each sentence", *(f"native engine{end}" for end in ends[1:])]
-    assert [record.map_per_sentence for record in found if record.engine == "native"] == [False, True, True, True]
+    of_native = [record for record in found if record.engine == "native"]
+    assert [record.value("map_per_sentence") for record in of_native] == [False, True, True, True]
     assert found[-1].rung == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
     rows = rows_of(one_core)
@@ -350,7 +354,7 @@ def test_untrained_models_of_every_architecture(two_cores, made_up, untrained, n
     redescribe(folder, role="untrained", system="x-untrained")
     found = run(architectures, tmp_path, "--models", untrained["opennmt-tf"], folder)
     ways = [(record.engine, record.beam_size, record.vocabulary_map) for record in found]
-    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and found[1].map_per_sentence
+    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and not found[1].without
     assert all(record.cores == (0,) and record.speed_only for record in found)
     text = architectures_report.table(found)
     assert text.count("| x-untrained ") == 1 and "| 15.0 (10.0 to 20.0) |" in text
@@ -376,7 +380,7 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     found = run(end_to_end, tmp_path, "--models", *models)
     assert len(made_up) == 2 * 2 * 3
     one, two = end_to_end_report.ways(found)
-    assert one.native.engine == "native" and one.native.vocabulary_map and one.native.map_per_sentence
+    assert one.native.engine == "native" and one.native.vocabulary_map and "map_per_sentence" not in one.native.without
     assert (two.native.workers, two.native.beam_size, two.native.batch_tokens) == (2, 1, 256)
     faster = times_faster(one.optimized, one.baseline, "total_seconds")
     text = end_to_end_report.table(found)

@@ -12,9 +12,9 @@ const char* const kComponentNames[kComponents] = {
 Network::Network(const Model& model, size_t past_bytes, size_t memory_bytes)
     : product(kernels()), kernels_(kernels()), type_(model.shape.type), pages_(past_bytes), memory_pages_(memory_bytes) {}
 
-void Network::use(const Identities& which) {
-  identities_ = which;
-  kernels_ = which.polynomials ? kernels() : *kernels().by_library;
+void Network::use(const Switches& on) {
+  on_ = on;
+  kernels_ = on.polynomials ? kernels() : *kernels().by_library;
 }
 
 void Network::forget() {

@@ -41,7 +41,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
   for (int s = 0; s < count; ++s) {
     sentences[s].beams.resize(1);
     sentences[s].beams[0].state.sentence = s;
-    if (options.copied_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
+    if (!options.on.shared_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
   }
   std::vector<Step> steps;
   std::vector<Continuation> best;
@@ -97,7 +97,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         Alive& alive = next.back();
         alive.state.sentence = s;
         network_->inherit(alive.state, from.state);
-        if (options.copied_cache) network_->copy_memory(alive.state, &from.state);
+        if (!options.on.shared_cache) network_->copy_memory(alive.state, &from.state);
         alive.pieces.reserve(from.pieces.size() + 16);
         alive.pieces = from.pieces;
         alive.pieces.push_back(output_.piece(s, c.column));

@@ -21,8 +21,7 @@ from common.errors import UserError
 from common.files import read_json, sha256
 from decode import engines
 from decode.engines.native import Native
-from decode.translator import SWITCHED_OFF
-from formats import model_folder
+from formats import model_folder, switches
 from formats.cost import cost
 from formats.measurement import UNTRAINED, Measurement, Spread
 from formats.model_folder import Description
@@ -101,7 +100,7 @@ def signature(record: Measurement) -> str:
         "isa": record.isa,
         "library": (record.library or "").replace(" ", "-").lower(),
         "forced": (record.forced_isa or "").lower(),
-        **{name: "no" for name in SWITCHED_OFF if not getattr(record, name)},
+        **{name: "no" for name in switches.flags() if name in record.without},
         "blocked": record.blocked_ngram or "",
         "runs": record.runs,
     }

@@ -21,7 +21,7 @@ from decode import engines
 from decode.engines import Engine
 from decode.pipeline import Pipeline
 from decode.translator import Tokenizer, Translator, decoding_options, loaded
-from formats import model_folder
+from formats import model_folder, switches
 from formats.records import references, sources
 from measure import code_fingerprint
 from measure.timing_loop import peak_rss_bytes, watch
@@ -59,7 +59,8 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     if translator.search.vocabulary_map:
         batches = [*translator.cut(lines)]
         sentences = [*itertools.chain.from_iterable(batches)]
-        by_itself = translator.search.map_per_sentence and "map_per_sentence" in translator.engine.switches
+        has = "map_per_sentence" in switches.of_engine(translator.engine.name)
+        by_itself = has and "map_per_sentence" not in translator.search.without
         together = [[sentence] for sentence in sentences] if by_itself else batches
         if vocabulary_map := translator.engine.read_map(folder, sentences):
             fields["candidates"] = statistics.mean(len(vocabulary_map.candidates(group)) for group in together)

@@ -13,16 +13,14 @@ given by hand (--values). ``timings`` names the records that a number is from, s
 
 import argparse
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.errors import command
 from common.files import read_json, write_text
-from formats import measurement
+from formats import measurement, switches
 from formats.comparison import matching, times_faster
-from formats.measurement import SPEED_TABLES, Measurement, Spread
-from formats.schema_from_dataclass import only
+from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
 from report import papers
 from report.keep import compact
@@ -42,8 +40,6 @@ PER_USD = "source tokens per USD"
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
 ONEDNN = "oneDNN"  # a library of products, as records name it
-NAMES = ("rung", "tried")  # fields that describe a record of a ladder, and switch nothing
-ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
 
 Row = dict[str, Any]
 
@@ -186,13 +182,13 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
 
 def _packed(record: Measurement) -> bool:
     """Whether an engine laid its weights out for its products beforehand; oneDNN, on AMD's CPUs, cannot."""
-    return record.packed and record.library != ONEDNN
+    return "packed" not in record.without and record.library != ONEDNN
 
 
 def _ablated(record: Measurement) -> bool:
     """Whether something that only the speed tables switch is off. Without a map it has no kinds."""
     moot = () if record.vocabulary_map else ("map_per_sentence",)
-    return any(getattr(record, column.name) != column.default for column in ABLATIONS if column.name not in moot)
+    return any(switches.SWITCHES[name].ablation for name in switches.changed(record) if name not in moot)
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
