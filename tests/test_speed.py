@@ -24,6 +24,7 @@ from formats import measurement, records
 from formats.comparison import times_faster
 from formats.switches import values
 from measure import score
+from measure.task import Task
 from report import __main__ as report
 from report import architectures as architectures_report
 from report import end_to_end as end_to_end_report
@@ -45,7 +46,7 @@ def two_cores(monkeypatch):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Replaces measure.run; returns its commands.
+    """Replaces measure.run; returns its tasks.
 
     The first run takes 1 s and the second one 2 s on one core, divided by workers and, half as well, by threads; with
     batches of 1,024 tokens a fifth less. The baseline takes ten and twenty times as long. Loading takes 1 s.
@@ -55,24 +56,20 @@ def made_up(monkeypatch):
     def measured(call, **options):
         if "measure.run" not in call:
             return real(call, **options)
-        calls.append(call)
-
-        def option(name, default="1"):
-            return call[call.index(name) + 1] if name in call else default
-
-        output, workers = Path(option("--output")), int(option("--workers"))
-        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in option("--model")
+        calls.append(task := Task.read(Path(call[-1])))
+        decoding, output, workers = task.decoding, task.output, task.decoding.workers
+        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in str(decoding.model)
         seconds = number * (10 * number if baseline else 1) / workers
-        seconds /= (1 + int(option("--threads"))) / 2
-        seconds *= 0.8 if option("--batch-tokens") == "1024" else 1
-        if "--translations" in call:
-            path = Path(f"{option('--translations')}.test.txt")
+        seconds /= (1 + decoding.threads) / 2
+        seconds *= 0.8 if decoding.batch_tokens == 1024 else 1
+        if task.translations:
+            path = Path(f"{task.translations}.test.txt")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in SOURCES), encoding="utf-8")
         row = dict.fromkeys(("tokenization_seconds", "decode_seconds", "detokenization_seconds"), seconds)
         row |= {"text_seconds": seconds, "cpu_seconds": seconds, "joules": None, "others": 0.0, "sentences": 6}
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
-        row |= {"reference_tokens": 125, "candidates": None if "--no-vocabulary-map" in call else 300.0}
+        row |= {"reference_tokens": 125, "candidates": 300.0 if decoding.vocabulary_map else None}
         run = {"engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row}}
         run |= {"forced_isa": options["env"].get(cpu.ISA), "peak_rss_bytes": 50_000_000 * workers}
         write_json(output, run | {"checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1})
@@ -172,7 +169,7 @@ def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
 
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
-    assert len(made_up) == 2 * 17 and not any("--sentences" in call for call in made_up)
+    assert len(made_up) == 2 * 17 and not any(task.decoding.sentences for task in made_up)
     assert all(record.bleu == pytest.approx(100) and record.bleu_signature for record in found)
     reference = found.pop()
     assert (reference.rung, reference.beam_size, reference.vocabulary_map) == (ladder.SEARCH, 4, False)
@@ -210,7 +207,7 @@ def test_ladder(two_cores, made_up, tmp_path):
 
 def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
     found = run(ladder, tmp_path, *models(untrained))
-    assert all(call[call.index("--sentences") + 1] == "9" for call in made_up)
+    assert all(task.decoding.sentences == 9 for task in made_up)
     assert all(record.speed_only and record.bleu is record.bleu_signature is None for record in found)
     text = ladder_report.table(found)
     rows = rows_of(text)
@@ -325,7 +322,7 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     pairs = [[of[name] for of in (folders(), untrained)] for name in ("opennmt-tf", "int8")]
     exact = folders()["float32"]
     found = run(end_to_end, tmp_path, "--models", *pairs[0], *pairs[1], "--exact", exact)
-    outputs = [call[call.index("--output") + 1] for call in made_up]
+    outputs = [str(task.output) for task in made_up]
     assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
     assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
     *_, greedy, beam = found
@@ -427,8 +424,8 @@ def test_scaling(two_cores, made_up, tmp_path):
     assert all(record.batch_tokens == 1024 and record.vocabulary_map for record in found)  # the best of all three
     cost = [record.core_seconds_per_million_words * record.source_words_per_second / 1e6 for record in found]
     assert cost == pytest.approx([cost[0], 2 * cost[0], 2 * cost[0]])  # every core that a run holds costs
-    assert ["--threads" in call for call in made_up] == ([False] * 8 + [True] * 4) * 2
-    tried = [call[call.index("--batch-tokens") + 1] for call in made_up]
+    assert [task.decoding.threads > 1 for task in made_up] == ([False] * 8 + [True] * 4) * 2
+    tried = [str(task.decoding.batch_tokens) for task in made_up]
     assert tried == ["256", "512", "1024", "2048"] * 3 * 2  # the same sizes on one core as on all
     assert "|workers:1|threads:2|cores:2|" in found[2].signature and "threads" not in found[0].signature
     text = scaling_report.table(found)

@@ -26,6 +26,7 @@ from formats.switches import SWITCHES
 from measure import kept_runs
 from measure import run as measure_run
 from measure.configuration import Configuration
+from measure.task import Task
 
 OTHER = {name: {name: 3} if switch.unit else {"without": frozenset({name})} for name, switch in SWITCHES.items()}
 HERE = folders()
@@ -81,15 +82,17 @@ def test_the_command_takes_switches_and_names_what_it_lacks():
     assert done.stderr.decode().endswith("OpenNMT-tf has no --isa; leave it out\n")
 
 
-def test_every_switch_has_a_name_an_option_and_a_place_in_the_record():
+def test_every_switch_has_a_name_and_a_place_in_tasks_and_records(tmp_path):
     plain = Configuration(HERE["int8"])
+    plain_document = Task(plain.decoding, [], tmp_path / "run").document()
     record = measured(length_penalty=1.0, **plain.settings)
     written = set(SWITCHES) & set(record.as_json())
     assert written == {"sorting", "overlap", "packed"}  # others only if they differ: older records lack them
     for switch, more in OTHER.items():
         changed, value = replace(plain, **more), more.get(switch, False)
         assert changed.name == f"{plain.name}.{switch}-{value}"
-        assert switches.option(switch) in changed.command([]) and switches.option(switch) not in plain.command([])
+        document = Task(changed.decoding, [("t", tmp_path / "t")], tmp_path / "run").document()
+        assert document["decoding"] == {**plain_document["decoding"], **more, "without": [*more.get("without", ())]}
         other = measured(length_penalty=1.0, **changed.settings)
         assert other.as_json()[switch] == value and kept_runs.signature(other) != kept_runs.signature(record)
         assert measurement.Measurement.of(other.as_json()) == other
@@ -128,7 +131,7 @@ def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):
     assert parser.parse_args(["--model", "m", "--no-pixie-dust"]).without == ["pixie_dust"]
     plain, off = Configuration(HERE["int8"]), frozenset({"pixie_dust"})
     changed = replace(plain, without=off)
-    assert changed.name == f"{plain.name}.pixie_dust-False" and "--no-pixie-dust" in changed.command([])
+    assert changed.name == f"{plain.name}.pixie_dust-False" and changed.decoding.options["without"] == off
     with pytest.raises(UserError, match="CTranslate2 has no --no-pixie-dust; leave it out"):
         engines.load(HERE["int8"], Search(without=off))
     record = measured(length_penalty=1.0, **changed.settings)

@@ -144,8 +144,8 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(switches.option(name), dest="without", action="append_const", **shown)
 
 
-def loaded(args: argparse.Namespace, **options: Any) -> Translator:
-    """The translator of ``decoding_options``. options: override arguments of Translator.
+def loaded(args: argparse.Namespace) -> Translator:
+    """The translator of ``decoding_options``.
 
     Raises UserError for a folder that cannot be decoded with these options.
     """
@@ -155,4 +155,4 @@ def loaded(args: argparse.Namespace, **options: Any) -> Translator:
         os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads")
     chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
-    return Translator(args.model, **{**chosen, **options})
+    return Translator(args.model, **chosen)

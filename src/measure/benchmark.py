@@ -38,7 +38,7 @@ def configurations(
         settings = {"label": description.get("system", ""), "runs": None if role == repeated else 1}
         settings |= {"test_sets": tuple(test_sets)} if role == "teacher" else {}
         todo += [
-            Configuration(model, beam, with_map, baseline, **settings, **shared)
+            Configuration(model, beam, with_map, baseline=baseline, **settings, **shared)
             for beam, with_map in itertools.product(beams, maps)
         ]
     return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))

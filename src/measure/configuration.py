@@ -8,39 +8,24 @@ from typing import Any
 from decode import engines
 from formats import model_folder, switches
 from formats.cost import Price
+from measure.task import Decoding
 from measure.timing_loop import Repeats
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """A model folder and how it is decoded.
+class Configuration(Decoding):
+    """A model folder, how it is decoded, and how that is measured.
 
-    baseline: decoded by the toolkit that trained it. workers: batches decoded at a time. threads: of each worker.
-    cores: the only ones used. isa: instruction set to force, that of ``decode.tuned`` if None. sentences: the first
-    ones of each test set, all if None. batch_sentences: size of a batch in sentences instead of tokens. label: part of
-    the name, to tell systems apart. runs: as for the other configurations if None. test_sets: names of those to decode,
-    all if None; the first one is timed. without: names of formats.switches that are off.
+    baseline: decoded by the toolkit that trained it. isa: instruction set to force, that of ``decode.tuned`` if None.
+    label: part of the name, to tell systems apart. runs: as for the other configurations if None. test_sets: names of
+    those to decode, all if None; the first one is timed.
     """
 
-    model: Path
-    beam_size: int = 1
-    vocabulary_map: bool = False
     baseline: bool = False
-    batch_tokens: int = 512
-    workers: int = 1
-    threads: int = 1
-    cores: tuple[int, ...] = (0,)
     isa: str | None = None
-    sentences: int | None = None
-    batch_sentences: int | None = None
     label: str = ""
     runs: int | None = None
     test_sets: tuple[str, ...] | None = None
-    blocked_ngram: int = 0
-    without: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        switches.off(self.without)
 
     def but(self, without: Collection[str] = (), again: Collection[str] = ()) -> "Configuration":
         """The same with more switches off, and others on again."""
@@ -75,17 +60,6 @@ class Configuration:
         """The files that decoding needs."""
         unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [engines.of(self.model).map_file])}
         return sorted(path for path in self.model.rglob("*") if path.is_file() and path.name not in unused)
-
-    def command(self, test_sets: list[tuple[str, Path]]) -> list[str]:
-        options = ["--model", self.model, "--beam-size", self.beam_size, "--workers", self.workers]
-        options += ["--batch-tokens", self.batch_tokens, "--cores", *self.cores]
-        options += [] if self.vocabulary_map else ["--no-vocabulary-map"]
-        options += [switches.option(name) for name in switches.flags() if name in self.without]
-        options += ["--threads", self.threads] if self.threads > 1 else []
-        for name in (*switches.numbers(), "sentences", "batch_sentences"):
-            options += [f"--{name.replace('_', '-')}", getattr(self, name)] if getattr(self, name) else []
-        options += ["--test-sets", *(f"{name}={path}" for name, path in test_sets)]
-        return ["-m", "measure.run", *map(str, options)]
 
 
 @dataclass(frozen=True)
