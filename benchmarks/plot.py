@@ -3,7 +3,6 @@
 import argparse
 import math
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from decode.engines import ENGINES
+from formats import measurement
 from formats.captions import marks
 from formats.measurement import Measurement, Spread
 from report import figure, markup
@@ -145,8 +145,8 @@ def bars(axes: Axes, rows: list[Row]) -> None:
 @figure.styled
 def marian_picture(result: dict[str, Any]) -> Figure:
     """A panel for each number of cores."""
-    known = {field.name for field in fields(Measurement)}  # the kept file has fields of earlier versions
-    records = [Measurement(**{key: old[key] for key in known & old.keys()}) for old in result["records"]]
+    known = {column.name for column in measurement.columns()}  # the kept file has fields of earlier versions
+    records = [Measurement.of({key: old[key] for key in known & old.keys()}) for old in result["records"]]
     rows = result["ratios"]
     cores = sorted({row["cores"] for row in rows})
     panels = [[row for row in rows if row["cores"] == count] for count in cores]

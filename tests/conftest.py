@@ -11,9 +11,10 @@ from web import server  # noqa: F401 (a fixture)
 # Studies do not measure this machine before they begin, which loads TensorFlow twice.
 os.environ.setdefault("NMT_FRONTIER_RATES", str(Path(__file__).with_name("data") / "rates.json"))
 
-# A machine under load is slow, and no example is wrong for that.
-settings.register_profile("load", deadline=None)
-settings.load_profile("load")
+# A machine under load is slow, and no example is wrong for that. The loop between edits draws a third of the examples.
+settings.register_profile("all", deadline=None)
+settings.register_profile("fast", deadline=None, max_examples=30)
+settings.load_profile("all")
 
 # The files that take longest come first, so that the processes that share the files end together; of studies only one,
 # so that the second finds what numba compiled for the first.
@@ -30,6 +31,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if config.getoption("markexpr") == "not slow":
+        settings.load_profile("fast")
     if name := config.getoption("--cpu"):
         import cpus  # inside: it loads CTranslate2
 

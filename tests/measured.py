@@ -18,4 +18,4 @@ DEFAULTS = {
 
 
 def measured(**values: object) -> Measurement:
-    return Measurement(**DEFAULTS | values)
+    return Measurement.of(DEFAULTS | values)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -80,12 +80,18 @@ def sentences(count: int, seed: int = 1, longest: int = 20) -> list[list[int]]:
     return [generator.choices(WORDS, k=generator.randint(1, longest)) for _ in range(count)]
 
 
+def engine_options(candidates: str = "all", without: Collection[str] = (), **others: object) -> engine.Options:
+    """candidates: ``all``, or those of the map for each ``sentence`` or for the whole ``batch``."""
+    without = {*without, *(["map_per_sentence"] if candidates == "batch" else [])}
+    return engine.Options(vocabulary_map=candidates != "all", without=frozenset(without), **others)
+
+
 def outputs(
-    worker: engine.Worker, batch: list[list[int]], prefixes: list[list[int]] | None = None, **options
+    worker: engine.Worker, batch: list[list[int]], prefixes: list[list[int]] | None = None, **given
 ) -> list[list]:
     """Pieces and score of each hypothesis of each sentence; n-best is the beam size unless it is given."""
-    options = {"scores": True, "longest": 40, "n_best": options.get("beam_size", 1), **options}
-    found = worker.translate(batch, engine.Options(**options), prefixes)
+    given = {"scores": True, "longest": 40, "n_best": given.get("beam_size", 1), **given}
+    found = worker.translate(batch, engine_options(**given), prefixes)
     return [[(hypothesis.pieces, hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
 
 

@@ -23,6 +23,7 @@ from formats import comparison, decoding, records
 from formats.cost import prices
 from formats.measurement import Measurement
 from measure import benchmark, kept_runs, protocol, run
+from measure.task import Decoding, Task
 
 pytestmark = pytest.mark.slow
 
@@ -153,20 +154,20 @@ class Runs:
     def __call__(self, command, **options):
         if "measure.run" not in command:
             return self._run(command, **options)
-        self.made.append(command)
+        self.made.append(task := Task.read(Path(command[-1])))
         if self.kept:
-            self.replay(Path(command[command.index("--output") + 1]), command)
+            self.replay(task)
         return subprocess.CompletedProcess(command, 0)
 
-    def replay(self, output, command):
+    def replay(self, task):
+        output = task.output
         run = json.loads((self.kept / "runs" / output.name).read_text())
         share = self.others.pop(0) if self.others else 0.0
         for row in run["test_sets"].values():
             row["others"] = share
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps({name: value for name, value in run.items() if name not in OF_PROTOCOL}))
-        if "--translations" in command:
-            begin = Path(command[command.index("--translations") + 1])
+        if begin := task.translations:
             for path in self.kept.glob(f"{begin.name}.*.txt"):
                 shutil.copy(path, begin.parent)
 
@@ -201,7 +202,7 @@ def test_a_disturbed_run_is_made_again_and_else_is_no_result(copy, runs, capsys)
     assert "others used 30% of the cores" in capsys.readouterr().err
     quiet, made = again(fresh=False)  # only the disturbed run is not kept
     assert made == 1 and not any(record["noisy"] for record in quiet)
-    scored = [replace(Measurement(**record), bleu=20.0) for record in found]
+    scored = [replace(Measurement.of(record), bleu=20.0) for record in found]
     assert comparison.drawn(scored) == [record for record in scored if not record.noisy]
 
 
@@ -213,17 +214,17 @@ def test_finished_runs_are_used_again(study, runs):
 
 def test_what_changed_is_measured_again(study, runs):
     (study / "decoding/tiny/tiny.int8.beam1.first.txt").write_text("something else\n")
-    (call,) = runs.of(study)
-    assert "--translations" in call  # the first run, which writes the translations
+    (task,) = runs.of(study)
+    assert task.translations  # the first run, which writes the translations
     entries = study / "models/int8/vmap.txt"
     os.utime(entries)
     assert runs.of(study) == []  # the same bytes
     always_on = entries.read_text().removeprefix("\t").split()
     entries.write_text("\t" + " ".join(reversed(always_on)) + "\n")
-    calls = runs.of(study)
-    assert len(calls) == 2 * 2 + 1  # runs and beams, with the map only, and single sentences
-    assert all("--no-vocabulary-map" not in call for call in calls)
-    assert sum("--batch-sentences" in call for call in calls) == 1
+    tasks = runs.of(study)
+    assert len(tasks) == 2 * 2 + 1  # runs and beams, with the map only, and single sentences
+    assert all(task.decoding.vocabulary_map for task in tasks)
+    assert sum(task.decoding.batch_sentences is not None for task in tasks) == 1
 
 
 def test_a_run_ends_with_its_code_its_libraries_its_machine_and_its_settings(study, runs, monkeypatch):
@@ -247,7 +248,7 @@ def test_a_run_ends_with_its_code_its_libraries_its_machine_and_its_settings(stu
 
 def test_runs_are_interleaved(study, runs):
     shutil.rmtree(study / "decoding/tiny/runs")
-    outputs = [call[call.index("--output") + 1].split("/")[-1].removesuffix(".json") for call in runs.of(study)]
+    outputs = [task.output.name.removesuffix(".json") for task in runs.of(study)]
     first, single, second = outputs[:8], outputs[8], outputs[9:]
     assert single == "tiny.int8.beam1.map.overlap-False.batch_sentences-1.1"
     assert [name.removesuffix(".1") for name in first] == [name.removesuffix(".2") for name in second]
@@ -423,8 +424,20 @@ def test_an_empty_test_set(tmp_path):
         run.sources(tmp_path / "x.tsv.zst")
 
 
+def test_a_task_is_read_as_it_was_written(tmp_path):
+    names = {"cores": (0, 1), "without": frozenset({"sorting", "packed"}), "sentences": 9, "blocked_ngram": 3}
+    task = Task(Decoding(Path("m"), 4, True, **names), [("t", Path("t.tsv.zst"))], Path("run.json"), Path("x"))
+    command = task.command(tmp_path / "task.json")
+    assert Task.read(Path(command[-1])) == task
+    write_json(tmp_path / "task.json", task.document() | {"decoding": {"model": "m"}})
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.endswith("not a task of measure.run ('cores'); measure.task describes it\n")
+
+
 def test_test_sets_have_names(tmp_path):
-    command = [sys.executable, "-m", "measure.run", "--model", ".", "--cores", "0", "--output", "x", "--test-sets"]
+    command = [sys.executable, "-m", "measure.benchmark", "--models", ".", "--translations", "x", "--output", "x"]
+    command += ["--test-sets"]
     done = subprocess.run([*command, "x.tsv.zst"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "'x.tsv.zst' is not of the form name=path" in done.stderr

@@ -238,3 +238,13 @@ def test_the_stages_are_those_of_the_kept_benchmark(script, tmp_path, monkeypatc
     rules = [[name.rstrip("0123456789") for name in result["stages"]] for result in (made, kept)]
     assert rules[0] == rules[1] and made["per_pair"].keys() == kept["per_pair"].keys()
     assert all(stage["cpu_seconds"] > 0 and stage["peak_rss_bytes"] > 10**7 for stage in made["stages"].values())
+
+
+def test_numbers_of_the_papers_texts_are_counted(script, tmp_path):
+    pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+    claims = script("text_claims")
+    assert claims.in_batches(["two tokens"] * 384) == {"384": 192, "8192": 384}
+    for name, dropped in {"one": {"language": 30, "empty": 5}, "other": {"empty": 7}}.items():
+        write_json(tmp_path / f"{name}.json", {"lines_in": 1000, "dropped": dropped})
+    assert claims.language_share(tmp_path) == {"lines": 1000, "dropped": 30, "per_cent": 3.0}
+    assert claims.over({"a": [2.0, 6.0, 3.0], "b": [1.0, 2.0, 3.0]}, "a", "b")["times_faster"] == 2.0

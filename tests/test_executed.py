@@ -12,6 +12,7 @@ from models import folders, sentences
 
 from formats import records
 from measure import code_fingerprint
+from measure.task import Decoding, Task
 
 CORE = min(os.sched_getaffinity(0))
 PROGRAM = "import json, used; from measure import code_fingerprint; print(json.dumps(code_fingerprint.checksums()))"
@@ -70,11 +71,12 @@ def test_a_file_that_is_edited_while_it_runs_holds_for_nothing(project):
 def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     lines = sentences(3)
     records.write(tmp_path / "t.tsv.zst", zip(lines, lines, strict=True))
-    call = [sys.executable, "-m", "measure.run", "--model", folders()[kind], "--cores", CORE]
-    call += ["--test-sets", f"t={tmp_path}/t.tsv.zst", "--output", tmp_path / "run.json"]
-    subprocess.run(list(map(str, call)), check=True)
+    decoding = Decoding(folders()[kind], vocabulary_map=True, cores=(CORE,))
+    task = Task(decoding, [("t", tmp_path / "t.tsv.zst")], tmp_path / "run.json")
+    subprocess.run(task.command(tmp_path / "task.json"), check=True)
     code = json.loads((tmp_path / "run.json").read_text())["code"]
-    needed = {"measure/run", "measure/timing_loop", "decode/pipeline", "decode/translator", "formats/loading"}
+    needed = {"measure/run", "measure/task", "measure/timing_loop", "formats/loading"}
+    needed |= {"decode/pipeline", "decode/translator"}
     assert {f"{name}.py" for name in (*needed, f"decode/engines/{engine}")} <= set(code)
     others = {"ctranslate2", "marian", "opennmt_tf"} - {engine}
     assert not {f"decode/engines/{other}.py" for other in others} & set(code)

@@ -75,7 +75,7 @@ def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
         pytest.skip(f"{engines.of(root / name).label} is not installed here")
     search = Search(beam_size=beam_size, vocabulary_map=mapped)
     peer = engines.load(root / "marian-float32", search)
-    other = engines.load(root / name, replace(search, map_per_sentence=False))  # as in Marian
+    other = engines.load(root / name, replace(search, without=frozenset({"map_per_sentence"})))  # as in Marian
     outputs = peer.translate(batch)
     assert peer.version[0].isdigit() and peer.effective_compute_type == "float32"
     equal = sum(map(list.__eq__, outputs, other.translate(batch)))
@@ -112,7 +112,7 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     assert json.loads((out / "native-int8" / "model.json").read_text())["shape"] == "conditional GRU 2:3 d64 e64"
     tokenizer = Tokenizer(out / "native-float32")
     batch = [tokenizer.encode(line) for line in sentences(30)]
-    search = Search(vocabulary_map=True, map_per_sentence=False)
+    search = Search(vocabulary_map=True, without=frozenset({"map_per_sentence"}))
     peer, native = (engines.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
     assert sum(map(list.__eq__, peer, native)) >= 29
 

@@ -14,8 +14,7 @@ from measured import measured
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode import engines
-from formats import captions, measurement, schema_from_dataclass
+from formats import captions, measurement, schema_from_dataclass, switches
 from report.keep import compact
 
 ROOT = Path(__file__).parents[1]
@@ -81,13 +80,13 @@ def test_a_wrong_field_is_named_with_its_record(tmp_path, values, message):
 
 def test_records_of_older_versions_have_defaults():
     record, *_ = measurement.read(FIXTURE)
-    assert (record.threads, record.sorting, record.noise, record.others) == (1, True, None, 0.0)
+    assert (record.threads, record.without, record.noise, record.others) == (1, set(), None, 0.0)
     assert record.spread("load_seconds").low == record.load_seconds_min
 
 
 def test_the_header_of_the_csv_has_no_fields_of_the_speed_tables():
     names = list(measurement.schema()["items"]["properties"])
-    of_speed_tables = ["rung", *(switch for switch in engines.SWITCHES if switch != "packed"), "tried"]
+    of_speed_tables = ["rung", *(name for name, one in switches.SWITCHES.items() if one.ablation), "tried"]
     header = measurement.header([measured()])
     assert [name for name in names if name not in header] == [*of_speed_tables, "comet", "comet_signature"]
     header = measurement.header([measured(), measured(comet=80.0, comet_signature="model:x")])

@@ -9,7 +9,7 @@ from pathlib import Path
 import fully_connected
 import pytest
 import recurrent
-from native import KINDS, called, engine, folders, kernels, outputs, sentences, worker
+from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
 
 from formats import native_model
 
@@ -65,8 +65,8 @@ def check(root, package, folder):
                 for candidates in ("all", "sentence", "batch"):
                     outputs(one, batch, prefixes, beam_size=beam, candidates=candidates, blocked_ngram=2, longest=20)
                 outputs(one, batch, beam_size=beam, attention_layer=0, wu=True, shortest=3, longest=40)
-                outputs(one, batch, beam_size=beam, keep_finished=True, longest=20)
-            one.score(batch, prefixes, "sentence")
+                outputs(one, batch, beam_size=beam, without={"remove_finished"}, longest=20)
+            one.score(batch, prefixes, engine_options("sentence"))
             one.stop()
             with pytest.raises(engine.EngineError, match="stopped"):
                 outputs(one, batch, beam_size=4)
@@ -74,7 +74,7 @@ def check(root, package, folder):
                 outputs(one, [*batch, [121]])
         outputs(worker(kind, root=root), [[5] * 1000], longest=3)
     models = recurrent.model(), recurrent.model("gru", 1, decoder_layers=2), fully_connected.model()
-    computed = dict.fromkeys(("computed_pieces", "repeated_sources", "repeated_states", "library_functions"), True)
+    computed = {"without": {"piece_products", "source_products", "equal_states", "polynomials"}}
     for kind in KINDS:
         for number, model in enumerate(models):
             path = folder / f"recurrent-{kind}-{number}"

@@ -151,12 +151,12 @@ def test_a_translation_starts_with_its_prefix(folder, beam):
 
 def test_switches_change_no_translation(folder):
     usual = outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST)
-    assert outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST, copied_cache=True) == usual
+    assert outputs(worker(folder), BATCH[:40], beam_size=3, longest=LONGEST, without={"shared_cache"}) == usual
     greedy = outputs(worker(folder), BATCH[:40], longest=LONGEST)
-    assert outputs(worker(folder), BATCH[:40], longest=LONGEST, keep_finished=True) == greedy
+    assert outputs(worker(folder), BATCH[:40], longest=LONGEST, without={"remove_finished"}) == greedy
 
 
-IDENTITIES = ("computed_pieces", "repeated_sources", "repeated_states")
+IDENTITIES = ("piece_products", "source_products", "equal_states")
 connected = pytest.mark.parametrize("made", ["fully connected"], indirect=True)
 
 
@@ -167,8 +167,8 @@ connected = pytest.mark.parametrize("made", ["fully connected"], indirect=True)
 def test_identities_change_no_translation(folder, identity, kind, beam):
     """To the last bit, except for products of the source: the order of their sums differs."""
     options = {"beam_size": beam, "longest": LONGEST}
-    usual, plain = (outputs(worker(folder, kind), BATCH, **options, **more) for more in ({}, {identity: True}))
-    if identity != "repeated_sources":
+    usual, plain = (outputs(worker(folder, kind), BATCH, **options, without=off) for off in ((), {identity}))
+    if identity != "source_products":
         assert plain == usual
     elif kind == "float32":
         best = [[sentence[0] for sentence in found] for found in (plain, usual)]
@@ -179,10 +179,10 @@ def test_identities_change_no_translation(folder, identity, kind, beam):
 @connected
 def test_without_identities_more_rows_are_multiplied(folder):
     rows = {}
-    for name in (None, "repeated_sources", "repeated_states"):
+    for name in (None, "source_products", "equal_states"):
         counting = worker(folder, "int16")
         counting.calibrate()
-        outputs(counting, BATCH, beam_size=4, longest=LONGEST, **({name: True} if name else {}))
+        outputs(counting, BATCH, beam_size=4, longest=LONGEST, without={name} if name else ())
         rows[name] = {product: scales.rows for product, scales in counting.input_scales().items()}
     usual, sources, states = rows.values()
     of_states = {"decoder.0.states", "attention.queries"}
@@ -200,7 +200,7 @@ ENTERED = [name for name, values in SHAPES.items() if values.keys() & {"cell", "
 def test_products_of_pieces_change_no_bit(folder):
     """Neither when they are stored nor when they are looked up."""
     for kind in native_model.TYPES:
-        plain = outputs(worker(folder, kind), BATCH[:60], beam_size=3, longest=LONGEST, computed_pieces=True)
+        plain = outputs(worker(folder, kind), BATCH[:60], beam_size=3, longest=LONGEST, without={"piece_products"})
         looking_up = worker(folder, kind)
         assert [outputs(looking_up, BATCH[:60], beam_size=3, longest=LONGEST) for _ in range(2)] == [plain, plain]
 
@@ -211,7 +211,7 @@ CURVED = [name for name in SHAPES if name not in ("self-attention", "averaging, 
 @pytest.mark.parametrize("made", CURVED, indirect=True)
 def test_polynomials_translate_like_the_c_library(folder):
     options = {"beam_size": 4, "longest": LONGEST}
-    found = [outputs(worker(folder), BATCH[:60], **options, library_functions=library) for library in (False, True)]
+    found = [outputs(worker(folder), BATCH[:60], **options, without=off) for off in ((), {"polynomials"})]
     usual, plain = ([best[0] for best in each] for each in found)
     assert plain != usual  # in some last bits
     same = [(score, peer) for (pieces, score), (other, peer) in zip(usual, plain, strict=True) if pieces == other]
@@ -230,7 +230,7 @@ def test_the_table_of_products_has_an_end(values, tmp_path):
     full = worker(tmp_path)
     outputs(full, [[*range(start, start + 80)] for start in range(1, 8000, 80)], longest=1)
     found = outputs(full, batch, longest=LONGEST)
-    assert found == outputs(worker(tmp_path), batch, longest=LONGEST, computed_pieces=True)
+    assert found == outputs(worker(tmp_path), batch, longest=LONGEST, without={"piece_products"})
     assert [sentence[0][0] for sentence in found] == expected
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native import KINDS, WORDS, called, engine, folders, model, outputs, sentences, vocabulary, worker
+from native import KINDS, WORDS, called, engine, engine_options, folders, model, outputs, sentences, vocabulary, worker
 
 from formats import loading, native_model, safetensors
 from formats.vocabulary_map import VocabularyMap
@@ -113,7 +113,8 @@ def test_translations_behind_a_prefix_are_those_of_ctranslate2(beam, more):
     options = {"beam_size": beam, "length_penalty": NO_PENALTY, **more}
     found = outputs(worker(), BATCH, PREFIXES, shortest=1, **options)
     expected = reference(BATCH, PREFIXES, shortest=4, longest=LONGEST + 3, **options)
-    of_prefixes = [each[:3].sum() for each in worker().score(BATCH, PREFIXES, more.get("candidates", "all"))]
+    scored = worker().score(BATCH, PREFIXES, engine_options(more.get("candidates", "all")))
+    of_prefixes = [each[:3].sum() for each in scored]
     without = zip(found, of_prefixes, strict=True)
     check_equal([[(pieces, score - prefix) for pieces, score in best] for best, prefix in without], expected)
 
@@ -194,9 +195,10 @@ def test_a_sentence_is_translated_the_same_in_any_batch(data):
 @settings(max_examples=30)
 @given(orders, st.sampled_from(KINDS), st.integers(1, 3), st.sampled_from(["all", "sentence"]))
 def test_a_target_is_scored_the_same_in_any_batch(order, kind, threads, candidates):
-    found = shared(kind, threads).score([FEW[p] for p in order], [FEW[-p] for p in order], candidates)
+    options = engine_options(candidates)
+    found = shared(kind, threads).score([FEW[p] for p in order], [FEW[-p] for p in order], options)
     for place, scored in zip(order, found, strict=True):
-        (expected,) = shared(kind, 1).score([FEW[place]], [FEW[-place]], candidates)
+        (expected,) = shared(kind, 1).score([FEW[place]], [FEW[-place]], options)
         assert scored.tobytes() == expected.tobytes()
 
 
@@ -206,19 +208,19 @@ def test_candidates_of_a_batch_do_not_depend_on_threads(beam):
     assert one == three
 
 
-SLOWER = {"finished sentences kept": ("keep_finished", {})}
+SLOWER = {"finished sentences kept": ("remove_finished", {})}
 SLOWER |= {
-    f"beam {beam}, {size}-grams": ("plain_scan", {"beam_size": beam, "blocked_ngram": size, "longest": 45})
+    f"beam {beam}, {size}-grams": ("parallel_scan", {"beam_size": beam, "blocked_ngram": size, "longest": 45})
     for beam, size in itertools.product((1, 4), (1, 2, 3))
 }
-SLOWER |= {f"copies, {kind}": ("copied_cache", {"beam_size": 4, "candidates": kind}) for kind in ("all", "sentence")}
+SLOWER |= {f"copies, {kind}": ("shared_cache", {"beam_size": 4, "candidates": kind}) for kind in ("all", "sentence")}
 
 
 @pytest.mark.parametrize(("switch", "options"), SLOWER.values(), ids=SLOWER)
 def test_an_ablation_changes_no_translation(switch, options):
     """Translations of over 16 pieces, so that n-grams are scanned for both with vectors and one by one."""
     found = outputs(worker(), BATCH, **options)
-    assert found == outputs(worker(), BATCH, **options, **{switch: True})
+    assert found == outputs(worker(), BATCH, **options, without={switch})
     if size := options.get("blocked_ngram"):
         assert max(len(hypotheses[0][0]) for hypotheses in found) > 16 + size
 
@@ -349,7 +351,7 @@ REFUSED = {
     "positions": ([[5]], {"longest": 4096}, [[5]], "at most 4096 pieces with its prefix"),
     "n-grams": ([[5]], {"blocked_ngram": -1}, None, "n-grams that may not occur again"),
     "a penalty": ([[5]], {"length_penalty": float("nan")}, None, "length penalty must be a finite number"),
-    "candidates": ([[5]], {"candidates": "none"}, None, "candidates: one of all, "),
+    "a switch": ([[5]], {"without": {"all"}}, None, "without: one of map_per_sentence, "),
     "a piece in letters": ([["a"]], {}, None, "no number of 32 bits"),
 }
 
@@ -359,7 +361,7 @@ def test_invalid_calls_are_one_line_and_the_worker_goes_on(batch, options, prefi
     for threads in (1, 2):
         one = worker(threads=threads)
         with pytest.raises(engine.EngineError, match=message) as refused:
-            one.translate(batch, engine.Options(**options), prefixes)
+            one.translate(batch, engine_options(**options), prefixes)
         assert "\n" not in str(refused.value)
         assert outputs(one, BATCH[:9]) == outputs(worker(), BATCH[:9])
 

@@ -57,20 +57,17 @@ def test_results_are_the_caller_s_until_its_next_call(monkeypatch):
     assert outputs(one, SHORT) == expected
 
 
-CHANGES = {"tiles": ("nmt_choose_tile", 16, 16, 1), "packing": ("nmt_unpack",)}
-
-
-@pytest.mark.parametrize(("function", "arguments"), [(f, a) for f, *a in CHANGES.values()], ids=CHANGES)
-def test_a_model_in_use_is_not_changed(function, arguments):
+def test_tiles_of_a_model_in_use_are_not_changed():
     changed = engine.Model(folders() / "int8" / native_model.NAME)
+    tile = "nmt_choose_tile", changed._handle, 16, 16, 1
     expected = outputs(worker("int8"), SHORT)
     user = engine.Worker(changed, threads=2)
     with pytest.raises(engine.EngineError, match="the model has workers; choose tiles and packing before you open one"):
-        engine._call(function, changed._handle, *arguments)
+        engine._call(*tile)
     assert outputs(user, SHORT) == expected
     del user
     gc.collect()
-    engine._call(function, changed._handle, *arguments)
+    engine._call(*tile)
     assert outputs(engine.Worker(changed), SHORT) == expected
 
 

@@ -42,7 +42,7 @@ def test_a_model_translates_the_same_with_any_tiles_and_packing(kind, way):
     folder = folders() / kind
     shapes = dict.fromkeys(tune.of_model(folder), way) if way in CHOSEN else None
     files = folder / native_model.NAME, folder / native_model.MAP_NAME
-    cut = engine.Worker(engine.Model(*files, shapes, packed=way in CHOSEN))
+    cut = engine.Worker(engine.Model(*files, shapes, () if way in CHOSEN else {"packed"}))
     batch = sentences(20)
     assert outputs(cut, batch, scores=True) == outputs(worker(kind), batch, scores=True)
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
+from formats import measurement
 from report import reproduction, rows
 from report.papers import VERDICTS, papers
+from study import config
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,7 +55,7 @@ def test_what_rows_have_in_common_stands_once():
     numbers = {"ours": 5.0, "low": 4.5, "high": 5.5, "ratio": 5.0 / 4.4}
     own = row(**numbers, verdict="larger", reason="as | above", command="x", cpu="C")
     page = reproduction.page("devlin-2017", paper, [own, own, row()])
-    assert "3 numbers: 2 larger, 1 not run here." in page
+    assert "3 numbers: larger 2, not run here 1." in page
     assert "| 5 (4.5 to 5.5) |" in page and page.count("1.14") == 2
     assert page.count("as \\| above") == 1 and page.count("no measurement was given") == 1 and page.count("`x`, C") == 1
     five = ["**Scope.**", "**Method.**", "**Results.**", "**What was easy.**", "**What was hard.**"]
@@ -89,3 +91,19 @@ def test_the_command_writes_pages_and_summary(tmp_path, monkeypatch):
     assert (tmp_path / "docs/reproduction/fastseq-2021.md").exists()
     with pytest.raises(UserError, match="0 tables begin"):
         reproduction.with_summary("# x\n", "")
+
+
+def test_numbers_and_commands_are_of_one_run():
+    """The configuration that a row's command names still times the text that the row's record is of."""
+    for name, made in reproduction.read(ROOT).items():
+        files = {timing.rpartition(" ")[0] for row in made for timing in row["timings"] if timing[-1].isdigit()}
+        for file in {each for each in files if (ROOT / "results/reference" / each).is_file()}:
+            record = measurement.read(ROOT / "results/reference" / file)[0]
+            corpora = config.load(ROOT / f"configs/{record.study}.yaml", here=False)["corpora"]
+            timed = next(corpus for corpus, entry in corpora.items() if entry["role"] == "test")
+            assert record.test_set == timed, (name, file)
+
+
+def test_what_was_timed_on_another_text_than_a_papers_summaries_has_no_verdict():
+    made = reproduction.read(ROOT)["fastseq-2021"]
+    assert {row["verdict"] for row in made if row["test_set"] == "CNN/DailyMail"} == {"not comparable", "not run here"}

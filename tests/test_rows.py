@@ -26,6 +26,9 @@ RUN = {
 }  # fmt: skip
 
 
+CONSTANTS = {"1", "100", "1000000", "1048576"}  # of formulas by hand
+
+
 def run(*records):
     return Run("snakemake speed", list(records))
 
@@ -117,6 +120,22 @@ def test_a_rung_of_a_ladder_fills_a_row_that_no_other_record_has():
     assert found == ["(8) distilled RNN Tiny, quantize runtime"] * 2  # on newstest2014 and newstest2015
 
 
+@pytest.mark.parametrize(
+    ("library", "packed", "row"),
+    [
+        ("oneMKL", False, "(4) + local sorting"),
+        ("oneMKL", True, "(5) + packed GEMM"),
+        ("oneDNN", True, "(4) + local sorting"),
+    ],
+)
+def test_only_onemkl_packs_matrices(library, packed, row):
+    of = {"shape": str(shape(registry()["wngt2020-base"])), "engine": "ctranslate2", "compute_type": "int8"}
+    of |= {"vocabulary_map": False, "overlap": False, "library": library, "packed": packed, "target_tokens": 9}
+    of |= {"batch_tokens": 512}
+    made = rows.rows("opennmt-2020", [run(measured(**RUN | of))])
+    assert [each["row"] for each in made if each["ours"] and each["unit"] == "tokens/s"] == [row]
+
+
 def with_runs(*seconds, **values):
     words = {"source_words_per_second": 1000 / seconds[0], "text_seconds_runs": seconds}
     words |= {"runs": len(seconds), "text_seconds": seconds[0]}
@@ -137,6 +156,20 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
     assert (apart["verdict"], apart["reason"]) == ("not run here", "the two were not timed in one run here")
     elsewhere = with_runs(40.0, 44.0, 38.0, compute_type="float32", test_set="another")
     assert of(rows.rows("marian-2018", [run(elsewhere, int16)]), *claim)["ours"] is None
+
+
+def test_one_timing_has_one_verdict():
+    """The paper prints the ratio for two test sets; the one that was timed has it."""
+    of = {"engine": "opennmt-tf", "vocabulary_map": False, "test_set": "newstest2014", "compute_type": "float32"}
+    shapes = [str(shape(registry()[f"wnmt2018-rnn-{size}"])) for size in ("large", "small")]
+    timings = [with_runs(seconds, shape=text, **of) for seconds, text in zip((40.0, 20.0), shapes, strict=True)]
+    made = rows.rows("opennmt-2018", [run(*timings)])
+    found = {each["test_set"]: each for each in made if each["row"] == "(4) direct RNN Small" and each["unit"] == "×"}
+    assert {name: each["verdict"] for name, each in found.items()} == {
+        "newstest2014": "larger", "newstest2015": "not comparable",
+    }  # fmt: skip
+    assert found["newstest2015"]["reason"] == "timed on newstest2014 only, whose row has the verdict"
+    assert {each["ours"] for each in found.values()} == {2.0}
 
 
 @pytest.mark.parametrize(
@@ -240,11 +273,12 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
         assert (value["table"], value["row"], value["quantity"]) in claims
         if "value" in value:
             text = named(Path(value["file"])).replace(",", "")
-            for number in {*re.findall(r"(?<!\S)[+-]?[0-9.]+%?", value["from"])} - {"1", "100"}:
+            for number in {*re.findall(r"(?<!\S)[+-]?[0-9.]+%?", value["from"])} - CONSTANTS:
                 assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", text), number
             assert re.fullmatch(r"[-+*/() 0-9.%]+", value["from"])
             assert value["value"] == pytest.approx(eval(value["from"].replace("%", "")), abs=0.005)
-            assert all(f"{value[end]:.2f}" in text for end in ("low", "high") if end in value)
+            ends = [value[end] for end in ("low", "high") if end in value]
+            assert all(f"{end:.2f}" in text or f":{end}" in text for end in ends)
 
 
 def test_an_unknown_paper_is_named():

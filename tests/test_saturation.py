@@ -13,6 +13,7 @@ from models import folders, sentences
 from common import cpu
 from formats import records
 from measure import int8_other_cpus
+from measure.task import Decoding, Task
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # as on a CPU without VNNI
@@ -92,8 +93,8 @@ def test_set(tmp_path):
 
 @wheel
 def test_a_measurement_records_whether_it_saturated(test_set, tmp_path):
-    call = [sys.executable, "-m", "measure.run", "--model", folders()["int8"], "--test-sets", f"t={test_set}"]
-    call += ["--cores", str(min(os.sched_getaffinity(0))), "--output", tmp_path / "run.json"]
+    decoding = Decoding(folders()["int8"], vocabulary_map=True, cores=(min(os.sched_getaffinity(0)),))
+    call = Task(decoding, [("t", test_set)], tmp_path / "run.json").command(tmp_path / "task.json")
     subprocess.run(call, env=os.environ | LIMITED, check=True)
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["library"] == "oneDNN (AVX2)" and run["int8_saturates"] is True

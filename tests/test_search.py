@@ -51,8 +51,7 @@ def test_the_grid_has_a_name_and_a_signature_for_every_place(test_set):
     found = beam_batch.grid(folders()["int8"], [1, 3], [1, 16], CORE)
     assert len({configuration.name for configuration in found}) == 4
     assert all(configuration.vocabulary_map for configuration in found)
-    command = found[-1].command([("first", test_set)])
-    assert command[command.index("--batch-sentences") + 1] == "16"
+    assert found[-1].decoding.batch_sentences == 16
     record = measured(length_penalty=1.0, **found[-1].settings)
     assert "|batch:16s|" in kept_runs.signature(record)
     assert "|batch:512t|" in kept_runs.signature(replace(record, batch_sentences=None))

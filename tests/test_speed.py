@@ -22,7 +22,9 @@ from decode.translator import Translator
 from experiments import architectures, end_to_end, identities, ladder, scaling, switches
 from formats import measurement, records
 from formats.comparison import times_faster
+from formats.switches import values
 from measure import score
+from measure.task import Task
 from report import __main__ as report
 from report import architectures as architectures_report
 from report import end_to_end as end_to_end_report
@@ -44,7 +46,7 @@ def two_cores(monkeypatch):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Replaces measure.run; returns its commands.
+    """Replaces measure.run; returns its tasks.
 
     The first run takes 1 s and the second one 2 s on one core, divided by workers and, half as well, by threads; with
     batches of 1,024 tokens a fifth less. The baseline takes ten and twenty times as long. Loading takes 1 s.
@@ -54,24 +56,20 @@ def made_up(monkeypatch):
     def measured(call, **options):
         if "measure.run" not in call:
             return real(call, **options)
-        calls.append(call)
-
-        def option(name, default="1"):
-            return call[call.index(name) + 1] if name in call else default
-
-        output, workers = Path(option("--output")), int(option("--workers"))
-        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in option("--model")
+        calls.append(task := Task.read(Path(call[-1])))
+        decoding, output, workers = task.decoding, task.output, task.decoding.workers
+        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in str(decoding.model)
         seconds = number * (10 * number if baseline else 1) / workers
-        seconds /= (1 + int(option("--threads"))) / 2
-        seconds *= 0.8 if option("--batch-tokens") == "1024" else 1
-        if "--translations" in call:
-            path = Path(f"{option('--translations')}.test.txt")
+        seconds /= (1 + decoding.threads) / 2
+        seconds *= 0.8 if decoding.batch_tokens == 1024 else 1
+        if task.translations:
+            path = Path(f"{task.translations}.test.txt")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in SOURCES), encoding="utf-8")
         row = dict.fromkeys(("tokenization_seconds", "decode_seconds", "detokenization_seconds"), seconds)
         row |= {"text_seconds": seconds, "cpu_seconds": seconds, "joules": None, "others": 0.0, "sentences": 6}
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
-        row |= {"reference_tokens": 125, "candidates": None if "--no-vocabulary-map" in call else 300.0}
+        row |= {"reference_tokens": 125, "candidates": 300.0 if decoding.vocabulary_map else None}
         run = {"engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row}}
         run |= {"forced_isa": options["env"].get(cpu.ISA), "peak_rss_bytes": 50_000_000 * workers}
         write_json(output, run | {"checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1})
@@ -128,8 +126,9 @@ def rows_of(text):
 
 
 def differences(configurations):
-    switches = [asdict(configuration) for configuration in configurations]
-    return [{name for name in one if one[name] != other[name]} for one, other in itertools.pairwise(switches)]
+    fields = [asdict(configuration) | values(configuration) for configuration in configurations]
+    different = ({name for name in one if one[name] != other[name]} for one, other in itertools.pairwise(fields))
+    return [names - {"without"} for names in different]
 
 
 def test_every_rung_has_one_switch_more(two_cores):
@@ -140,7 +139,7 @@ def test_every_rung_has_one_switch_more(two_cores):
     assert set(ladder_report.PAPER) < set(found)
     assert [name for name, rung in found.items() if rung.isa == "AVX2"] == ["CTranslate2 held to AVX2"]
     last = found[ladder.OVERLAPPING]
-    assert last.isa == "AVX512" and last.overlap and last.packed and last.cores == (0,)
+    assert last.isa == "AVX512" and not last.without and last.cores == (0,)
     one_core = ladder.on_one_core(last)
     assert {size: rung.batch_tokens for size, rung in one_core.items()} == {n: n for n in (256, 512, 1024, 2048)}
     assert one_core[512] == last and differences([last, one_core[256]]) == [{"batch_tokens", "label"}]
@@ -150,7 +149,7 @@ def test_every_rung_has_one_switch_more(two_cores):
     assert differences([one_core[256], all_cores[256]]) == [{"workers", "cores", "label"}]
     same, own = ladder.native_rungs(folders()["float32"], last).values()  # with the settings of CTranslate2
     assert differences([last, same, own]) == [{"model", "isa", "map_per_sentence"}, {"map_per_sentence"}]
-    assert own.map_per_sentence and own.isa is None and own.overlap and own.sorting and own.batch_tokens == 512
+    assert not own.without and own.isa is None and own.batch_tokens == 512
 
 
 def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
@@ -158,7 +157,8 @@ def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
     packing = ladder.rungs(*folders().values())
     monkeypatch.setattr(machine, "packs", lambda: False)
     found = ladder.rungs(*folders().values())
-    assert set(packing) - set(found) == {"packed matrices"} and {rung.packed for rung in found.values()} == {True}
+    assert set(packing) - set(found) == {"packed matrices"}
+    assert not any("packed" in rung.without for rung in found.values())
     assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
     monkeypatch.setattr(machine, "cores", lambda: (3,))
     monkeypatch.setattr(engines, "isa", lambda *_: None)
@@ -169,11 +169,11 @@ def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
 
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
-    assert len(made_up) == 2 * 17 and not any("--sentences" in call for call in made_up)
+    assert len(made_up) == 2 * 17 and not any(task.decoding.sentences for task in made_up)
     assert all(record.bleu == pytest.approx(100) and record.bleu_signature for record in found)
     reference = found.pop()
     assert (reference.rung, reference.beam_size, reference.vocabulary_map) == (ladder.SEARCH, 4, False)
-    assert reference.compute_type == "float32" and reference.sorting and reference.cores == (0,)
+    assert reference.compute_type == "float32" and "sorting" not in reference.without and reference.cores == (0,)
     found.append(replace(reference, bleu=100.39))
     text = ladder_report.table(found)
     rows = rows_of(text)
@@ -207,7 +207,7 @@ def test_ladder(two_cores, made_up, tmp_path):
 
 def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
     found = run(ladder, tmp_path, *models(untrained))
-    assert all(call[call.index("--sentences") + 1] == "9" for call in made_up)
+    assert all(task.decoding.sentences == 9 for task in made_up)
     assert all(record.speed_only and record.bleu is record.bleu_signature is None for record in found)
     text = ladder_report.table(found)
     rows = rows_of(text)
@@ -242,7 +242,8 @@ def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
     best = "best of 4 sizes of batches: 1,024 tokens"
     ends = ("", f", {best}", f", 2 workers on 2 cores, {best}")
     assert names == ["native engine", "map of each sentence", *(f"native engine{end}" for end in ends[1:])]
-    assert [record.map_per_sentence for record in found if record.engine == "native"] == [False, True, True, True]
+    of_native = [record for record in found if record.engine == "native"]
+    assert [record.value("map_per_sentence") for record in of_native] == [False, True, True, True]
     assert found[-1].rung == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
     rows = rows_of(one_core)
@@ -321,7 +322,7 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     pairs = [[of[name] for of in (folders(), untrained)] for name in ("opennmt-tf", "int8")]
     exact = folders()["float32"]
     found = run(end_to_end, tmp_path, "--models", *pairs[0], *pairs[1], "--exact", exact)
-    outputs = [call[call.index("--output") + 1] for call in made_up]
+    outputs = [str(task.output) for task in made_up]
     assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
     assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
     *_, greedy, beam = found
@@ -350,7 +351,7 @@ def test_untrained_models_of_every_architecture(two_cores, made_up, untrained, n
     redescribe(folder, role="untrained", system="x-untrained")
     found = run(architectures, tmp_path, "--models", untrained["opennmt-tf"], folder)
     ways = [(record.engine, record.beam_size, record.vocabulary_map) for record in found]
-    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and found[1].map_per_sentence
+    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and not found[1].without
     assert all(record.cores == (0,) and record.speed_only for record in found)
     text = architectures_report.table(found)
     assert text.count("| x-untrained ") == 1 and "| 15.0 (10.0 to 20.0) |" in text
@@ -376,7 +377,7 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     found = run(end_to_end, tmp_path, "--models", *models)
     assert len(made_up) == 2 * 2 * 3
     one, two = end_to_end_report.ways(found)
-    assert one.native.engine == "native" and one.native.vocabulary_map and one.native.map_per_sentence
+    assert one.native.engine == "native" and one.native.vocabulary_map and "map_per_sentence" not in one.native.without
     assert (two.native.workers, two.native.beam_size, two.native.batch_tokens) == (2, 1, 256)
     faster = times_faster(one.optimized, one.baseline, "total_seconds")
     text = end_to_end_report.table(found)
@@ -423,8 +424,8 @@ def test_scaling(two_cores, made_up, tmp_path):
     assert all(record.batch_tokens == 1024 and record.vocabulary_map for record in found)  # the best of all three
     cost = [record.core_seconds_per_million_words * record.source_words_per_second / 1e6 for record in found]
     assert cost == pytest.approx([cost[0], 2 * cost[0], 2 * cost[0]])  # every core that a run holds costs
-    assert ["--threads" in call for call in made_up] == ([False] * 8 + [True] * 4) * 2
-    tried = [call[call.index("--batch-tokens") + 1] for call in made_up]
+    assert [task.decoding.threads > 1 for task in made_up] == ([False] * 8 + [True] * 4) * 2
+    tried = [str(task.decoding.batch_tokens) for task in made_up]
     assert tried == ["256", "512", "1024", "2048"] * 3 * 2  # the same sizes on one core as on all
     assert "|workers:1|threads:2|cores:2|" in found[2].signature and "threads" not in found[0].signature
     text = scaling_report.table(found)

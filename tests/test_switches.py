@@ -1,8 +1,11 @@
 """Switches of decoding: an engine takes or refuses each by name; records and resuming depend on them."""
 
+import argparse
 import itertools
+import re
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,17 +18,17 @@ from translation import run
 from common import cpu
 from common.errors import UserError
 from decode import engines
-from decode.engines import SWITCHES, Search
+from decode.engines import Search
 from decode.engines.native import ISA
-from decode.translator import SWITCHED_OFF, Tokenizer, Translator
-from formats import measurement
+from decode.translator import Tokenizer, Translator, decoding_options
+from formats import measurement, switches
+from formats.switches import SWITCHES
 from measure import kept_runs
 from measure import run as measure_run
 from measure.configuration import Configuration
+from measure.task import Task
 
-OTHER = {
-    name: not value if isinstance(value, bool) else 3 for name, value in vars(Search()).items() if name in SWITCHES
-}
+OTHER = {name: {name: 3} if switch.unit else {"without": frozenset({name})} for name, switch in SWITCHES.items()}
 HERE = folders()
 LINES = sentences(30, seed=6)
 CT2_SETS = {"avx2": ["GENERIC", "AVX", "AVX2"], "amx": ["GENERIC", "AVX", "AVX2", "AVX512"]}
@@ -37,19 +40,17 @@ def trigrams(pieces):
 
 @pytest.mark.parametrize(("name", "known"), [("float32", "CTranslate2"), ("opennmt-tf", "OpenNMT-tf")])
 def test_a_switch_that_an_engine_lacks_is_refused_by_name(name, known):
-    for switch, value in OTHER.items():
-        engine, search = engines.of(HERE[name]), Search(**{switch: value})
-        if switch in engine.switches or switch == "map_per_sentence":  # its map is of the batch anyway
-            continue
-        with pytest.raises(UserError, match=f"{known} has no {engines.option(switch)}; leave it out"):
-            engines.load(HERE[name], search)
+    had = {*switches.of_engine(engines.of(HERE[name]).name), *switches.of_pipeline()}
+    for switch in set(SWITCHES) - had - {"map_per_sentence"}:  # its map is of the batch anyway
+        with pytest.raises(UserError, match=f"{known} has no {switches.option(switch)}; leave it out"):
+            engines.load(HERE[name], Search(**OTHER[switch]))
     with pytest.raises(UserError, match="has no --no-parallel-scan, --no-shared-cache; leave it out"):
-        engines.load(HERE[name], Search(shared_cache=False, parallel_scan=False))
+        engines.load(HERE[name], Search(without=frozenset({"shared_cache", "parallel_scan"})))
 
 
 def test_the_map_of_ctranslate2_is_always_of_the_batch():
     batch = [Tokenizer(HERE["int8"]).encode(line) for line in LINES[:8]]
-    searches = [Search(vocabulary_map=True, map_per_sentence=own) for own in (True, False)]
+    searches = [Search(vocabulary_map=True, **more) for more in ({}, OTHER["map_per_sentence"])]
     own, shared = (engines.load(HERE["int8"], search).translate(batch) for search in searches)
     assert own == shared
 
@@ -63,10 +64,10 @@ def test_ctranslate2_blocks_ngrams(tmp_path):
 
 def test_switches_are_options_and_change_the_key_of_resuming():
     plain = Translator(HERE["float32"]).settings
-    assert set(SWITCHES) | {"sorting", "isa"} <= set(plain)
+    assert {*SWITCHES, "isa"} - {"overlap"} <= set(plain)  # which changes no translation
     assert Translator(HERE["float32"], blocked_ngram=3).settings != plain
-    assert Translator(HERE["float32"], sorting=False).settings != plain
-    assert set(OTHER) == {*SWITCHED_OFF, "blocked_ngram"} - {"sorting", "overlap"}
+    assert Translator(HERE["float32"], without={"sorting"}).settings == {**plain, "sorting": False}
+    assert Translator(HERE["float32"], without={"overlap"}).settings == plain
 
 
 @pytest.mark.slow
@@ -81,18 +82,75 @@ def test_the_command_takes_switches_and_names_what_it_lacks():
     assert done.stderr.decode().endswith("OpenNMT-tf has no --isa; leave it out\n")
 
 
-def test_every_switch_has_a_name_an_option_and_a_place_in_the_record():
+def test_every_switch_has_a_name_and_a_place_in_tasks_and_records(tmp_path):
     plain = Configuration(HERE["int8"])
+    plain_document = Task(plain.decoding, [], tmp_path / "run").document()
     record = measured(length_penalty=1.0, **plain.settings)
     written = set(SWITCHES) & set(record.as_json())
-    assert written == {"packed"}  # others only if they differ: older records lack them
-    for switch, value in OTHER.items():
-        changed = replace(plain, **{switch: value})
+    assert written == {"sorting", "overlap", "packed"}  # others only if they differ: older records lack them
+    for switch, more in OTHER.items():
+        changed, value = replace(plain, **more), more.get(switch, False)
         assert changed.name == f"{plain.name}.{switch}-{value}"
-        assert engines.option(switch) in changed.command([]) and engines.option(switch) not in plain.command([])
+        document = Task(changed.decoding, [("t", tmp_path / "t")], tmp_path / "run").document()
+        assert document["decoding"] == {**plain_document["decoding"], **more, "without": [*more.get("without", ())]}
         other = measured(length_penalty=1.0, **changed.settings)
         assert other.as_json()[switch] == value and kept_runs.signature(other) != kept_runs.signature(record)
-    assert set(SWITCHES) <= {column.name for column in fields(measurement.Measurement)}
+        assert measurement.Measurement.of(other.as_json()) == other
+
+
+def test_names_and_signatures_of_several_switches_are_as_ever():
+    """Their order is that of kept files."""
+    more = {"isa": "AVX2", "batch_sentences": 1, "blocked_ngram": 3}
+    every = Configuration(HERE["int8"], **more, without=frozenset(switches.flags()))
+    assert every.name.removeprefix(Configuration(HERE["int8"]).name) == (
+        ".sorting-False.overlap-False.isa-AVX2.batch_sentences-1.map_per_sentence-False.remove_finished-False"
+        ".shared_cache-False.blocked_ngram-3.parallel_scan-False.packed-False.piece_products-False"
+        ".source_products-False.equal_states-False.polynomials-False"
+    )
+    signature = kept_runs.signature(measured(length_penalty=1.0, **every.settings))
+    assert signature.partition("isa:AVX2|")[2] == (
+        "sorting:no|overlap:no|packed:no|map_per_sentence:no|remove_finished:no|shared_cache:no|parallel_scan:no"
+        "|piece_products:no|source_products:no|equal_states:no|polynomials:no|blocked:3|runs:1"
+    )
+
+
+@pytest.fixture
+def pretend_switch(monkeypatch):
+    """One more entry of the table."""
+    entry = switches.Switch("decode by hand", "whether pixies decoded", models="with wings")
+    monkeypatch.setitem(SWITCHES, "pixie_dust", entry)
+    measurement.schema.cache_clear()
+    yield "pixie_dust"
+    measurement.schema.cache_clear()
+
+
+def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):
+    parser = argparse.ArgumentParser()
+    decoding_options(parser)
+    assert re.search(r"--no-pixie-dust\s+decode by hand \(with wings\)", parser.format_help())
+    assert parser.parse_args(["--model", "m", "--no-pixie-dust"]).without == ["pixie_dust"]
+    plain, off = Configuration(HERE["int8"]), frozenset({"pixie_dust"})
+    changed = replace(plain, without=off)
+    assert changed.name == f"{plain.name}.pixie_dust-False" and changed.decoding.options["without"] == off
+    with pytest.raises(UserError, match="CTranslate2 has no --no-pixie-dust; leave it out"):
+        engines.load(HERE["int8"], Search(without=off))
+    record = measured(length_penalty=1.0, **changed.settings)
+    assert "|pixie_dust:no|" in kept_runs.signature(record) and record.as_json()["pixie_dust"] is False
+    assert "pixie_dust" not in measured(length_penalty=1.0, **plain.settings).as_json()
+    measurement.write(tmp_path / "m.json", [record])
+    assert measurement.read(tmp_path / "m.json") == [record]
+    assert "| `pixie_dust` | boolean |  | `true` | whether pixies decoded" in measurement.page()
+
+
+def test_a_name_that_is_no_switch_is_an_error():
+    for made in (Search, lambda **more: Configuration(HERE["int8"], **more), measured):
+        with pytest.raises(ValueError, match="no switch has the name dust"):
+            made(without=frozenset({"dust"}))
+
+
+def test_the_documents_name_every_option():
+    text = " ".join((Path(__file__).parents[1] / "docs/decoding.md").read_text().split())
+    assert [name for name in SWITCHES if f"`{switches.option(name)}" not in text] == []
 
 
 def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, monkeypatch):
@@ -127,34 +185,57 @@ SLOWER = [("remove_finished", 1), ("shared_cache", 1), ("shared_cache", 4), ("pa
 @pytest.mark.parametrize(("switch", "beam_size"), SLOWER)
 def test_slower_switches_translate_the_same(native, switch, beam_size):
     options = {"workers": 1, "blocked_ngram": 2 * (switch == "parallel_scan")}
-    translators = [Translator(native, beam_size, **options, **more) for more in ({}, {switch: False})]
+    translators = [Translator(native, beam_size, **options, without=off) for off in ((), {switch})]
     plain, slower = ([*translator.translate(LINES)] for translator in translators)
     assert plain == slower
 
 
 def test_finished_sentences_are_kept_in_greedy_search_only(native):
     with pytest.raises(UserError, match="only greedy search keeps finished sentences"):
-        engines.load(native, Search(4, remove_finished=False))
+        engines.load(native, Search(4, without=frozenset({"remove_finished"})))
 
 
-OPTIONS = {
-    "remove_finished": "keep_finished", "shared_cache": "copied_cache", "parallel_scan": "plain_scan",
-    "piece_products": "computed_pieces", "source_products": "repeated_sources", "equal_states": "repeated_states",
-    "polynomials": "library_functions",
-}  # fmt: skip
+def test_the_switches_of_the_engine_are_those_of_the_table(native):
+    import nmt_frontier_engine as engine
+
+    names = [name for name in switches.of_engine("native") if name in switches.flags()]
+    assert sorted(engine.SWITCHES) == sorted(names)
+    for bit, name in enumerate(engine.SWITCHES):
+        loaded = engines.load(native, Search(without=frozenset({name, "overlap"})))
+        assert engine._options(loaded._options).without == 1 << bit
 
 
-@pytest.mark.parametrize("switch", OPTIONS)
-def test_a_switch_is_an_option_of_the_engine(native, switch):
-    loaded = [engines.load(native, Search(**more)) for more in ({}, {switch: False})]
-    assert [getattr(engine._options, OPTIONS[switch]) for engine in loaded] == [False, True]
+def test_an_engine_with_other_switches_is_one_line(native, pretend_switch):
+    with pytest.raises(UserError, match=r"of another version, with other switches \(pixie_dust\); run `make install`"):
+        engines.load(native, Search())
+
+
+@pytest.mark.parametrize("part", ["INTERFACE", "_Options"])
+def test_a_library_with_another_interface_is_one_line(native, part, monkeypatch):
+    import nmt_frontier_engine as engine
+
+    other = {"INTERFACE": 1, "_Options": engine._Batch}
+    monkeypatch.setattr(engine, part, other[part])
+    with pytest.raises(ImportError, match=r"^nmt_frontier_engine.so is of another version than its package \(interf"):
+        engine._load(Path(engine.__file__).with_name("nmt_frontier_engine.so"))
+
+
+def test_every_function_of_the_interface_has_its_types(native):
+    import nmt_frontier_engine as engine
+
+    header = (Path(__file__).parents[1] / "engine/bindings/c_api.h").read_text()
+    declared = re.findall(r"NMT_EXPORT [^(;]*?nmt_(\w+)\((.*?)\);", header, re.DOTALL)
+    types = {name: returned_and_taken[1] for name, returned_and_taken in engine._RETURN.items()} | engine._FAIL
+    assert {name: arguments.count(",") + bool(arguments) for name, arguments in declared} == {
+        name: len(arguments) + 2 * (name in engine._FAIL) for name, arguments in types.items()
+    }
 
 
 def test_a_map_of_the_batch_has_more_candidates(native):
     """And a run reports the mean of the candidates in use."""
     means = {}
     for own in (True, False):
-        translator = Translator(native, workers=1, batch_tokens=200, map_per_sentence=own)
+        translator = Translator(native, workers=1, batch_tokens=200, **({} if own else OTHER["map_per_sentence"]))
         means[own] = measure_run.about(translator, native, LINES, [])["candidates"]
         entries = translator.engine.read_map(native, [*itertools.chain.from_iterable(translator.cut(LINES))])
         groups = [[[sentence] for sentence in batch] if own else [batch] for batch in translator.cut(LINES)]

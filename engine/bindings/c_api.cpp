@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "architectures.h"
+#include "recurrent/cell.h"
 #include "runtime/dispatch.h"
 #include "runtime/error.h"
-#include "recurrent/cell.h"
 #include "search/search.h"
 
 using namespace nmt;
@@ -84,6 +84,29 @@ Batch read(const nmt_batch& batch) {
   return result;
 }
 
+Switches switches(uint32_t without) {
+  if (without >> kSwitches) throw Error("there is no switch of bit " + std::to_string(kSwitches) + " or above");
+  return Switches(without);
+}
+
+Options read(const nmt_options& wanted) {
+  Options options;
+  options.beam_size = wanted.beam_size;
+  options.n_best = wanted.n_best;
+  options.length_penalty = wanted.length_penalty;
+  options.wu = wanted.wu;
+  options.shortest = wanted.shortest;
+  options.longest = wanted.longest;
+  options.blocked_ngram = wanted.blocked_ngram;
+  options.scores = wanted.scores;
+  options.attention_layer = wanted.attention_layer;
+  options.attention_head = wanted.attention_head;
+  options.on = switches(wanted.without);
+  if (wanted.vocabulary_map)
+    options.candidates = options.on.map_per_sentence ? Candidates::per_sentence : Candidates::per_batch;
+  return options;
+}
+
 // The sentences [first, last) of a batch.
 Batch part(const Batch& batch, size_t first, size_t last) {
   Batch result;
@@ -116,9 +139,8 @@ auto shared_out(nmt_worker& worker, const Batch& batch, Candidates candidates, F
   if (together) return work(*worker.searches[0], batch);
   const std::vector<size_t> ends = shares(batch, worker.searches.size());
   std::vector<Result> results(ends.size());
-  worker.team.run((int)ends.size(), [&](int t) {
-    results[t] = work(*worker.searches[t], part(batch, t ? ends[t - 1] : 0, ends[t]));
-  });
+  worker.team.run((int)ends.size(),
+                  [&](int t) { results[t] = work(*worker.searches[t], part(batch, t ? ends[t - 1] : 0, ends[t])); });
   Result result = std::move(results[0]);
   for (size_t t = 1; t < results.size(); ++t)
     for (auto& entry : results[t]) result.push_back(std::move(entry));
@@ -132,6 +154,14 @@ Tile checked_tile(int32_t tile) {
 
 }  // namespace
 
+int32_t nmt_interface() { return kInterface; }
+
+int32_t nmt_options_size() { return (int32_t)sizeof(nmt_options); }
+
+int32_t nmt_switches() { return kSwitches; }
+
+const char* nmt_switch_name(int32_t bit) { return bit >= 0 && bit < kSwitches ? kSwitchNames[bit] : nullptr; }
+
 const char* nmt_isa() {
   try {
     return kernels().name;
@@ -142,12 +172,15 @@ const char* nmt_isa() {
 
 const char* nmt_available_sets() { return available_sets(); }
 
-int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size) {
+int nmt_open(const char* weights, const char* map, uint32_t without, nmt_model** model, char* error,
+             size_t error_size) {
   return guarded(error, error_size, [&] {
     kernels();
+    const Switches on = switches(without);
     std::unique_ptr<nmt_model> opened(new nmt_model{open_model(weights), nullptr});
     const Shape& shape = opened->model->shape;
     if (map) opened->map = std::make_unique<VocabularyMap>(map, shape.source_pieces, shape.target_pieces);
+    if (!on.packed) opened->model->unpack();
     *model = opened.release();
   });
 }
@@ -158,10 +191,6 @@ int32_t nmt_positions(const nmt_model* model) { return model->model->position_co
 
 int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error, size_t error_size) {
   return guarded(error, error_size, [&] { model->model->choose_tile(inputs, outputs, checked_tile(tile)); });
-}
-
-int nmt_unpack(nmt_model* model, char* error, size_t error_size) {
-  return guarded(error, error_size, [&] { model->model->unpack(); });
 }
 
 int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
@@ -179,26 +208,7 @@ void nmt_close_worker(nmt_worker* worker) { delete worker; }
 int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options* wanted, nmt_results* results,
                   char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
-    Options options;
-    options.beam_size = wanted->beam_size;
-    options.n_best = wanted->n_best;
-    options.length_penalty = wanted->length_penalty;
-    options.wu = wanted->wu;
-    options.shortest = wanted->shortest;
-    options.longest = wanted->longest;
-    options.blocked_ngram = wanted->blocked_ngram;
-    if (wanted->candidates < 0 || wanted->candidates > 2) throw Error("candidates must be 0, 1 or 2");
-    options.candidates = (Candidates)wanted->candidates;
-    options.scores = wanted->scores;
-    options.attention_layer = wanted->attention_layer;
-    options.attention_head = wanted->attention_head;
-    options.keep_finished = wanted->keep_finished;
-    options.plain_scan = wanted->plain_scan;
-    options.copied_cache = wanted->copied_cache;
-    options.computed_pieces = wanted->computed_pieces;
-    options.repeated_sources = wanted->repeated_sources;
-    options.repeated_states = wanted->repeated_states;
-    options.library_functions = wanted->library_functions;
+    const Options options = read(*wanted);
     const Claim claim(*worker);
     const Results found =
         shared_out(*worker, read(*batch), options.candidates,
@@ -216,20 +226,20 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
         w.attention.insert(w.attention.end(), hypothesis.attention.begin(), hypothesis.attention.end());
       }
     }
-    *results = {w.counts.data(),    w.lengths.data(),         w.pieces.data(),
-                w.scores.data(),    w.attention_lengths.data(), w.attention.data(),
-                (int64_t)w.lengths.size(), (int64_t)w.pieces.size(), (int64_t)w.attention.size()};
+    *results = {w.counts.data(),           w.lengths.data(),           w.pieces.data(),
+                w.scores.data(),           w.attention_lengths.data(), w.attention.data(),
+                (int64_t)w.lengths.size(), (int64_t)w.pieces.size(),   (int64_t)w.attention.size()};
   });
 }
 
-int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nmt_results* results, char* error,
+int nmt_score(nmt_worker* worker, const nmt_batch* batch, const nmt_options* wanted, nmt_results* results, char* error,
               size_t error_size) {
   return guarded(error, error_size, [&] {
-    if (candidates < 0 || candidates > 2) throw Error("candidates must be 0, 1 or 2");
+    const Candidates candidates = read(*wanted).candidates;
     const Claim claim(*worker);
-    const auto found = shared_out(
-        *worker, read(*batch), (Candidates)candidates,
-        [&](Search& search, const Batch& share) { return search.score(share, (Candidates)candidates, worker->stop); });
+    const auto found = shared_out(*worker, read(*batch), candidates, [&](Search& search, const Batch& share) {
+      return search.score(share, candidates, worker->stop);
+    });
     Stored& w = stored;
     w.scores.clear();
     for (const auto& target : found) w.scores.insert(w.scores.end(), target.begin(), target.end());

@@ -10,13 +10,16 @@
 struct nmt_model;   // weights and map; shared by any number of workers
 struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
+// Number of this interface: raise it here and in engine/python with every change of a struct or function below.
+constexpr int32_t kInterface = 2;
+
+// Options of nmt_frontier_engine.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
+// of all target pieces. without: a bit for each switch that is off (model/switches.h).
 struct nmt_options {
   int32_t beam_size, n_best;
   float length_penalty;
-  int32_t wu, shortest, longest, blocked_ngram;
-  int32_t candidates;  // 0: all target pieces, 1: per sentence, 2: per batch
-  int32_t scores, attention_layer, attention_head, keep_finished, plain_scan, copied_cache;
-  int32_t computed_pieces, repeated_sources, repeated_states, library_functions;
+  int32_t wu, shortest, longest, blocked_ngram, vocabulary_map, scores, attention_layer, attention_head;
+  uint32_t without;
 };
 
 struct nmt_batch {
@@ -29,32 +32,37 @@ struct nmt_batch {
 
 // Owned by the calling thread; valid until its next call, of any worker.
 struct nmt_results {
-  const int32_t* counts;   // hypotheses of each sentence
-  const int32_t* lengths;  // pieces of each hypothesis
-  const int32_t* pieces;   // of all hypotheses, concatenated
-  const float* scores;     // of each hypothesis; from nmt_score: of each piece and end
+  const int32_t* counts;             // hypotheses of each sentence
+  const int32_t* lengths;            // pieces of each hypothesis
+  const int32_t* pieces;             // of all hypotheses, concatenated
+  const float* scores;               // of each hypothesis; from nmt_score: of each piece and end
   const int32_t* attention_lengths;  // weights of each hypothesis
   const float* attention;
   int64_t total_hypotheses, total_pieces, total_attention;
 };
 
+NMT_EXPORT int32_t nmt_interface();
+NMT_EXPORT int32_t nmt_options_size();
+NMT_EXPORT int32_t nmt_switches();
+NMT_EXPORT const char* nmt_switch_name(int32_t bit);
 NMT_EXPORT const char* nmt_isa();             // the instruction set in use; null if NMT_ISA names none of this CPU's
 NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
-NMT_EXPORT int nmt_open(const char* weights, const char* map, nmt_model** model, char* error, size_t error_size);
+// map: path of the vocabulary map, or null. without: the switch `packed` is the model's.
+NMT_EXPORT int nmt_open(const char* weights, const char* map, uint32_t without, nmt_model** model, char* error,
+                        size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
 NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // maximum source length with prefix and suffix, in pieces
 // Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square. An error if the model has workers.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);
-// Makes every product pack its weights anew (Model::unpack). An error if the model has workers.
-NMT_EXPORT int nmt_unpack(nmt_model* model, char* error, size_t error_size);
 // threads: how many share a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
                                size_t error_size);
 NMT_EXPORT void nmt_close_worker(nmt_worker* worker);
 NMT_EXPORT int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options,
                              nmt_results* results, char* error, size_t error_size);
-NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, int32_t candidates, nmt_results* results,
+// Only the candidates of the options count.
+NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options, nmt_results* results,
                          char* error, size_t error_size);
 NMT_EXPORT void nmt_stop(nmt_worker* worker);  // from any thread: ends the running call, or the next one, early
 NMT_EXPORT int nmt_components();
@@ -76,5 +84,5 @@ NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const 
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, float fixed, char* error, size_t error_size);
 // One step of a cell, 0 LSTM, 1 GRU (recurrent/cell.h). inputs, states: products for all gates, [gates][units].
-NMT_EXPORT int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state, char* error,
-                        size_t error_size);
+NMT_EXPORT int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state,
+                        char* error, size_t error_size);

@@ -26,7 +26,7 @@ ModelFolder::ModelFolder(const std::string& folder) {
   const std::string weights = folder + "/weights.safetensors", map = folder + "/map.safetensors";
   nmt_model* opened = nullptr;
   char error[1000];
-  if (nmt_open(weights.c_str(), mapped_ ? map.c_str() : nullptr, &opened, error, sizeof error)) throw Error(error);
+  if (nmt_open(weights.c_str(), mapped_ ? map.c_str() : nullptr, 0, &opened, error, sizeof error)) throw Error(error);
   model_.reset(opened);
 }
 

@@ -84,7 +84,7 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<std
   options.beam_size = options.n_best = 1;
   options.length_penalty = 1;
   options.longest = model_.longest();
-  options.candidates = model_.mapped() ? 1 : 0;  // 1: per sentence
+  options.vocabulary_map = model_.mapped();
   options.attention_layer = options.attention_head = -1;
   nmt_results results;
   char error[1000];

@@ -22,14 +22,14 @@ FullyConnected::FullyConnected(const FullyConnectedModel& model)
 // The encoder
 
 void FullyConnected::encode(const std::vector<std::vector<int32_t>>& sentences) {
-  heads_ = heads(model_, identities_.source_products);
+  heads_ = heads(model_, on_.source_products);
   sources_.resize(sentences.size());
   Attending::encode(sentences);
 }
 
 void FullyConnected::cache_source(const int* sentences, int count, const float* contexts) {
   Attending::cache_source(sentences, count, contexts);
-  for (int i = 0; !identities_.source_products && i < count; ++i) {
+  for (int i = 0; !on_.source_products && i < count; ++i) {
     const size_t size = (size_t)lengths_[sentences[i]] * 2 * model_.units;
     sources_[sentences[i]].assign(contexts, contexts + size);
     contexts += size;
@@ -38,7 +38,7 @@ void FullyConnected::cache_source(const int* sentences, int count, const float* 
 
 // U sum_j a_j s_j = sum_j a_j (U s_j), where U s_j does not depend on the target (Devlin 2017).
 const float* FullyConnected::values(const float* contexts, int rows) {
-  if (!identities_.source_products) return contexts;
+  if (!on_.source_products) return contexts;
   float* const products = values_.get((size_t)rows * model_.contexts.outputs);
   multiply_blocks(model_.contexts, contexts, rows, products, Component::memory, Component::memory);
   return products;
@@ -59,7 +59,7 @@ void FullyConnected::cache_source_again() {
 // watched attention, which is kept per row, every row keeps its own state.
 void FullyConnected::find_states(const Step* steps, int count) {
   const auto page = [](const Step& step) { return step.position ? step.state->past.data()[0] : nullptr; };
-  const bool merge = identities_.equal_states && watched_layer_ < 0;
+  const bool merge = on_.equal_states && watched_layer_ < 0;
   distinct_.clear();
   of_.resize((size_t)count);
   for (int r = 0; r < count; ++r) {
@@ -86,10 +86,10 @@ Inputs FullyConnected::step(const Step* steps, int count) {
     find_states(steps, count);
   }
   const int states = (int)distinct_.size();
-  if (!identities_.source_products) cache_source_again();
+  if (!on_.source_products) cache_source_again();
   float* from_source = contexts_.get(states * wide);
   attend(distinct_.data(), states, from_source);
-  if (!identities_.source_products) {
+  if (!on_.source_products) {
     float* const computed = from_source_.get(states * wide);
     multiply_blocks(model_.contexts, from_source, states, computed, products, other);
     from_source = computed;

@@ -13,9 +13,9 @@ Network::Network(const Model& model, size_t past_bytes, size_t memory_bytes)
       pages_(past_bytes),
       memory_pages_(memory_bytes) {}
 
-void Network::use(const Identities& which) {
-  identities_ = which;
-  kernels_ = which.polynomials ? kernels() : *kernels().by_library;
+void Network::use(const Switches& on) {
+  on_ = on;
+  kernels_ = on.polynomials ? kernels() : *kernels().by_library;
 }
 
 void Network::reset() {

@@ -5,6 +5,7 @@
 
 #include "kernels/kernels.h"
 #include "model/model.h"
+#include "model/switches.h"
 #include "runtime/buffer.h"
 #include "runtime/clock.h"
 #include "runtime/pages.h"
@@ -24,15 +25,6 @@ struct Step {
   State* state;
   int piece;     // the last piece
   int position;  // of the new piece, from 0
-};
-
-// Optimisations after Devlin (2017). Each can be disabled for ablation; results change only by rounding. The first
-// works in all recurrent networks, the next two in those with fully connected layers.
-struct Identities {
-  bool piece_products = true;   // look up input products of up to 8,000 pieces in first layers
-  bool source_products = true;  // compute the products for attention once per sentence
-  bool equal_states = true;     // compute a state's products once for all hypotheses that share it
-  bool polynomials = true;      // for sigmoid and tanh in all networks, instead of the C library
 };
 
 // Positions rounded up to full pages.
@@ -56,7 +48,7 @@ class Network {
   // Keeps the attention of a decoder layer, of one head or averaged (head -1); layer -1: of none.
   void watch(int layer, int head) { watched_layer_ = layer, watched_head_ = head; }
   // Takes effect with the next `encode`.
-  void use(const Identities& which);
+  void use(const Switches& on);
   // Kept attention of a row of the last step: one weight per source position.
   const float* attention(int row) const { return watched_.data() + (size_t)row * watched_stride_; }
   int source_length(int sentence) const { return lengths_[sentence]; }
@@ -103,7 +95,7 @@ class Network {
   }
   float* scratch(int length);
 
-  Identities identities_;
+  Switches on_;
   Kernels kernels_;
   const Type type_;
   Pages pages_, memory_pages_;

@@ -30,7 +30,7 @@ void StatefulNetwork::enter(const PieceProducts& table, const int32_t* pieces, i
                             std::vector<const float*>& to, Component products, Component other) {
   const Linear& weights = table.weights;
   // Calibration must see the inputs of every piece.
-  const bool looked_up = identities_.piece_products && !product.calibration.on;
+  const bool looked_up = on_.piece_products && !product.calibration.on;
   missing_.clear();
   to.resize((size_t)count);
   for (int r = 0; r < count; ++r) {

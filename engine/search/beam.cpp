@@ -61,7 +61,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
   std::vector<Sentence> sentences((size_t)count);
   for (int s = 0; s < count; ++s) {
     sentences[s].beams.add().state.sentence = s;
-    if (options.copied_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
+    if (!options.on.shared_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
   }
   std::vector<Step> steps;
   std::vector<Continuation> best;
@@ -118,7 +118,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         LiveHypothesis& alive = next.add();
         alive.state.sentence = s;
         network_->inherit(alive.state, from.state);
-        if (options.copied_cache) network_->copy_memory(alive.state, &from.state);
+        if (!options.on.shared_cache) network_->copy_memory(alive.state, &from.state);
         alive.tokens.reserve(from.tokens.size() + 16);
         alive.tokens = from.tokens;
         alive.tokens.push_back(output_.piece(s, c.column));

@@ -55,7 +55,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
           --unfinished;
         }
       }
-      if (finished[sentence] && (!options.keep_finished || last)) {
+      if (finished[sentence] && (options.on.remove_finished || last)) {
         network_->release(states[sentence]);
         continue;
       }

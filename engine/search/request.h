@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/switches.h"
+
 namespace nmt {
 
 enum class Candidates : int32_t {
@@ -21,18 +23,11 @@ struct Options {
   bool wu = false;
   int shortest = 0, longest = 150;  // in pieces, without the end
   int blocked_ngram = 0;            // n: no n-gram occurs more than once; 0: off
-  bool plain_scan = false;          // Ablation: scan for repeated n-grams one position at a time instead of with SIMD.
   Candidates candidates = Candidates::all;
-  bool scores = false;              // compute scores in greedy search, which otherwise needs no softmax
-  int attention_layer = -1;         // decoder layer whose attention is returned; -1: none
-  int attention_head = -1;          // head of that layer; -1: average
-  bool keep_finished = false;       // ablation: decode finished sentences until the batch ends
-  bool copied_cache = false;        // ablation: every beam has its own copy of the encoder's keys and values
-  // Ablations of recurrent models: the negations of Identities.
-  bool computed_pieces = false;   // compute input products of pieces each time
-  bool repeated_sources = false;  // compute products of the source at each step
-  bool repeated_states = false;   // compute products of a state for each hypothesis
-  bool library_functions = false;  // C library's sigmoid and tanh, in all models
+  bool scores = false;       // compute scores in greedy search, which otherwise needs no softmax
+  int attention_layer = -1;  // decoder layer whose attention is returned; -1: none
+  int attention_head = -1;   // head of that layer; -1: average
+  Switches on;
 };
 
 struct Batch {
@@ -41,7 +36,7 @@ struct Batch {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;   // without the end
+  std::vector<int32_t> tokens;  // without the end
   float score = 0;
   std::vector<float> attention;  // [pieces, plus the end if reached][source length]
 };

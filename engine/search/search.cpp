@@ -25,7 +25,7 @@ void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, co
     if (column >= 0) scores[column] = kNever;
   };
   int place = 0;
-  for (; !options.plain_scan && place + kPanel <= places; place += kPanel)
+  for (; options.on.parallel_scan && place + kPanel <= places; place += kPanel)
     for (uint32_t found = kernels().repeats(first + place, ending, n - 1); found; found &= found - 1)
       block(place + __builtin_ctz(found));
   for (; place < places; ++place)
@@ -84,8 +84,7 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
 
 Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
   network_->watch(options.attention_layer, options.attention_head);
-  network_->use(
-      {!options.computed_pieces, !options.repeated_sources, !options.repeated_states, !options.library_functions});
+  network_->use(options.on);
   network_->encode(batch.sources);
   output_.prepare(batch, options.candidates, map_, network_->clock);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);

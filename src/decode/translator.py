@@ -3,7 +3,7 @@
 import argparse
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +14,11 @@ from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, ONE_CORE, LongLines, Pipeline
-from formats import model_folder, records
+from formats import model_folder, records, switches
 from formats.decoding import MAXIMUM_INPUT
 from formats.loading import pieces
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
-
-# Optimisations that can be switched off, and the help of the option --no-NAME
-SWITCHED_OFF = {
-    "sorting": "fill batches in the order of the text",
-    "overlap": "run one stage after the other",
-    "packed": "pack weights for every matrix product",
-    "map_per_sentence": "share the candidates of the vocabulary map between all sentences of a batch",
-    "remove_finished": "decode finished sentences until their batch ends, in greedy search",
-    "shared_cache": "copy the encoder's keys and values to every beam",
-    "parallel_scan": "scan for blocked n-grams one position at a time",
-    "piece_products": "compute the products of a recurrent first layer for every piece",
-    "source_products": "compute the attention's products of the source at each step (with fully connected layers)",
-    "equal_states": "compute the products of a state for each hypothesis (with fully connected layers)",
-    "polynomials": "use the C library's sigmoid and tanh",
-}
 
 
 class Tokenizer:
@@ -58,7 +43,8 @@ class Translator(Pipeline):
     vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; default: one per core, or
     one on a GPU. batch_tokens: default: ``best_batch``. threads: per worker. long_lines: cut lines of more than
     ``longest_input`` pieces, or split them into parts that are translated one by one. checksums: check all files first.
-    overlap, sorting, batch_sentences: see Pipeline. search: further fields of decode.engines.Search.
+    without: names of formats.switches that are off. batch_sentences: see Pipeline. search: further fields of
+    decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
 
@@ -70,8 +56,7 @@ class Translator(Pipeline):
         workers: int | None = None,
         batch_tokens: int | None = None,
         long_lines: LongLines = "cut",
-        overlap: bool = True,
-        sorting: bool = True,
+        without: Collection[str] = (),
         threads: int = 1,
         batch_sentences: int | None = None,
         device: Device = "cpu",
@@ -88,22 +73,24 @@ class Translator(Pipeline):
             workers=workers,
             threads=threads,
             device=device,
+            without=switches.off(without),
             **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
-        switches = {"overlap": overlap, "sorting": sorting, "batch_sentences": batch_sentences}
-        switches |= {"longest_input": self.engine.longest_input}
-        super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **switches)
+        batching = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
+        batching |= {name: name not in without for name in switches.of_pipeline()}
+        super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **batching)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that a translation depends on, except the model folder and the input."""
-        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "sorting": self.sorting}
+        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
-        every = {**vars(self.search), **own, "engine": self.engine.name, "version": self.engine.version}
-        if self.engine.of_batch or not self.search.map_per_sentence:
-            return every
-        return {name: value for name, value in every.items() if name not in BATCHING}
+        every = {**vars(self.search), **switches.values(self.search), **own}
+        every |= {"engine": self.engine.name, "version": self.engine.version}
+        batched = self.engine.of_batch or "map_per_sentence" in self.search.without
+        left_out = {"without", "overlap", *(() if batched else BATCHING)}
+        return {name: value for name, value in every.items() if name not in left_out}
 
     def close(self) -> None:
         """Discard waiting batches, and stop running ones if the engine can."""
@@ -148,13 +135,17 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("switches", "for ablation; an engine refuses those it lacks")
     group.add_argument("--threads", type=positive, default=1, help="per worker, sharing its batch")
     group.add_argument("--isa", metavar="SET", help="instruction set, by the engine's name")
-    group.add_argument("--blocked-ngram", type=positive, default=0, metavar="N", help="repeat no n-gram of N pieces")
-    for name, text in SWITCHED_OFF.items():
-        group.add_argument(f"--no-{name.replace('_', '-')}", dest=name, action="store_false", help=text)
+    for name in switches.numbers():
+        group.add_argument(
+            switches.option(name), type=positive, default=0, metavar="N", help=switches.SWITCHES[name].help
+        )
+    for name in switches.flags():
+        shown = {"const": name, "default": [], "help": switches.SWITCHES[name].help}
+        group.add_argument(switches.option(name), dest="without", action="append_const", **shown)
 
 
-def loaded(args: argparse.Namespace, **options: Any) -> Translator:
-    """The translator of ``decoding_options``. options: override arguments of Translator.
+def loaded(args: argparse.Namespace) -> Translator:
+    """The translator of ``decoding_options``.
 
     Raises UserError for a folder that cannot be decoded with these options.
     """
@@ -163,5 +154,5 @@ def loaded(args: argparse.Namespace, **options: Any) -> Translator:
             raise UserError(f"{args.model}: {engines.of(args.model).label} has no --isa; leave it out")
         os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads")
-    chosen = {name: getattr(args, name) for name in (*names, "blocked_ngram", *SWITCHED_OFF)}
-    return Translator(args.model, **{**chosen, **options})
+    chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
+    return Translator(args.model, **chosen)

@@ -13,7 +13,7 @@ from typing import Any
 
 from common.errors import UserError
 from decode import engines
-from decode.engines import Batch
+from decode.engines import Batch, native
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from formats import ctranslate2_model, loading, native_model
@@ -100,15 +100,14 @@ class ForcedLength:
 
     def __init__(self, folder: Path, candidates: Path | None = None):
         engines.describe_for(folder, Native)
-        import nmt_frontier_engine as engine  # inside: it is not installed everywhere
-
+        engine = native.library()
         self._vocabulary = Vocabulary.read(folder)
         self._worker = engine.Worker(engine.Model(folder / Native.weights, candidates))
-        self._options, self._mapped = engine.Options, "sentence" if candidates else "all"
+        self._options, self._mapped = engine.Options, candidates is not None
 
     def decode(self, batch: Batch, pieces: int, beam_size: int, **options: Any) -> Batch:
         """Translate each sentence of a batch into this number of pieces; options: of nmt_frontier_engine.Options."""
-        options = {"shortest": pieces, "longest": pieces, "beam_size": beam_size, "candidates": self._mapped} | options
+        usual = {"shortest": pieces, "longest": pieces, "beam_size": beam_size, "vocabulary_map": self._mapped}
         sources = [self._vocabulary.numbers(sentence) for sentence in batch]
-        found = self._worker.translate(sources, self._options(**options))
+        found = self._worker.translate(sources, self._options(**usual | options))
         return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]

@@ -108,7 +108,8 @@ def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_si
     """As ``decoded``, in the native engine. vmap: its map; copied: keep a copy of the cache for each beam."""
     machine.pin([core])
     engine = ForcedLength(Path(folder), Path(vmap))
-    return added(lambda batch: engine.decode(batch, STEPS, beam_size, copied_cache=copied), batch, core)
+    without = frozenset({"shared_cache"} if copied else ())
+    return added(lambda batch: engine.decode(batch, STEPS, beam_size, without=without), batch, core)
 
 
 def added(decode: Callable[[Batch], Any], batch: Batch, core: int) -> Decoding:

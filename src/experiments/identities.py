@@ -8,7 +8,6 @@ folders have one. Except for the types, translations may differ by rounding only
 """
 
 import argparse
-import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,8 @@ from formats import comparison, measurement
 from measure import protocol
 from measure.configuration import Configuration
 
+IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equal_states"})
+
 
 def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
     """The rungs by name, from the lowest to the highest. models: native folders by type. common: fields of all."""
@@ -34,24 +35,18 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
         batch_tokens=ONE_CORE,
         batch_sentences=1,
         cores=machine.cores()[:1],
-        piece_products=False,
-        source_products=False,
-        equal_states=False,
-        polynomials=False,
+        without=IDENTITIES,
         **common,
     )
-    changes: dict[str, dict[str, Any]] = {
-        "float32, everything computed": {},
-        "16 bits": {"model": models["int16"]},
-        "products of pieces looked up": {"piece_products": True},
-        "products of the source once": {"source_products": True},
-        "sigmoid and tanh by polynomials": {"polynomials": True},
-        "equal states once": {"equal_states": True},
-        "8 bits": {"model": models["int8"]},
-        "batches of sentences": {"batch_sentences": None},
-    }
-    steps = itertools.accumulate(changes.values(), lambda rung, change: replace(rung, **change), initial=plain)
-    return dict(zip(changes, itertools.islice(steps, 1, None), strict=True))
+    found = {"float32, everything computed": plain}
+    last = found["16 bits"] = replace(plain, model=models["int16"])
+    last = found["products of pieces looked up"] = last.but(again={"piece_products"})
+    last = found["products of the source once"] = last.but(again={"source_products"})
+    last = found["sigmoid and tanh by polynomials"] = last.but(again={"polynomials"})
+    last = found["equal states once"] = last.but(again={"equal_states"})
+    last = found["8 bits"] = replace(last, model=models["int8"])
+    found["batches of sentences"] = replace(last, batch_sentences=None)
+    return found
 
 
 def by_type(folders: list[Path]) -> dict[str, Path]:

@@ -49,7 +49,7 @@ BATCHES = (256, 512, 1024, 2048)  # tokens; the fastest is a rung
 
 def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
     """The rungs of OpenNMT-tf, all switches off. shared: fields of all configurations."""
-    shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "sorting": False, "overlap": False}
+    shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "without": frozenset({"sorting", "overlap"})}
     greedy = Configuration(baseline, baseline=True, **shared)
     return {BEAM: replace(greedy, beam_size=comparison.BEAM), GREEDY: greedy}
 
@@ -57,36 +57,38 @@ def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
 def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
     """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
     isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
-    plain = replace(ladder[GREEDY], model=exact, baseline=False, packed=not machine.packs(), isa=isa)
+    plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
+    plain = plain.but(without={"packed"}) if machine.packs() else plain
     if isa not in (None, HELD):
         ladder[f"{PEER} held to {HELD}"] = replace(plain, isa=HELD)
     ladder[PEER] = plain
     ladder["8 bits"] = replace(plain, model=rounded)
-    last = ladder["sorted batches"] = replace(ladder["8 bits"], sorting=True)
+    last = ladder["sorted batches"] = ladder["8 bits"].but(again={"sorting"})
     if machine.packs():
-        last = ladder["packed matrices"] = replace(last, packed=True)
+        last = ladder["packed matrices"] = last.but(again={"packed"})
     last = ladder["vocabulary map"] = replace(last, vocabulary_map=True)
-    ladder[OVERLAPPING] = replace(last, overlap=True)
+    ladder[OVERLAPPING] = last.but(again={"overlap"})
     return ladder
 
 
 def native_rungs(model: Path, last: Configuration) -> dict[str, Configuration]:
     """The native engine with the settings of CTranslate2's ``last`` rung. model: a folder in 8 bits, with a map."""
-    same = replace(last, model=model, isa=None, map_per_sentence=False)
-    return {NATIVE: same, MAP_PER_SENTENCE: replace(same, map_per_sentence=True)}
+    same = replace(last, model=model, isa=None)
+    return {NATIVE: same.but(without={"map_per_sentence"}), MAP_PER_SENTENCE: same}
 
 
 def without_ctranslate2(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[str, Configuration]:
     """As ``rungs``, with the native engine instead of CTranslate2. by_type: its folders, at least float32 and int8."""
     ladder = toolkit(baseline, **shared)
-    ladder[EXACT] = replace(ladder[GREEDY], model=by_type["float32"], baseline=False, map_per_sentence=False)
+    exact = replace(ladder[GREEDY], model=by_type["float32"], baseline=False)
+    ladder[EXACT] = exact.but(without={"map_per_sentence"})
     if "int16" in by_type:
         ladder["16 bits"] = replace(ladder[EXACT], model=by_type["int16"])
     ladder["8 bits"] = replace(ladder[EXACT], model=by_type["int8"])
     last = ladder["vocabulary map"] = replace(ladder["8 bits"], vocabulary_map=True)
-    last = ladder[MAP_PER_SENTENCE] = replace(last, map_per_sentence=True)
-    last = ladder["sorted batches"] = replace(last, sorting=True)
-    ladder[OVERLAPPING] = replace(last, overlap=True)
+    last = ladder[MAP_PER_SENTENCE] = last.but(again={"map_per_sentence"})
+    last = ladder["sorted batches"] = last.but(again={"sorting"})
+    ladder[OVERLAPPING] = last.but(again={"overlap"})
     return ladder
 
 

@@ -41,7 +41,8 @@ SENTENCES, N = 32, 3  # FastSeq, section 2.2
 BEAMS, LENGTHS = (1, 4), (32, 128, 256)
 OFF = "off"
 CTRANSLATE2 = {OFF: {"no_repeat_ngram_size": 0}, "on": {"no_repeat_ngram_size": N}}  # options of a batch
-NATIVE = {OFF: {}, "with vectors": {"blocked_ngram": N}, "place by place": {"blocked_ngram": N, "plain_scan": True}}
+PLAIN = frozenset({"parallel_scan"})
+NATIVE = {OFF: {}, "with vectors": {"blocked_ngram": N}, "place by place": {"blocked_ngram": N, "without": PLAIN}}
 CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a run, each one step of a search
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from common import machine
 from common.errors import command
 from decode import engines
+from decode.engines import native
 from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
 from formats import comparison, measurement
@@ -31,9 +32,7 @@ BLOCKED = "no trigram twice"
 
 def instruction_sets() -> list[str]:
     """Those of this CPU that are narrower than the engine's own choice, widest first."""
-    from nmt_frontier_engine import available_sets  # inside: a study without the engine reads this module, too
-
-    return available_sets()[-2::-1]
+    return native.library().available_sets()[-2::-1]
 
 
 def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, Configuration]:
@@ -44,18 +43,18 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
     blocked = replace(beam, blocked_ngram=NGRAM)
     rows = {
         EVERYTHING: everything,
-        "map of the batch": replace(everything, map_per_sentence=False),
+        "map of the batch": everything.but(without={"map_per_sentence"}),
         "no map": replace(everything, vocabulary_map=False),
-        "unsorted batches": replace(everything, sorting=False),
-        "no overlapping stages": replace(everything, overlap=False),
-        "weights packed for every product": replace(everything, packed=False),
-        "finished sentences kept": replace(everything, remove_finished=False),
+        "unsorted batches": everything.but(without={"sorting"}),
+        "no overlapping stages": everything.but(without={"overlap"}),
+        "weights packed for every product": everything.but(without={"packed"}),
+        "finished sentences kept": everything.but(without={"remove_finished"}),
         **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
         **{engines.describe(other)["quantization"]: replace(everything, model=other) for other in others},
         f"{EVERYTHING}, beam {comparison.BEAM}": beam,
-        "copies of the encoder's cache": replace(beam, shared_cache=False),
+        "copies of the encoder's cache": beam.but(without={"shared_cache"}),
         f"{BLOCKED}, with vectors": blocked,
-        f"{BLOCKED}, place by place": replace(blocked, parallel_scan=False),
+        f"{BLOCKED}, place by place": blocked.but(without={"parallel_scan"}),
     }
     if len(cores) > 1:
         workers = replace(everything, cores=cores, workers=len(cores), batch_tokens=MANY_CORES, label="all-cores")

@@ -25,7 +25,8 @@ Measurements:
 
 - ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
   experiments share with their tables
-- ``schema_from_dataclass``: JSON schema and table of a dataclass
+- ``switches``: parts of decoding that can be turned off, the table that options, records and engines follow
+- ``schema_from_dataclass``: JSON schema and table of described fields
 - ``comparison``: find and compare measurements; the Pareto front of speed and quality
 - ``best_model``: the best model of a study
 - ``captions``: measurements in words, and marks of disturbed ones

@@ -47,7 +47,8 @@ def configured(record: Measurement) -> dict[str, Any]:
 
 
 def matching(records: Iterable[Measurement], **values: Any) -> list[Measurement]:
-    return [record for record in records if all(getattr(record, name) == value for name, value in values.items())]
+    """The records with these values of fields, which formats.measurement.columns names."""
+    return [record for record in records if all(record.value(name) == value for name, value in values.items())]
 
 
 def find(records: Iterable[Measurement], **values: Any) -> Measurement | None:

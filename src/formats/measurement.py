@@ -18,8 +18,8 @@ import jsonschema
 
 from common.errors import UserError, command
 from common.files import read_json, write_json, write_text
-from formats import schema_from_dataclass
-from formats.schema_from_dataclass import noted, only, required
+from formats import schema_from_dataclass, switches
+from formats.schema_from_dataclass import Column, noted, required
 
 # experiments.ladder: rungs that tables and pictures treat differently
 BEAM, GREEDY = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"
@@ -105,13 +105,12 @@ def highest(unit: str) -> Any:
     return noted("highest of the runs", unit)
 
 
-def switch(text: str) -> Any:
-    return noted(text, default=True, only=SPEED_TABLES)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One configuration of one system on one test set. The fields are in the order in which they are written."""
+    """One configuration of one system on one test set. The fields are in the order in which they are written.
+
+    without: names of formats.switches that were off; in JSON each switch has a field.
+    """
 
     rung: str | None = noted("name of the rung of a ladder or of the changed switch", only=SPEED_TABLES)
     study: str = required("name of the study")
@@ -134,18 +133,8 @@ class Measurement:
     batch_tokens: int | None = noted("largest batch, padding included", "source tokens")
     workers: int = noted("batches decoded at a time", "batches", 1)
     threads: int = noted("threads of each worker", "threads", 1)
-    sorting: bool = noted("whether sentences were sorted by length before batches were cut", default=True)
-    overlap: bool = noted("whether tokenization, decoding and detokenization overlapped", default=True)
-    map_per_sentence: bool = switch("whether each sentence had its own candidates, where the engine can")
-    remove_finished: bool = switch("whether finished sentences left their batch")
-    shared_cache: bool = switch("whether all beams read one copy of the encoder's keys and values")
-    blocked_ngram: int = noted("size of n-grams that could not occur twice; 0: none", "pieces", 0, only=SPEED_TABLES)
-    parallel_scan: bool = switch("whether such n-grams were searched for with SIMD")
-    packed: bool = noted("whether weights were laid out beforehand for the matrix products", default=True)
-    piece_products: bool = switch("whether products of up to 8,000 pieces with a first layer were looked up")
-    source_products: bool = switch("whether the attention's products of the source were computed once a sentence")
-    equal_states: bool = switch("whether the products of a state were computed once for all hypotheses")
-    polynomials: bool = switch("whether sigmoid and tanh were polynomials")
+    without: frozenset[str] = frozenset()
+    blocked_ngram: int = 0
     isa: str | None = noted("widest instruction set of the CPU for matrix products")
     sentences: int | None = noted("sentences decoded", "sentences")
     batch_sentences: int | None = noted("sentences of a batch, where batches are not cut by tokens", "sentences")
@@ -249,6 +238,7 @@ class Measurement:
 
     def __post_init__(self) -> None:
         """Turn JSON's lists into tuples, so that records from files equal others."""
+        switches.off(self.without)
         for column in fields(self):
             if isinstance(value := getattr(self, column.name), list):
                 object.__setattr__(self, column.name, tuple(value))
@@ -266,10 +256,37 @@ class Measurement:
     def spread(self, name: str) -> Spread:
         return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The record of the fields of JSON."""
+        return cls(**switches.folded(values))
+
+    def value(self, name: str) -> Any:
+        """The value of one of ``columns``."""
+        return getattr(self, name) if hasattr(self, name) else switches.values(self)[name]
+
     def as_json(self) -> dict[str, Any]:
-        """The fields in order, without defaults of fields of other kinds of records."""
-        values = ((column, getattr(self, column.name)) for column in fields(self))
-        return {column.name: value for column, value in values if value != column.default or not only(column)}
+        """The ``columns`` in order, without defaults of those of other kinds of records."""
+        values = vars(self) | switches.values(self)
+        kept = (column for column in columns() if values[column.name] != column.default or not column.only)
+        return {column.name: values[column.name] for column in kept}
+
+
+def columns() -> list[Column]:
+    """The fields of a record in JSON, in order: those of Measurement, and each switch for ``without``."""
+    found: list[Column] = []
+    for column in schema_from_dataclass.columns(Measurement):
+        if column.name == "without":
+            found += map(_of_switch, switches.SWITCHES)
+        elif column.name not in switches.SWITCHES:
+            found.append(column)
+    return found
+
+
+def _of_switch(name: str) -> Column:
+    switch = switches.SWITCHES[name]
+    kind = int if switch.unit else bool
+    return Column(name, kind, switch.default, switch.on, switch.unit, SPEED_TABLES if switch.ablation else "")
 
 
 def read(path: Path) -> list[Measurement]:
@@ -285,7 +302,7 @@ def read(path: Path) -> list[Measurement]:
     for error in jsonschema.Draft202012Validator(schema()).iter_errors(records):
         number, *place = error.absolute_path
         raise UserError(": ".join([f"{path}: record {number + 1}", *map(str, place), error.message]))
-    return [Measurement(**record) for record in records]
+    return [Measurement.of(record) for record in records]
 
 
 def write(path: Path, measurements: Iterable[Measurement]) -> None:
@@ -295,7 +312,7 @@ def write(path: Path, measurements: Iterable[Measurement]) -> None:
 def header(measurements: Iterable[Measurement]) -> list[str]:
     """The columns of a study's CSV: without fields of the speed tables, and of COMET if no record has them."""
     left_out = {SPEED_TABLES} if any(record.comet_signature for record in measurements) else {SPEED_TABLES, COMET}
-    return [column.name for column in fields(Measurement) if only(column) not in left_out]
+    return [column.name for column in columns() if column.only not in left_out]
 
 
 @cache
@@ -306,13 +323,13 @@ def schema() -> dict[str, Any]:
         "title": "Measurements of a study",
         "type": "array",
         "minItems": 1,
-        "items": schema_from_dataclass.schema(Measurement),
+        "items": schema_from_dataclass.schema(columns()),
     }
 
 
 def page() -> str:
     """``docs/measurements.md``: all fields with type, unit and default."""
-    return PAGE_TEXT.format(table=schema_from_dataclass.table(Measurement))
+    return PAGE_TEXT.format(table=schema_from_dataclass.table(columns()))
 
 
 def main() -> None:

@@ -1,13 +1,32 @@
-"""The JSON schema and a Markdown table of a dataclass with described fields."""
+"""The JSON schema and a Markdown table of a dataclass with described fields, or of such fields."""
 
 import json
 import typing
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, field, fields
 from types import NoneType, UnionType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+class Column(NamedTuple):
+    """A field of JSON. default: MISSING if every record has the field. only: the records that have it; empty: all."""
+
+    name: str
+    type: Any
+    default: Any
+    text: str
+    unit: str = ""
+    only: str = ""
+
+    @property
+    def description(self) -> str:
+        return f"{self.text} ({self.unit})" if self.unit else self.text
+
+    @property
+    def required(self) -> bool:
+        return self.default is MISSING
 
 
 def required(text: str, unit: str = "") -> Any:
@@ -20,21 +39,21 @@ def noted(text: str, unit: str = "", default: Any = None, only: str = "") -> Any
     return field(default=default, metadata={"text": text, "unit": unit, "only": only})
 
 
-def only(column: Field) -> str:
-    """The kind of records that have a field; empty for all."""
-    return column.metadata.get("only", "")
+def columns(dataclass: type) -> list[Column]:
+    """The fields of a dataclass; one without a description has no text."""
+    hints = typing.get_type_hints(dataclass)
+    described = ((one, {"text": "", **one.metadata}) for one in fields(dataclass))
+    return [Column(one.name, hints[one.name], one.default, **about) for one, about in described]
 
 
-def schema(dataclass: type) -> dict[str, Any]:
+def schema(columns: Iterable[Column]) -> dict[str, Any]:
     """The JSON schema of an object with these fields and no others."""
-    hints, columns = typing.get_type_hints(dataclass), fields(dataclass)
+    columns = [*columns]
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [column.name for column in columns if column.default is MISSING],
-        "properties": {
-            column.name: {"description": _description(column)} | json_type(hints[column.name]) for column in columns
-        },
+        "required": [column.name for column in columns if column.required],
+        "properties": {column.name: {"description": column.description} | json_type(column.type) for column in columns},
     }
 
 
@@ -53,18 +72,17 @@ def json_type(hint: Any) -> dict[str, Any]:
     return {"type": JSON_TYPES[hint]}
 
 
-def table(dataclass: type) -> str:
-    """All fields in Markdown, with type, unit, default and meaning."""
-    types = schema(dataclass)["properties"]
+def table(columns: Iterable[Column]) -> str:
+    """The fields in Markdown, with type, unit, default and meaning."""
     rows = [
         (
             f"`{column.name}`",
-            type_name(types[column.name]),
-            column.metadata["unit"],
-            "" if column.default is MISSING else _code(column.default),
-            column.metadata["text"] + (f" (records of {only(column)} only)" if only(column) else ""),
+            type_name(json_type(column.type)),
+            column.unit,
+            "" if column.required else _code(column.default),
+            column.text + (f" (records of {column.only} only)" if column.only else ""),
         )
-        for column in fields(dataclass)
+        for column in columns
     ]
     head = ("field", "type", "unit", "default", "meaning")
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
@@ -82,11 +100,6 @@ def _part_name(name: str, kind: dict[str, Any]) -> str:
     if name == "array":
         return f"list of {type_name(kind['items'])}"
     return f"object of {type_name(kind['additionalProperties'])}" if name == "object" else name
-
-
-def _description(column: Field) -> str:
-    unit = column.metadata["unit"]
-    return f"{column.metadata['text']} ({unit})" if unit else column.metadata["text"]
 
 
 def _code(value: Any) -> str:

@@ -38,7 +38,7 @@ def configurations(
         settings = {"label": description.get("system", ""), "runs": None if role == repeated else 1}
         settings |= {"test_sets": tuple(test_sets)} if role == "teacher" else {}
         todo += [
-            Configuration(model, beam, with_map, baseline, **settings, **shared)
+            Configuration(model, beam, with_map, baseline=baseline, **settings, **shared)
             for beam, with_map in itertools.product(beams, maps)
         ]
     return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
@@ -46,11 +46,11 @@ def configurations(
 
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
     """The fastest way of each compared system (int8, greedy, with its map if any), sentence by sentence."""
-    one = {"batch_sentences": 1, "workers": 1, "overlap": False, "runs": 1, "test_sets": (test_set,)}
+    one = {"batch_sentences": 1, "workers": 1, "runs": 1, "test_sets": (test_set,)}
     described = [(configuration, engines.describe(configuration.model)) for configuration in todo]
     role = compared(about.get("role") for _, about in described)
     return [
-        replace(configuration, **one)
+        replace(configuration, **one).but(without={"overlap"})
         for configuration, about in described
         if (about.get("role"), about["quantization"]) == (role, "int8") and not configuration.baseline
         if configuration.beam_size == 1 and configuration.vocabulary_map == bool(about["vocabulary_map"])

@@ -1,6 +1,6 @@
 """Runs of configurations, each a process of its own (measure.run), kept and reused, and the record made of them.
 
-A run is reused while its command, the files it reads, the code it executed and its libraries are the same. A run that
+A run is reused while its task, the files it reads, the code it executed and its libraries are the same. A run that
 stayed disturbed is marked as no result and repeated the next time.
 """
 
@@ -9,7 +9,7 @@ import json
 import os
 import statistics
 import subprocess
-import sys
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -21,13 +21,13 @@ from common.errors import UserError
 from common.files import read_json, sha256
 from decode import engines
 from decode.engines.native import Native
-from decode.translator import SWITCHED_OFF
-from formats import model_folder
+from formats import model_folder, switches
 from formats.cost import cost
 from formats.measurement import UNTRAINED, Measurement, Spread
 from formats.model_folder import Description
 from measure import code_fingerprint
 from measure.configuration import Conditions, Configuration
+from measure.task import Task
 
 NEEDED = ("system", "role", "shape", "parameters")  # fields of model.json that every record has
 COPIED = (*NEEDED, "study", "student", "mixture", "seed", "engine")  # from model.json
@@ -101,7 +101,7 @@ def signature(record: Measurement) -> str:
         "isa": record.isa,
         "library": (record.library or "").replace(" ", "-").lower(),
         "forced": (record.forced_isa or "").lower(),
-        **{name: "no" for name in SWITCHED_OFF if not getattr(record, name)},
+        **{name: "no" for name in switches.flags() if name in record.without},
         "blocked": record.blocked_ngram or "",
         "runs": record.runs,
     }
@@ -152,11 +152,12 @@ class Runs:
     def run(self, configuration: Configuration, number: int) -> Run:
         """The kept run if it still holds, else a new one in its own process. Raises UserError where that fails."""
         test_sets, path = self.decoded(configuration, number), self.path(configuration, number)
-        call = configuration.command(test_sets)
+        task = Task(configuration.decoding, test_sets, path)
+        document = task.document()
         tuned = configuration.model / model_folder.TUNED  # the speed depends on it
         files = [*configuration.model_files(), *filter(Path.exists, [tuned]), *(path for _, path in test_sets)]
         before = {
-            "key": key([*call, *map(str, configuration.environment.items())], files),
+            "key": key([document["decoding"], document["test_sets"], *configuration.environment.items()], files),
             "load_average": machine.load_average(),
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -164,9 +165,11 @@ class Runs:
         if kept.get("key") == before["key"] and self._holds(configuration, number, kept):
             return kept
         if number == 1:
-            call = [*call, "--translations", str(self._conditions.translations / configuration.name)]
-        call, environment = [sys.executable, *call, "--output", str(path)], inherited() | configuration.environment
-        done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
+            task = replace(task, translations=self._conditions.translations / configuration.name)
+        environment = inherited() | configuration.environment
+        with tempfile.TemporaryDirectory() as scratch:
+            call = task.command(Path(scratch) / "task.json")
+            done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
         if done.returncode:
             raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
         return before | read_json(path)
@@ -185,11 +188,11 @@ def inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
 
 
-def key(call: list[str], files: list[Path]) -> str:
-    """A hash of the command, the files it reads, the libraries, how they multiply, and the machine."""
+def key(task: list[Any], files: list[Path]) -> str:
+    """A hash of the task, the files it reads, the libraries, how they multiply, and the machine."""
     state = [(str(path), sha256(path)) for path in files]
-    here = {**machine.describe(), "forced_isa": None}  # ``call`` names the forced set
-    facts = [call, state, versions(), built(), here, cpu.settings()]
+    here = {**machine.describe(), "forced_isa": None}  # ``task`` names the forced set
+    facts = [task, state, versions(), built(), here, cpu.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

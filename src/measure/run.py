@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import named_path, positive
 from common.errors import command
 from common.files import write_json, write_text
 from decode import engines
 from decode.engines import Engine
 from decode.pipeline import Pipeline
-from decode.translator import Tokenizer, Translator, decoding_options, loaded
-from formats import model_folder
+from decode.translator import Tokenizer, Translator
+from formats import model_folder, switches
 from formats.records import references, sources
 from measure import code_fingerprint
+from measure.task import Task
 from measure.timing_loop import peak_rss_bytes, watch
 
 WARM_UP_SENTENCES = 8
@@ -59,7 +59,8 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     if translator.search.vocabulary_map:
         batches = [*translator.cut(lines)]
         sentences = [*itertools.chain.from_iterable(batches)]
-        by_itself = translator.search.map_per_sentence and "map_per_sentence" in translator.engine.switches
+        has = "map_per_sentence" in switches.of_engine(translator.engine.name)
+        by_itself = has and "map_per_sentence" not in translator.search.without
         together = [[sentence] for sentence in sentences] if by_itself else batches
         if vocabulary_map := translator.engine.read_map(folder, sentences):
             fields["candidates"] = statistics.mean(len(vocabulary_map.candidates(group)) for group in together)
@@ -75,30 +76,19 @@ def text(outputs: list[str]) -> str:
     return "".join(f"{output}\n" for output in outputs)
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that decodes, and those of a run."""
-    decoding_options(parser)
-    parser.add_argument("--sentences", type=positive, help="the first of each test set (default: all)")
-    parser.add_argument("--batch-sentences", type=positive, help="size of a batch, instead of its tokens")
-    parser.add_argument("--cores", type=int, nargs="+", required=True, help="the only cores to use")
-    parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
-    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
-    parser.add_argument("--translations", help="write translations to <this>.<test set>.txt")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options(parser)
-    args = parser.parse_args()
+    parser.add_argument("task", type=Path, help="JSON of measure.task")
+    task = Task.read(parser.parse_args().task)
+    model, cores = task.decoding.model, [*task.decoding.cores]
 
-    machine.pin(args.cores)
-    test_sets = {name: sources(path)[: args.sentences] for name, path in args.test_sets}
+    machine.pin(cores)
+    test_sets = {name: sources(path)[: task.decoding.sentences] for name, path in task.test_sets}
     start = time.perf_counter()
-    if args.checksums:
-        model_folder.check(args.model, engines.describe(args.model))
+    model_folder.check(model, engines.describe(model))
     checksum_seconds = time.perf_counter() - start
     start = time.perf_counter()
-    translator = loaded(args, batch_sentences=args.batch_sentences, checksums=False)
+    translator = Translator(model, checksums=False, **task.decoding.options)
     load_seconds = time.perf_counter() - start
     start = time.perf_counter()
     list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))
@@ -106,12 +96,12 @@ def main() -> None:
 
     results, peaks = {}, []
     for name, lines in test_sets.items():
-        outputs, results[name] = decode(translator, lines, args.cores)
+        outputs, results[name] = decode(translator, lines, cores)
         peaks.append(peak_rss_bytes())
-        if args.translations:
-            write_text(f"{args.translations}.{name}.txt", text(outputs))
-    for name, path in args.test_sets:
-        results[name] |= about(translator, args.model, test_sets[name], references(path, len(test_sets[name])))
+        if task.translations:
+            write_text(f"{task.translations}.{name}.txt", text(outputs))
+    for name, path in task.test_sets:
+        results[name] |= about(translator, model, test_sets[name], references(path, len(test_sets[name])))
     engine = translator.engine
     run = {
         "engine_version": engine.version,
@@ -126,7 +116,7 @@ def main() -> None:
         "code": code_fingerprint.checksums(unused=other_engines(engine)),
         "test_sets": results,
     }
-    write_json(args.output, run)
+    write_json(task.output, run)
 
 
 if __name__ == "__main__":

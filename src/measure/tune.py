@@ -38,6 +38,7 @@ from decode.tuned import Settings
 from formats import model_folder, native_model, records, safetensors
 from measure import timing_loop
 from measure.kept_runs import Run, inherited, others
+from measure.task import Decoding, Task
 from measure.timing_loop import Repeats
 
 ROWS = 60  # as the encoder multiplies at a time
@@ -141,11 +142,11 @@ def words_per_second(
 def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_size: int, _number: int) -> Run:
     """Decode the text in a process of its own."""
     output = text.with_name("run.json")
-    call = ["-m", "measure.run", "--model", folder, "--test-sets", f"text={text}", "--output", output]
-    call += ["--beam-size", beam_size, "--workers", len(cores), "--cores", *cores]
-    call += ["--batch-tokens", settings["batch_tokens"]]
+    batching = {"batch_tokens": settings["batch_tokens"], "workers": len(cores), "cores": tuple(cores)}
+    decoding = Decoding(model=folder, beam_size=beam_size, vocabulary_map=True, **batching)
+    call = Task(decoding, [("text", text)], output).command(text.with_name("task.json"))
     forced = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
-    done = subprocess.run([sys.executable, *map(str, call)], env=inherited() | forced, check=False)
+    done = subprocess.run(call, env=inherited() | forced, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
     return read_json(output)

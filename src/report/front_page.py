@@ -15,7 +15,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from common.files import read_json, write_text
 from formats import captions, comparison, measurement
 from formats.measurement import Measurement
 from formats.records import read_output
+from formats.schema_from_dataclass import Column
 from formats.shape import decoder_kind
 from report import figure, markup
 from report import measurements as tables
@@ -211,18 +212,23 @@ def rows(studies: list[Study], named: Iterable[str]) -> list[dict[str, str]]:
     return [{name: row.get(name, markup.NONE) for name in columns} for row in found]
 
 
+def _described(column: Column) -> dict[str, str]:
+    of = {} if column.required else {"only": column.only}
+    return {"name": column.name, "text": column.text, "unit": column.unit, **of}
+
+
 def data(studies: list[Study]) -> dict[str, Any]:
     """What the script of the page reads: the records whole, and what is made of them; lists are in their order."""
     records = [record for study in studies for record in study.records]
     known = {name for record in records for name, value in record.as_json().items() if value is not None}
-    columns = [column for column in fields(Measurement) if column.name in known]
+    columns = [column for column in measurement.columns() if column.name in known]
     axes = [*ACROSS, *UP, *([COMET] if "comet" in known else [])]
     places = {axis.name: [place(axis, record) for record in records] for axis in axes}
     described = [about(study, record) for study in studies for record in study.records]
     words = [one["words"] for one in described]
     return {
-        "fields": [{"name": column.name, **column.metadata} for column in columns],
-        "records": [[getattr(record, column.name) for column in columns] for record in records],
+        "fields": [_described(column) for column in columns],
+        "records": [[record.value(column.name) for column in columns] for record in records],
         "axes": {axis.name: {"label": axis.label, "more": axis.more} for axis in axes},
         "places": {name: found for name, found in places.items() if any(found)},
         "about": described,

@@ -20,7 +20,8 @@ from report.registry import MEASUREMENTS
 KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
 LEARNING, COUNTS = "systems/{}/learning.json", "corpora/clean/{}.json"
 WIDTH = 5000  # characters of a line of JSON; a measurement has fewer
-JOB = re.compile(r"^    (?!log:).*\n", re.MULTILINE)  # of a log what a job reads and writes; its log names it
+# Of a log: what a job reads and writes, as its log names it; and what Snakemake begins with about user and machine.
+LEFT_OUT = re.compile(r"^    (?!log:).*\n|^  (?!Date|Snakemake)[A-Z][\w() ]*: .*\n", re.MULTILINE)
 
 
 def compact(value: Any) -> str:
@@ -55,7 +56,9 @@ def without_page(study: Path) -> dict[str, Any]:
     return {
         "note": None,
         "configuration": None,
-        "trained": [path.parent.name for path in sorted(study.glob(LEARNING.format("*")))],
+        "trained": [
+            path.parent.name for path in sorted(study.glob(LEARNING.format("*"))) if "training" in read_json(path)
+        ],
         "corpora": [name for name, role in roles.items() if role in ("train", "monolingual")],
         "dev": [name for name, role in roles.items() if role == "dev" and name in covered],
         "timed": [name for name, role in roles.items() if role == "test" and name in covered],
@@ -84,7 +87,7 @@ def keep(study: Path, log: Path, output: Path) -> None:
     for name, value in kept.items():
         write_text(output / name, compact(value) + "\n")
     text = log.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")
-    write_text(output / "run.log", JOB.sub("", text))
+    write_text(output / "run.log", LEFT_OUT.sub("", text))
 
 
 def main() -> None:

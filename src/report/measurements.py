@@ -235,7 +235,7 @@ def as_csv(records: list[Measurement]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([cell(getattr(record, name)) for name in columns] for record in records)
+    writer.writerows([cell(record.value(name)) for name in columns] for record in records)
     return text.getvalue()
 
 

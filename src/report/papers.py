@@ -182,6 +182,7 @@ TOLERANCES = {
     "%": _POINTS,
     GAIN: Tolerance(sub, 0.2, "{:.1f} points", neutral=0),
     "parameters": Tolerance(_share, 0, "equal"),
+    "sentences": Tolerance(_share, 0.1, "{:.0%}"),
     "size": _SHARE,
     **dict.fromkeys(SIZE_UNITS, _SHARE),
 }  # by quantity, else by unit

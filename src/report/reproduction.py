@@ -35,7 +35,7 @@ a shape has no CPU and no date.
 
 def results(made: list[Row]) -> str:
     """The third line: how many claims have which verdict."""
-    return f"{len(made)} numbers: {', '.join(f'{n} {verdict}' for verdict, n in counted(made).items() if n)}."
+    return f"{len(made)} numbers: {', '.join(f'{verdict} {n}' for verdict, n in counted(made).items() if n)}."
 
 
 def counted(made: list[Row]) -> dict[str, int]:

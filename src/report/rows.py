@@ -13,16 +13,14 @@ given by hand (--values). ``timings`` names the records that a number is from, s
 
 import argparse
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.errors import command
 from common.files import read_json, write_text
-from formats import measurement
+from formats import measurement, switches
 from formats.comparison import matching, times_faster
-from formats.measurement import SPEED_TABLES, Measurement, Spread
-from formats.schema_from_dataclass import only
+from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
 from report import papers
 from report.keep import compact
@@ -41,8 +39,7 @@ TOKENS = {"newstest2014": SOURCE_TOKENS, "newstest2015": 47_567, "newstest2019":
 PER_USD = "source tokens per USD"
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
-NAMES = ("rung", "tried")  # fields that describe a record of a ladder, and switch nothing
-ABLATIONS = [column for column in fields(Measurement) if only(column) == SPEED_TABLES and column.name not in NAMES]
+ONEDNN = "oneDNN"  # a library of products, as records name it
 
 Row = dict[str, Any]
 
@@ -176,15 +173,22 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
     """The records of the row's shape and configuration, undisturbed, without ablations."""
     wanted = {"engine": printed.engine, "compute_type": printed.type, "beam_size": printed.beam}
     wanted |= {"vocabulary_map": printed.map, **printed.settings}
+    packed = wanted.pop("packed", None)
     named = {name: value for name, value in wanted.items() if value not in (None, "")}
     named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False, "batch_sentences": None}
-    return [record for record in matching(records, **named) if not _ablated(record)]
+    same = (record for record in matching(records, **named) if packed in (None, _packed(record)))
+    return [record for record in same if not _ablated(record)]
+
+
+def _packed(record: Measurement) -> bool:
+    """Whether an engine laid its weights out for its products beforehand; oneDNN, on AMD's CPUs, cannot."""
+    return "packed" not in record.without and record.library != ONEDNN
 
 
 def _ablated(record: Measurement) -> bool:
     """Whether something that only the speed tables switch is off. Without a map it has no kinds."""
     moot = () if record.vocabulary_map else ("map_per_sentence",)
-    return any(getattr(record, column.name) != column.default for column in ABLATIONS if column.name not in moot)
+    return any(switches.SWITCHES[name].ablation for name in switches.changed(record) if name not in moot)
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
@@ -227,8 +231,18 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
                 spread = times_faster(own, other, field)
             else:  # teachers and controls are timed once; records of older versions have no single runs
                 spread = Spread.of([getattr(other, field) / getattr(own, field)])
-            return _measured(spread.middle, run, [own, other], _weights(own), spread)
+            found = _measured(spread.middle, run, [own, other], _weights(own), spread)
+            return _only_once(printed, own.test_set, found)
     return Found(None, "the two were not timed in one run here")
+
+
+def _only_once(printed: Printed, timed_on: str, found: Found) -> Found:
+    """A timing has one verdict: where the paper prints the ratio for the timed test set, too, that row has it."""
+    row = [each for each in papers.of_paper(printed.paper) if each.place[:2] == printed.place[:2]]
+    twins = [each for each in row if each.test_set == timed_on and printed.other.row in each.over]
+    if timed_on == printed.test_set or not twins:
+        return found
+    return found._replace(reason=f"timed on {timed_on} only, whose row has the verdict", comparable=False)
 
 
 def _bleu(printed: Printed, runs: list[Run]) -> Found:

@@ -10,8 +10,8 @@ import ctypes
 import functools
 import os
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -34,15 +34,10 @@ class Options:
 
     Score of a hypothesis: log probability / length^length_penalty or, with ``wu``, / ((5 + length) / 6)^length_penalty
     (Wu et al. 2016); the length includes the end piece. shortest, longest: length limits in pieces, without prefix and
-    end. blocked_ngram: no n-gram of this size occurs more than once; 0 is off. candidates: target pieces that the
-    output layer computes: ``all``, ``sentence`` (what the vocabulary map allows for each sentence) or ``batch`` (for
-    any sentence of the batch). attention_layer: decoder layer whose attention is returned; attention_head: -1 averages.
-
-    The last seven are for ablation. keep_finished decodes finished sentences until the batch ends, plain_scan scans for
-    blocked n-grams one position at a time, copied_cache copies the encoder's keys and values to every beam. In
-    recurrent models computed_pieces computes input products of pieces each time; with fully connected layers,
-    repeated_sources computes products of the source at each step and repeated_states those of a state for each
-    hypothesis. library_functions takes sigmoid and tanh from the C library, in any model.
+    end. blocked_ngram: no n-gram of this size occurs more than once; 0 is off. vocabulary_map: score only the pieces
+    that the map allows for each sentence or, without ``map_per_sentence``, for any sentence of the batch.
+    attention_layer: decoder layer whose attention is returned; attention_head: -1 averages. without: names of SWITCHES
+    to turn off.
     """
 
     beam_size: int = 1
@@ -52,17 +47,11 @@ class Options:
     shortest: int = 0
     longest: int = 150
     blocked_ngram: int = 0
-    candidates: str = "all"
+    vocabulary_map: bool = False
     scores: bool = False
     attention_layer: int = -1
     attention_head: int = -1
-    keep_finished: bool = False
-    plain_scan: bool = False
-    copied_cache: bool = False
-    computed_pieces: bool = False
-    repeated_sources: bool = False
-    repeated_states: bool = False
-    library_functions: bool = False
+    without: frozenset[str] = frozenset()
 
 
 class InputScales(NamedTuple):
@@ -82,22 +71,15 @@ class Hypothesis(NamedTuple):
     attention: np.ndarray | None = None
 
 
-CANDIDATES = ("all", "sentence", "batch")
+INTERFACE = 2  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
+_C = {"int": ctypes.c_int32, "bool": ctypes.c_int32, "float": ctypes.c_float, "frozenset[str]": ctypes.c_uint32}
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [
-        ("beam_size", ctypes.c_int32), ("n_best", ctypes.c_int32), ("length_penalty", ctypes.c_float),
-        ("wu", ctypes.c_int32), ("shortest", ctypes.c_int32), ("longest", ctypes.c_int32),
-        ("blocked_ngram", ctypes.c_int32), ("candidates", ctypes.c_int32), ("scores", ctypes.c_int32),
-        ("attention_layer", ctypes.c_int32), ("attention_head", ctypes.c_int32), ("keep_finished", ctypes.c_int32),
-        ("plain_scan", ctypes.c_int32), ("copied_cache", ctypes.c_int32),
-        ("computed_pieces", ctypes.c_int32), ("repeated_sources", ctypes.c_int32), ("repeated_states", ctypes.c_int32),
-        ("library_functions", ctypes.c_int32),
-    ]  # fmt: skip
+    _fields_ = [(field.name, _C[field.type]) for field in fields(Options)]
 
 
 class _Batch(ctypes.Structure):
@@ -115,22 +97,57 @@ class _Results(ctypes.Structure):
     ]  # fmt: skip
 
 
-def _load() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(Path(__file__).with_name("nmt_frontier_engine.so")))
-    library.nmt_isa.restype = library.nmt_available_sets.restype = ctypes.c_char_p
-    library.nmt_component_name.restype = library.nmt_product_name.restype = ctypes.c_char_p
-    for name in ("close", "close_worker", "measure", "stop", "ticks", "calibrate", "input_scales"):
-        getattr(library, f"nmt_{name}").restype = None
+_INT, _FLOAT, _TEXT, _HANDLE = ctypes.c_int32, ctypes.c_float, ctypes.c_char_p, ctypes.c_void_p
+_NEW = ctypes.POINTER(_HANDLE)  # to the handle of what a function opens
+_SEARCH = [_HANDLE, *map(ctypes.POINTER, (_Batch, _Options, _Results))]
+# All functions of the interface (c_api.h), by name without ``nmt_``: the type of what they return, and of their
+# arguments. Those that return an error have two more arguments, for its text.
+_RETURN = {
+    "interface": (_INT, []), "options_size": (_INT, []), "switches": (_INT, []), "switch_name": (_TEXT, [_INT]),
+    "isa": (_TEXT, []), "available_sets": (_TEXT, []), "components": (ctypes.c_int, []),
+    "component_name": (_TEXT, [ctypes.c_int]), "close": (None, [_HANDLE]), "close_worker": (None, [_HANDLE]),
+    "positions": (_INT, [_HANDLE]), "stop": (None, [_HANDLE]), "measure": (None, [_HANDLE, ctypes.c_int]),
+    "ticks": (None, [_HANDLE, ctypes.POINTER(ctypes.c_uint64)]), "products": (ctypes.c_int, [_HANDLE]),
+    "product_name": (_TEXT, [_HANDLE, ctypes.c_int]), "calibrate": (None, [_HANDLE, ctypes.c_int]),
+    "input_scales": (None, [_HANDLE, ctypes.c_int, ctypes.POINTER(ctypes.c_double)]),
+}  # fmt: skip
+_FAIL = {
+    "open": [_TEXT, _TEXT, ctypes.c_uint32, _NEW],
+    "choose_tile": [_HANDLE, _INT, _INT, _INT],
+    "open_worker": [_HANDLE, ctypes.c_int, _NEW],
+    "translate": _SEARCH,
+    "score": _SEARCH,
+    "product": [_INT, _INT, _INT, _BYTES, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
+    "quantise": [_INT, _INT, _INT, _FLOATS, _BYTES, _FLOATS, _INT, _FLOAT],
+    "cell": [_INT, _INT, _FLOATS, _FLOATS, _FLOATS],
+}
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    """Load the library. Raises ImportError if its interface is another one than this package's."""
+    library, own = ctypes.CDLL(str(path)), (INTERFACE, ctypes.sizeof(_Options))
+    try:
+        found = library.nmt_interface(), library.nmt_options_size()
+    except AttributeError:
+        found = None  # older than the number
+    if found != own:
+        raise ImportError(f"{path.name} is of another version than its package (interface {found}, not {own})")
+    for name, (returned, arguments) in {**_RETURN, **{name: (ctypes.c_int, _FAIL[name]) for name in _FAIL}}.items():
+        function = getattr(library, f"nmt_{name}")
+        function.restype = returned
+        function.argtypes = [*arguments, *([_TEXT, ctypes.c_size_t] if name in _FAIL else [])]
     return library
 
 
-_library = _load()
+_library = _load(Path(__file__).with_name("nmt_frontier_engine.so"))
+# Parts of decoding that can be turned off, in the order of their bits (engine/model/switches.h).
+SWITCHES = tuple(_library.nmt_switch_name(bit).decode() for bit in range(_library.nmt_switches()))
 
 
 def _call(function: str, *arguments: object) -> None:
     """Call a function of the library. Raises EngineError with its message."""
     message = ctypes.create_string_buffer(ERROR_BYTES)
-    if getattr(_library, function)(*arguments, message, ctypes.c_size_t(ERROR_BYTES)):
+    if getattr(_library, function)(*arguments, message, ERROR_BYTES):
         raise EngineError(message.value.decode(errors="replace"))
 
 
@@ -154,8 +171,7 @@ class Model:
     """Memory-mapped weights and map, shared by any number of workers. Raises EngineError for a damaged file.
 
     tiles: one of TILES by (inputs, outputs) of a product of many rows; changes only the speed. The output layer counts
-    as having one output per target piece. packed: False (ablation) keeps weights in rows and packs them for every
-    product.
+    as having one output per target piece. without: names of SWITCHES to turn off; a model has one, ``packed``.
     """
 
     def __init__(
@@ -163,15 +179,13 @@ class Model:
         weights: str | Path,
         vocabulary_map: str | Path | None = None,
         tiles: Mapping[tuple[int, int], str] | None = None,
-        packed: bool = True,
+        without: Collection[str] = (),
     ):
         self._handle = ctypes.c_void_p()
         path = None if vocabulary_map is None else os.fsencode(vocabulary_map)
-        _call("nmt_open", os.fsencode(weights), path, ctypes.byref(self._handle))
+        _call("nmt_open", os.fsencode(weights), path, _mask(without), ctypes.byref(self._handle))
         for (inputs, outputs), tile in (tiles or {}).items():
             _call("nmt_choose_tile", self._handle, inputs, outputs, _number("a tile", TILES, tile))
-        if not packed:
-            _call("nmt_unpack", self._handle)
 
     @property
     def positions(self) -> int:
@@ -208,12 +222,17 @@ class Worker:
         del kept
         return _hypotheses(results, sources, options.attention_layer >= 0)
 
-    def score(self, sources: Sequence[Pieces], targets: Sequence[Pieces], candidates: str = "all") -> list[np.ndarray]:
-        """The log probabilities of the pieces of each target and of its end, float32 [pieces + 1]."""
+    def score(
+        self, sources: Sequence[Pieces], targets: Sequence[Pieces], options: Options | None = None
+    ) -> list[np.ndarray]:
+        """The log probabilities of the pieces of each target and of its end, float32 [pieces + 1].
+
+        options: those of the vocabulary map count.
+        """
         results = _Results()
         batch, kept = _batch(sources, targets)
-        chosen = _number("candidates", CANDIDATES, candidates)
-        _call("nmt_score", self._handle, ctypes.byref(batch), chosen, ctypes.byref(results))
+        _call("nmt_score", self._handle, ctypes.byref(batch), ctypes.byref(_options(options or Options())),
+              ctypes.byref(results))  # fmt: skip
         del kept
         scores = _array(results.scores, results.total_pieces)
         return np.split(scores, np.cumsum([len(target) + 1 for target in targets])[:-1]) if targets else []
@@ -257,12 +276,17 @@ class Worker:
 @functools.lru_cache(maxsize=64)
 def _options(options: Options) -> _Options:
     values = {name: getattr(options, name) for name, _ in _Options._fields_}
-    values["candidates"] = _number("candidates", CANDIDATES, options.candidates)
+    values["without"] = _mask(options.without)
     made = _Options(**values)
     for name, kind in _Options._fields_:
         if kind is ctypes.c_int32 and getattr(made, name) != values[name]:  # ctypes truncates silently
             raise EngineError(f"{name}: {values[name]} is no number of 32 bits")
     return made
+
+
+def _mask(without: Collection[str]) -> int:
+    """The bits of switches to turn off. Raises EngineError for an unknown name."""
+    return sum(1 << _number("without", SWITCHES, name) for name in set(without))
 
 
 def _number(what: str, names: Sequence[str], name: str) -> int:

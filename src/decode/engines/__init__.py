@@ -1,6 +1,7 @@
 """The engines that decode model folders, behind one interface: tokens in, tokens out.
 
-To add an engine, write one module with one class (decode.engines.interface) and add the class to ENGINES.
+To add an engine, write one module with one class (decode.engines.interface) and add the class to ENGINES; name it at
+the switches that it has (formats.switches).
 """
 
 import os
@@ -11,16 +12,15 @@ from typing import Any
 from common.errors import UserError
 from decode import tuned
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.interface import SWITCHES, Batch, Engine, Search, version
+from decode.engines.interface import Batch, Engine, Search, version
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from decode.engines.opennmt_tf import OpenNMTTF
-from formats import model_folder
+from formats import model_folder, switches
 from formats.model_folder import Description
 
 __all__ = [
-    "ENGINES", "SWITCHES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "refusal", "running",
-    "version",
+    "ENGINES", "Batch", "Engine", "Search", "describe", "folders", "load", "of", "refusal", "running", "version",
 ]  # fmt: skip
 
 ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (OpenNMTTF, CTranslate2, Native, Marian)}
@@ -84,24 +84,15 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
         raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
     if search.vocabulary_map and not (folder / engine.map_file).exists():
         raise UserError(f"{folder}: its vocabulary map {engine.map_file} is missing; decode with --no-vocabulary-map")
-    if refused := changed(search) - engine.switches - {"map_per_sentence"}:  # other engines map the batch anyway
-        names = ", ".join(map(option, sorted(refused)))
+    had = {*switches.of_engine(engine.name), *switches.of_pipeline(), "map_per_sentence"}  # others map batches anyway
+    if refused := switches.changed(search).keys() - had:
+        names = ", ".join(map(switches.option, sorted(refused)))
         raise UserError(f"{folder}: {engine.label} has no {names}; leave it out")
-    if "remove_finished" in changed(search) and search.beam_size > 1:
+    if "remove_finished" in search.without and search.beam_size > 1:
         raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
     if checksums:
         model_folder.check(folder, description)
     return engine(folder, description, search)
-
-
-def changed(search: Search) -> set[str]:
-    """Names of switches set to a non-default value."""
-    return {name for name in SWITCHES if getattr(search, name) != getattr(Search, name)}
-
-
-def option(switch: str) -> str:
-    """The command-line option that sets a switch to a non-default value."""
-    return f"--{'no-' * (getattr(Search, switch) is True)}{switch.replace('_', '-')}"
 
 
 def isa(folder: Path, beam_size: int = 1) -> str | None:

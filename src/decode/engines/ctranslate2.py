@@ -28,7 +28,6 @@ class CTranslate2(Engine):
     devices = ("cpu", "cuda")
     weights = "model.bin"
     map_file = "vmap.txt"
-    switches = frozenset({"blocked_ngram", "packed"})
     isa_variable = cpu.ISA
     files: ClassVar = {
         "model.bin": "weights, as the engine reads them",
@@ -76,7 +75,7 @@ class CTranslate2(Engine):
 
     def __init__(self, folder: Path, description: Description, search: Search):
         decoding.prepare(description["quantization"], search.device)
-        if not search.packed:
+        if "packed" in search.without:
             os.environ[PACKED] = "0"  # for the process: CTranslate2 has no other option
         if search.device == "cuda":
             loading.use_gpu()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from common.errors import UserError
+from formats import switches
 from formats.decoding import MAXIMUM_INPUT
 from formats.model_folder import Description
 from formats.vocabulary_map import VocabularyMap
@@ -26,8 +27,7 @@ FAILURES = (RuntimeError, ValueError, IndexError, OverflowError, MemoryError)
 class Search:
     """Options of decoding. The caller cuts batches; an engine decodes each of them as it is.
 
-    The last ten fields are switches (SWITCHES), mostly optimisations of the native engine that can be disabled for
-    ablation. ``Engine.switches`` names those that an engine has.
+    without: names of formats.switches that are off, mostly optimisations of the native engine.
 
     All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
     token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
@@ -40,23 +40,11 @@ class Search:
     workers: int = 1  # batches decoded at a time; they share the weights
     threads: int = 1  # per worker, sharing its batch
     device: Device = "cpu"
-    map_per_sentence: bool = True  # candidates per sentence; False: per batch
-    remove_finished: bool = True  # finished sentences leave the batch; False: they stay (greedy search only)
-    shared_cache: bool = True  # beams share the encoder's keys and values; False: each has a copy
     blocked_ngram: int = 0  # repeat no n-gram of this size; 0: off
-    parallel_scan: bool = True  # scan for these n-grams with SIMD; False: one position at a time
-    packed: bool = True  # weights are packed once; False: for every product
-    # For recurrent models (Devlin 2017), source_products and equal_states only with fully connected layers.
-    piece_products: bool = True  # look up input products of up to 8,000 pieces; False: compute them
-    source_products: bool = True  # attention's products once per sentence; False: at each step
-    equal_states: bool = True  # products of a state once for all its hypotheses; False: for each
-    polynomials: bool = True  # sigmoid and tanh by polynomials, in any model; False: by the C library
+    without: frozenset[str] = frozenset()
 
-
-SWITCHES = (  # of a Search
-    "map_per_sentence", "remove_finished", "shared_cache", "blocked_ngram", "parallel_scan", "packed",
-    "piece_products", "source_products", "equal_states", "polynomials",
-)  # fmt: skip
+    def __post_init__(self) -> None:
+        switches.off(self.without)
 
 
 class Engine(ABC):
@@ -74,7 +62,6 @@ class Engine(ABC):
     weights: ClassVar[str]  # the file by which a folder with weights is recognised
     files: ClassVar[Mapping[str, str]]  # of a model folder: name to purpose, for the folder's README
     map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None: not supported
-    switches: ClassVar[frozenset[str]] = frozenset()  # those of SWITCHES that it has
     isa_variable: ClassVar[str | None] = None  # environment variable of the instruction set
 
     longest_input: int = MAXIMUM_INPUT  # in pieces; longer lines are cut

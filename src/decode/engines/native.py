@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode import tuned
-from decode.engines.interface import SWITCHES, Batch, Engine, Search, in_one_line
-from formats import decoding, model_folder, native_model
+from decode.engines.interface import Batch, Engine, Search, in_one_line
+from formats import decoding, model_folder, native_model, switches
 from formats.model_folder import Description
 from formats.vocabulary_map import VocabularyMap
 
@@ -29,7 +29,6 @@ class Native(Engine):
     types = ("float32", "int16", "int8")
     weights = native_model.NAME
     map_file = native_model.MAP_NAME
-    switches = frozenset(SWITCHES)
     isa_variable = ISA
     of_batch = False
     files: ClassVar = {
@@ -74,12 +73,9 @@ class Native(Engine):
 
     def __init__(self, folder: Path, description: Description, search: Search):
         try:
-            import nmt_frontier_engine as engine
-        except (ImportError, OSError) as error:
-            raise UserError(
-                f"{folder}: the native engine is not installed ({error}); run `make install`, or decode a model folder"
-                " of CTranslate2"
-            ) from None
+            engine = library()
+        except UserError as error:
+            raise UserError(f"{folder}: {error}, or decode a model folder of CTranslate2") from None
         if engine.isa() is None:
             raise UserError(f"{ISA}={os.environ[ISA]}: this CPU has {', '.join(engine.available_sets())}")
         self._error = engine.EngineError
@@ -87,8 +83,9 @@ class Native(Engine):
         self._vocabulary.require_sizes(folder)
         try:
             vocabulary_map = folder / self.map_file if search.vocabulary_map else None
+            without = search.without.intersection(engine.SWITCHES)
             cut = tiles(folder, description, search.beam_size)
-            model = engine.Model(folder / self.weights, vocabulary_map, cut, search.packed)
+            model = engine.Model(folder / self.weights, vocabulary_map, cut, without)
             self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
@@ -99,20 +96,13 @@ class Native(Engine):
         self.isa = engine.isa()
         frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
         self.longest_input = min(self.longest_input, model.positions - frame)
-        mapped = "sentence" if search.map_per_sentence else "batch"
         self._options = engine.Options(
             beam_size=search.beam_size,
             length_penalty=search.length_penalty,
             longest=decoding.longest_output(description),
-            candidates=mapped if search.vocabulary_map else "all",
+            vocabulary_map=search.vocabulary_map,
             blocked_ngram=search.blocked_ngram,
-            keep_finished=not search.remove_finished,
-            copied_cache=not search.shared_cache,
-            plain_scan=not search.parallel_scan,
-            computed_pieces=not search.piece_products,
-            repeated_sources=not search.source_products,
-            repeated_states=not search.equal_states,
-            library_functions=not search.polynomials,
+            without=without,
         )
         try:
             self._workers[0].translate([], self._options)  # reports invalid options now
@@ -164,16 +154,29 @@ class Native(Engine):
             self._free.put(worker)
 
 
+def library() -> Any:
+    """The engine's package. Raises UserError if it is missing, or was built from another version's sources."""
+    try:
+        import nmt_frontier_engine as engine
+    except (ImportError, OSError) as error:
+        state = "is not installed" if isinstance(error, ModuleNotFoundError) else "cannot be loaded"
+        raise UserError(f"the native engine {state} ({error}); run `make install`") from None
+    named = {name for name in switches.of_engine(Native.name) if name in switches.flags()}
+    if different := named.symmetric_difference(getattr(engine, "SWITCHES", ())):
+        names = ", ".join(sorted(different))
+        raise UserError(f"the native engine is of another version, with other switches ({names}); run `make install`")
+    return engine
+
+
 def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[int, int], str]:
     """The fastest tile of each product, by inputs and outputs, if the folder was tuned on this machine."""
-    from nmt_frontier_engine import TILES
-
+    tiles = library().TILES
     products, found = tuned.settings(folder, beam_size).get("products", {}), {}
     try:
         for shape, of_types in products.items():
             times = of_types[description["quantization"]]
             inputs, outputs = map(int, shape.split("x"))
-            found[inputs, outputs] = max(TILES[1:], key=times.__getitem__)
+            found[inputs, outputs] = max(tiles[1:], key=times.__getitem__)
         return found
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None

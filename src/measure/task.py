@@ -1,0 +1,93 @@
+"""What one run of a measurement decodes, and how: the JSON that measure.run is started with."""
+
+import sys
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from common.errors import UserError
+from common.files import read_json, write_json
+from formats import switches
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a model folder is decoded.
+
+    workers: batches decoded at a time. threads: of each worker. cores: the only ones used. sentences: the first ones of
+    each test set, all if None. batch_sentences: size of a batch in sentences instead of tokens. without: names of
+    formats.switches that are off.
+    """
+
+    model: Path
+    beam_size: int = 1
+    vocabulary_map: bool = False
+    batch_tokens: int = 512
+    workers: int = 1
+    threads: int = 1
+    cores: tuple[int, ...] = (0,)
+    sentences: int | None = None
+    batch_sentences: int | None = None
+    blocked_ngram: int = 0
+    without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        switches.off(self.without)
+
+    @property
+    def decoding(self) -> "Decoding":
+        """Without the fields that a subclass adds."""
+        return Decoding(**{field.name: getattr(self, field.name) for field in fields(Decoding)})
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of decode.translator.Translator."""
+        own = {"model", "cores", "sentences"}
+        return {field.name: getattr(self, field.name) for field in fields(Decoding) if field.name not in own}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run: a process that decodes test sets, of which it times each.
+
+    test_sets: names and paths of records. output: JSON to write. translations: they are written to <this>.<test
+    set>.txt, if it is not None.
+    """
+
+    decoding: Decoding
+    test_sets: list[tuple[str, Path]]
+    output: Path
+    translations: Path | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        decoding = {name: _plain(value) for name, value in asdict(self.decoding).items()}
+        test_sets = [[name, str(path)] for name, path in self.test_sets]
+        named = {"output": str(self.output), "translations": _plain(self.translations)}
+        return {"decoding": decoding, "test_sets": test_sets, **named}
+
+    def command(self, path: Path) -> list[str]:
+        """Write the document to a file, and return the command that does the task."""
+        write_json(path, self.document())
+        return [sys.executable, "-m", "measure.run", str(path)]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Raises UserError for another file."""
+        try:
+            document = read_json(path)
+            decoding = document["decoding"]
+            typed = {"model": Path(decoding["model"]), "cores": tuple(decoding["cores"])}
+            typed |= {"without": frozenset(decoding["without"])}
+            test_sets = [(name, Path(records)) for name, records in document["test_sets"]]
+            translations = document["translations"] and Path(document["translations"])
+            return cls(Decoding(**decoding | typed), test_sets, Path(document["output"]), translations)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{path}: not a task of measure.run ({error}); measure.task describes it") from None
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, frozenset | tuple):
+        return sorted(value) if isinstance(value, frozenset) else [*value]
+    return str(value) if isinstance(value, Path) else value
