@@ -346,7 +346,9 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
     monkeypatch.setattr(decoding, "fast", lambda kind: kind != "int8")
     todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
-    found = protocol.measured(todo, conditions(tmp_path, runs=3))
+    records.write(tmp_path / "t.tsv.zst", [("a dog .", "ein Hund .")])
+    found = protocol.measured(todo, conditions(tmp_path, runs=3, test_sets=[("t", tmp_path / "t.tsv.zst")]))
+    assert {record.source_tokens_moses for record in found} == {3}
     assert made == [("float32", 1), ("int8", 1), ("float32", 2), ("float32", 3)]
     assert [record.runs for record in found] == [3, 1]
     assert [record.signature.split("|")[-1] for record in found] == ["runs:3", "runs:1"]
