@@ -9,6 +9,12 @@ TEACHERS = distillation_resources(config)
 BATCHES = f" --batch-tokens {config['distillation']['batch_tokens']}" if config["distillation"]["batch_tokens"] else ""
 
 
+def stand_ins(*teachers):
+    """An option: CTranslate2's weights, of which the native engine's are made. No input, which would be watched."""
+    folders = " ".join(study.converted(teacher, "float32") for teacher in teachers)
+    return f" --stand-ins {folders}" if study.teacher_engine == "native" else ""
+
+
 rule translate_shard:
     """The n-best lists of one teacher."""
     input:
@@ -39,7 +45,7 @@ rule translate_shard:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
         " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
         " --beam-size {params.beam_size} --n-best {params.n_best} --threads {threads} --device {params.device}"
-        f"{BATCHES}"
+        f"{BATCHES}{stand_ins('{wildcards.teacher}')}"
         " --output {output.shard} 2> >(shown {log})"
 
 
@@ -73,7 +79,7 @@ rule rescore_shard:
         "python -m distill.rescore --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
         " --n-best {params.n_best} --threads {threads} --device {params.device}"
-        f"{BATCHES}"
+        f"{BATCHES}{stand_ins(*study.teachers)}"
         " --output {output.shard} 2> >(shown {log})"
 
 
