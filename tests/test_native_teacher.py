@@ -199,7 +199,7 @@ def test_ctranslate2_stands_in_where_the_native_engine_is_not_installed(models, 
     monkeypatch.setattr(NativeTeacher, "supported", classmethod(lambda cls: []))
     assert native.installed([packed, exact], [exact, tmp_path]) == [exact, exact]
     assert capsys.readouterr().err == f"{packed}: the native engine is not installed; {exact} stands in for it\n"
-    assert native.installed([packed], [tmp_path / "none"]) == native.installed([packed], None) == [packed]
+    assert native.installed([packed], [tmp_path / "none"]) == native.installed([packed], []) == [packed]
 
 
 def test_errors_are_one_line(models, tmp_path):
