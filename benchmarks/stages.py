@@ -5,9 +5,9 @@ processes disturb it less than wall time.
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from common.machine import describe, load_average
 from distill import n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
+from study import rates
 
 SHARDS = 8
 PIECES = 32_000
@@ -40,9 +41,8 @@ def undisturbed() -> dict[str, float]:
 
     The rate of logits is a difference of two, so its shortest is too short: plans leave out trainings on CPUs.
     """
-    command = [sys.executable, "-m", "study.rates", "float32"]
-    several = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(TIMES)]
-    return {name: min(measured[name] for measured in several) for name in several[0]}
+    several = [asdict(rates.measured(1, "float32")) for _ in range(TIMES)]
+    return {name: min(each[name] for each in several) for name, value in several[0].items() if type(value) is float}
 
 
 def shards(corpus: Path, folder: Path) -> list[Path]:

@@ -138,7 +138,7 @@ WRONG = [
     ("students.odd", {"shape": SHAPE}, ".shape: units 10 is not a multiple of heads 4; take heads 2, or"),
     ("teachers.teacher.shape", SHAPE, ": units 10 is not a multiple of heads 4"),
     ("decoding.compute_types", ["int8", "float8"],
-     ".1: 'float8' is not supported on this CPU; supported: float32, int16, int8, float16,"),
+     ".1: 'float8' is not supported; supported: float32, int16, int8, float16,"),
     ("distillation.compute_type", "int4",
-     ": 'int4' is not supported on this CPU; supported: float32, int16, int8, float16"),
+     ": 'int4' is not supported; supported: float32, int16, int8, float16"),
 ]  # fmt: skip

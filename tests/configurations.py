@@ -9,7 +9,7 @@ import ctranslate2
 import pytest
 import yaml
 
-from study import precision, schema
+from study import schema
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -35,7 +35,6 @@ OWN_MACHINE = {
 def machine(monkeypatch, tmp_path):
     """These tests are about configurations, not about the machine they run on, nor about what was run there."""
     monkeypatch.setattr(schema, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(precision, "int8_saturates", lambda: False)
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: ALL_TYPES)
     grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"), SPLITS=("dev", "test", "test2", "monolingual", "train"))
     monkeypatch.setitem(sys.modules, "corpora.grammar", grammar)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from web import server  # noqa: F401 (a fixture)
 
-# Studies do not measure this machine before they begin, which loads TensorFlow twice.
+# Estimates do not follow from what this user has measured.
 os.environ.setdefault("NMT_FRONTIER_RATES", str(Path(__file__).with_name("data") / "rates.json"))
 
 # A machine under load is slow, and no example is wrong for that. The loop between edits draws a third of the examples.

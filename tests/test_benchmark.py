@@ -316,6 +316,17 @@ def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
     assert {one.label for one in benchmark.alone(todo, "first")} == {"deep-original"}
 
 
+def test_folders_of_an_engine_that_is_not_installed_are_left_out(tmp_path, monkeypatch, capsys):
+    models = [tmp_path / name for name in ("int8", "native-int8")]
+    for model, engine in zip(models, ("ctranslate2", "native"), strict=True):
+        write_json(model / "model.json", {"format": 1, "engine": engine, "quantization": "int8"})
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+    assert benchmark.installed(models) == models and not capsys.readouterr().err
+    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
+    assert benchmark.installed(models) == models[:1]
+    assert capsys.readouterr().err == f"not measured, their engine is not installed: {models[1]}\n"
+
+
 def test_a_disturbed_time_of_a_single_sentence_is_none():
     way = {"compute_type": "int8", "vocabulary_map": True}
     fast, slow = measured(**way), measured(compute_type="float32")

@@ -1,4 +1,4 @@
-"""What a configuration takes from the machine: prices, types of numbers, teachers from elsewhere."""
+"""What a configuration says of machines, and what a run lacks on this one: engines, types of numbers, models."""
 
 import ctranslate2
 import pytest
@@ -8,7 +8,7 @@ from common import cpu
 from common.errors import UserError
 from decode.engines.native import Native
 from formats.cost import prices
-from study import checks, config, expansion, precision
+from study import config, expansion, machine_checks, precision, system_checks
 from study.plan import Study
 from study.schema import config_hash
 from study.systems import absent_models
@@ -36,8 +36,7 @@ ELSEWHERE = {"ctranslate2": "folder"}
 
 @pytest.fixture
 def installed(monkeypatch):
-    """A function that installs the native engine, or removes it; it is installed at first. int8 is exact."""
-    monkeypatch.setattr(precision, "warning", lambda _: None)
+    """A function that installs the native engine, or removes it; it is installed at first."""
 
     def say(there):
         monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types] if there else []))
@@ -58,28 +57,26 @@ def chosen(study):
 
 
 @pytest.mark.parametrize(
-    ("section", "saturates", "expected"),
+    ("section", "expected"),
     [
-        ({}, True, ("native", "int8")),  # exact everywhere
-        (NATIVE | {"compute_type": "int16"}, True, ("native", "int16")),
-        (CTRANSLATE2, False, ("ctranslate2", "int8")),
-        (CTRANSLATE2, True, ("ctranslate2", "float32")),
-        (CTRANSLATE2 | {"compute_type": None}, True, ("ctranslate2", "float32")),
-        (CTRANSLATE2 | {"compute_type": "int8"}, True, ("ctranslate2", "int8")),
-        ({"compute_type": "int8_float16"}, False, ("ctranslate2", "int8_float16")),
-        ({"device": "cuda"}, True, ("ctranslate2", "float16")),
-        ({"device": "cuda", "compute_type": "int8"}, False, ("ctranslate2", "int8")),
+        ({}, ("native", "int8")),
+        (NATIVE | {"compute_type": "int16"}, ("native", "int16")),
+        (CTRANSLATE2, ("ctranslate2", "float32")),
+        (CTRANSLATE2 | {"compute_type": None}, ("ctranslate2", "float32")),
+        (CTRANSLATE2 | {"compute_type": "int8"}, ("ctranslate2", "int8")),
+        ({"compute_type": "int8_float16"}, ("ctranslate2", "int8_float16")),
+        ({"device": "cuda"}, ("ctranslate2", "float16")),
+        ({"device": "cuda", "compute_type": "int8"}, ("ctranslate2", "int8")),
     ],
 )
-def test_teachers_compute_in_what_is_exact_here(tmp_path, monkeypatch, installed, section, saturates, expected):
-    monkeypatch.setattr(precision, "int8_saturates", lambda: saturates)
+def test_teachers_compute_in_what_is_exact_everywhere(tmp_path, section, expected):
     study = distilling(tmp_path, section)
     assert chosen(study) == expected and list(precision.warnings(study)) == []
     explicit = dict(zip(("engine", "compute_type"), expected, strict=True))
     assert config_hash(study) == config_hash(distilling(tmp_path, section | explicit))
 
 
-def test_the_engine_is_part_of_the_hash(tmp_path, installed):
+def test_the_engine_is_part_of_the_hash(tmp_path):
     studies = [distilling(tmp_path, engine | {"compute_type": "int8"}) for engine in (NATIVE, CTRANSLATE2)]
     assert len({*map(config_hash, studies)}) == 2
 
@@ -92,25 +89,21 @@ def of_shape(shape):
     return {"own": edited("study", "x")["teachers"]["teacher"] | {"shape": shape}}
 
 
-def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teachers(tmp_path, installed):
+def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teachers(tmp_path):
     assert chosen(distilling(tmp_path, {}))[0] == "native"
     assert chosen(distilling(tmp_path, {}, given=ELSEWHERE))[0] == "ctranslate2"
     assert chosen(distilling(tmp_path, {}, **of_shape(NARROW)))[0] == "ctranslate2"
-    installed(False)
-    assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "int8")
 
 
 @pytest.mark.parametrize(
-    ("section", "there", "reason"),
+    ("section", "reason"),
     [
-        ({}, False, "is not installed"),
-        ({"device": "cuda"}, True, "does not run on cuda"),
-        ({"compute_type": "int8_float16"}, True, "does not compute in int8_float16, only in float32, int16, int8"),
-        ({}, True, "needs units in multiples of 16, not 24 (teachers.own)"),
+        ({"device": "cuda"}, "does not run on cuda"),
+        ({"compute_type": "int8_float16"}, "does not compute in int8_float16, only in float32, int16, int8"),
+        ({}, "needs units in multiples of 16, not 24 (teachers.own)"),
     ],
 )
-def test_an_engine_that_is_not_available_is_reported_in_one_line(tmp_path, installed, section, there, reason):
-    installed(there)
+def test_an_engine_that_cannot_translate_is_reported_in_one_line(tmp_path, section, reason):
     study = distilling(tmp_path, NATIVE | section, **(of_shape(NARROW) if "own" in reason else {}))
     (line,) = precision.warnings(study)
     assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
@@ -121,7 +114,7 @@ OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "
 
 
 @pytest.mark.parametrize("shape", OF_NATIVE.values(), ids=OF_NATIVE)
-def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_path, installed, shape):
+def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_path, shape):
     study = distilling(tmp_path, {}, **of_shape(shape))
     plan = Study(study)
     assert chosen(study) == ("native", "int8") and plan.teacher_model("own") == plan.converted_native("own", "int8")
@@ -131,99 +124,111 @@ def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("section", "there", "teachers", "reason"),
+    ("section", "teachers", "reason"),
     [
-        (CTRANSLATE2, True, of_shape(OF_NATIVE["ssru"]),
+        (CTRANSLATE2, of_shape(OF_NATIVE["ssru"]),
          "CTranslate2 has no ssru decoder; native decodes it: distillation: {engine: native}"),
-        ({}, True, of_shape(OF_NATIVE["ssru"]) | {"given": ELSEWHERE}, ": distillation: {engine: native}"),
-        ({}, False, of_shape(OF_NATIVE["ssru"]), "; native decodes it, but native is not installed"),
-        ({"device": "cuda"}, True, of_shape(OF_NATIVE["recurrent"]),
+        ({}, of_shape(OF_NATIVE["ssru"]) | {"given": ELSEWHERE}, ": distillation: {engine: native}"),
+        ({"device": "cuda"}, of_shape(OF_NATIVE["recurrent"]),
          "CTranslate2 has no recurrent model; native decodes it, but native does not run on cuda"),
-        ({}, True, of_shape(NARROW | {"decoder": "averaging"}),
+        ({}, of_shape(NARROW | {"decoder": "averaging"}),
          "CTranslate2 has no averaging decoder, but native needs units in multiples of 16, not 24 (teachers.own)"),
     ],
 )  # fmt: skip
-def test_a_teacher_without_an_engine_is_refused_with_what_helps(tmp_path, installed, section, there, teachers, reason):
-    installed(there)
+def test_a_teacher_without_an_engine_is_refused_with_what_helps(tmp_path, section, teachers, reason):
     with pytest.raises(UserError) as refused:
         distilling(tmp_path, section, **teachers)
     (line,) = str(refused.value).splitlines()
     assert ": teachers.own.shape: " in line and line.endswith(reason)
 
 
-def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path, installed):
+def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path):
     study = distilling(tmp_path, NATIVE, given=ELSEWHERE)
     assert list(precision.warnings(study)) == [] and Study(study).teacher_engine == "native"
 
 
-def test_a_study_goes_on_with_what_it_began_with(tmp_path, monkeypatch, installed):
-    monkeypatch.setattr(precision, "int8_saturates", lambda: True)
+def lacking(study):
+    return [*machine_checks.problems(Study(study))], [*machine_checks.warnings(Study(study))]
+
+
+def test_the_native_engine_is_not_asked_for_by_studies_without_it(tmp_path, installed):
     installed(False)
-    begun = distilling(tmp_path, {})
-    assert chosen(begun) == ("ctranslate2", "float32")
-    precision.note_teachers(begun)
-    installed(True)  # a node of a cluster, or another machine
-    monkeypatch.setattr(precision, "int8_saturates", lambda: False)
-    assert distilling(tmp_path, {}) == begun
-    assert chosen(distilling(tmp_path, {"compute_type": "int8"})) == ("ctranslate2", "int8")
-    assert chosen(distilling(tmp_path, NATIVE)) == ("native", "int8")  # the type was the other engine's
+    study = distilling(tmp_path, CTRANSLATE2)
+    study["decoding"]["engines"] = []
+    assert lacking(study) == ([], [])
 
 
-def test_a_study_that_began_natively_goes_on_where_it_can(tmp_path, monkeypatch, installed):
-    begun = distilling(tmp_path, {"compute_type": "float32"})
-    precision.note_teachers(begun)
-    assert distilling(tmp_path, {}) == begun and chosen(begun) == ("native", "float32")
+def test_ctranslate2_decodes_and_translates_where_the_native_engine_is_not_installed(tmp_path, installed):
+    study = distilling(tmp_path, {})
+    assert lacking(study) == ([], [])
     installed(False)
-    assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "int8")
+    assert distilling(tmp_path, {}) == study
+    problems, (decoding, translating) = lacking(study)
+    assert problems == []
+    assert decoding.startswith("decoding.engines: native is not installed here; CTranslate2 decodes in its place, ")
+    assert translating.startswith("distillation.engine: native is not installed here; CTranslate2 translates in its ")
 
 
-def test_a_study_that_began_before_there_was_a_choice_goes_on_in_ctranslate2(tmp_path, installed):
-    precision.note_teachers(distilling(tmp_path, {}))
-    (note,) = (tmp_path / "results").rglob("distillation.json")
-    note.write_text('{"compute_type": "float32"}')
-    assert chosen(distilling(tmp_path, {})) == ("ctranslate2", "float32")
+@pytest.mark.parametrize(
+    ("teachers", "begins", "remedy"),
+    [
+        (of_shape(OF_NATIVE["ssru"]), "teachers.own: ", "; no other engine translates with it"),
+        ({"given": ELSEWHERE}, "teachers.given: ", ", or set distillation: {engine: ctranslate2}"),
+        (of_shape(OF_NATIVE["recurrent"]), "own: ", ", or set decoding: {engines: []} to measure OpenNMT-tf alone"),
+    ],
+)
+def test_what_only_the_native_engine_decodes_does_not_start_without_it(tmp_path, installed, teachers, begins, remedy):
+    study = distilling(tmp_path, NATIVE, **teachers)
+    assert lacking(study)[0] == []
+    installed(False)
+    found = [line for line in lacking(study)[0] if line.startswith(begins)]
+    assert found == [f"{begins}{machine_checks.NOT_BUILT}{remedy}"]
 
 
 @pytest.mark.parametrize(
     ("compute_type", "warned"), [("int8", True), ("int8_float16", True), ("float32", False), (None, False)]
 )
 def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, installed, compute_type, warned):
-    monkeypatch.setattr(precision, "int8_saturates", lambda: True)
-    monkeypatch.setattr(precision, "warning", lambda what: f"warning: {what}: x")
+    monkeypatch.setattr(cpu, "warning", lambda what: f"warning: {what}: x")
     study = distilling(tmp_path, CTRANSLATE2 | {"compute_type": compute_type})
-    assert list(precision.warnings(study)) == (["warning: distillation.compute_type: x"] if warned else [])
+    assert lacking(study) == ([], ["warning: distillation.compute_type: x"] if warned else [])
     study["distillation"] |= NATIVE | {"compute_type": "int8"}
-    assert list(precision.warnings(study)) == []  # exact there
+    assert lacking(study) == ([], [])  # exact there
 
 
-def test_absent_cores_and_checkpoints_are_warned_of(tmp_path, monkeypatch):
+def test_absent_cores_and_checkpoints_are_warned_of(tmp_path, monkeypatch, installed):
+    monkeypatch.setattr(machine_checks.machine, "cores", lambda: (2, 3))
+    study = config.load(saved(tmp_path, edited("decoding.cores", [3, 7])))
+    assert lacking(study)[1] == ["decoding.cores: 7 cannot be used here; this process may use 2, 3"]
+
     def warned(study):
-        return list(checks.warnings(config.load(saved(tmp_path, study))))
+        return list(system_checks.warnings(config.load(saved(tmp_path, study))))
 
-    monkeypatch.setattr(checks.machine, "cores", lambda: (2, 3))
-    study = edited("decoding.cores", [3, 7])
-    study["teachers"]["teacher"]["training"]["average_last"] = 100
-    assert warned(study) == [
-        "decoding.cores: 7 cannot be used here; this process may use 2, 3",
-        "teachers.teacher.training.average_last: in 700 steps there are fewer than 100 checkpoints",
-    ]
-    study = edited("teachers.teacher.training.warmup_steps", 700)
-    training, path = study["teachers"]["teacher"]["training"], "teachers.teacher.training"
+    path = "teachers.teacher.training"
+    study = edited(f"{path}.average_last", 100)
+    assert warned(study) == [f"{path}.average_last: in 700 steps there are fewer than 100 checkpoints"]
+    study = edited(f"{path}.warmup_steps", 700)
+    training = study["teachers"]["teacher"]["training"]
     training["then"] = [{"steps": 20}]
-    monkeypatch.setattr(checks.machine, "cores", lambda: (0,))
     assert warned(study) == [f"{path}.average_last: in 20 steps there are fewer than 5 checkpoints"]
     del training["then"]
     assert warned(study) == [f"{path}.warmup_steps: the rate still rises at the end, after 700 steps"]
 
 
-def test_a_type_this_cpu_lacks(monkeypatch):
+def test_types_this_machine_lacks(tmp_path, monkeypatch, installed):
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
     monkeypatch.setattr(cpu, "has_onemkl", lambda: True)
-    assert "int16" in config.load(CONFIGS / "demo.yaml")["decoding"]["compute_types"]  # outside Intel, too
+    study = distilling(tmp_path, CTRANSLATE2 | {"compute_type": "int16"})
+    assert lacking(study)[0] == []  # outside Intel, too
     monkeypatch.setattr(cpu, "has_onemkl", lambda: False)
-    message = r"types\.1: 'int16' is not supported on this CPU; supported: float32, int8, float16"
-    with pytest.raises(UserError, match=message):
-        config.load(CONFIGS / "demo.yaml")
+    message = "'int16' is not supported on this CPU; supported: float32, int8, float16, bfloat16, int8_float16,"
+    decoding, translating = lacking(study)[0]
+    assert decoding.startswith(f"decoding.compute_types.1: {message}")
+    assert translating.startswith(f"distillation.compute_type: {message}")
+    monkeypatch.setattr(machine_checks.importlib.util, "find_spec", lambda name: None)
+    study["decoding"]["compute_types"] = ["bfloat16"]
+    needed = "decoding.compute_types.0: 'bfloat16' needs PyTorch, which is no dependency: pip install torch"
+    assert lacking(study)[0][0] == needed
 
 
 def test_teachers_from_elsewhere_are_looked_for(tmp_path):

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from decode.engines.native import Native
+from common.files import read_json
 from study import config, rates
 from study.estimate import estimate, makespan, wall_seconds
 from study.rates import Rates
@@ -114,9 +115,7 @@ def test_timing_counts_and_grows_with_the_timed_set():
 
 
 @pytest.mark.parametrize(("compute_type", "share"), [("float32", 0.8), ("int8", 0.5)])
-def test_teachers_translate_faster_in_the_native_engine(compute_type, share, monkeypatch):
-    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
-
+def test_teachers_translate_faster_in_the_native_engine(compute_type, share):
     def minutes(engine):
         change = {"engine": engine, "compute_type": compute_type}
         return core_minutes(edited(lambda study: study["distillation"].update(change)), "distillation")
@@ -209,52 +208,65 @@ def test_the_papers_trainings_ask_for_gpus(name):
     assert "hours of a GPU" in estimate(study, 2, RATES)
 
 
-def test_rates_are_those_of_all_cores_at_work_and_kept_for_an_hour(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The file of this machine's rates, which is not there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("NMT_FRONTIER_RATES")
-    measurements = []
+    return tmp_path / "nmt-frontier/rates.json"
 
-    def together(cores, compute_type):
-        measurements.append((cores, compute_type))
-        return [asdict(RATES), asdict(replace(RATES, product=3 * RATES.product))]
 
-    monkeypatch.setattr(rates, "_together", together)
+def test_an_estimate_says_which_rates_it_follows_from(cache, monkeypatch, capsys):
+    def from_line():
+        return re.findall("  from (.*)", estimate(SEVERAL_TEACHERS, 2, rates.known()))
+
+    shipped = rates.shipped().rates
+    assert rates.own() is None and rates.known() == shipped
+    assert from_line() == [
+        f"rates that ship with the package ({shipped.cpu}); to measure this machine: python -m study.rates"
+    ]
+    monkeypatch.setattr(rates, "measured", lambda cores, compute_type: replace(RATES, cpu="Abacus"))
     monkeypatch.setattr(rates.machine, "load_average", lambda: 0.5)
-    measured = rates.rates(2, "int8")
-    assert measured == replace(RATES, product=pytest.approx(2 * RATES.product), load=0.5)  # the mean
-    assert rates.rates(2, "int8") == measured and len(measurements) == 1
-    rates.rates(2, "float32")
-    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
-    rates.rates(2, "float32")
-    monkeypatch.setattr(rates, "AGE", -1)
-    assert not capsys.readouterr().err
+    rates.measure()
+    assert rates.known() == replace(RATES, cpu="Abacus", origin=f"rates measured on Abacus ({cache})")
+    assert from_line() == [rates.known().origin] and "busy" not in capsys.readouterr().err
     monkeypatch.setattr(rates.machine, "load_average", lambda: 99.0)
-    rates.rates(2, "float32")
-    assert len(measurements) == 4
-    assert capsys.readouterr().err.startswith("the machine was busy (load 99) when its speed was measured; ")
+    rates.measure()
+    assert "the machine is busy (load 99), so estimates will be too long; measure again" in capsys.readouterr().err
+
+
+def test_rates_are_the_means_of_all_processes(monkeypatch):
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, cores, context):
+            super().__init__(cores)
+
+    numbers = iter([(1.0, 0.0, 3.0, 4.0, 5.0), (3.0, 2.0, 3.0, 4.0, 5.0)])
+    monkeypatch.setattr(rates, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(rates, "_of_process", lambda compute_type: next(numbers))
+    assert rates.measured(2, "int8") == Rates(2.0, 1.0, 3.0, 4.0, 5.0, cpu=rates.machine.describe()["cpu"])
+    with pytest.raises(UserError, match="measuring how fast this machine is failed: "):
+        rates.measured(1, "int8")  # no further numbers
 
 
 def test_rates_of_another_machine_are_taken_from_their_file(tmp_path, monkeypatch):
     path = tmp_path / "rates.json"
     monkeypatch.setenv("NMT_FRONTIER_RATES", str(path))
-    path.write_text(json.dumps({name: value for name, value in asdict(RATES).items() if name != "load"}))
-    assert rates.rates(2, "int8") == RATES
+    path.write_text(json.dumps({name: value for name, value in asdict(RATES).items() if name != "origin"}))
+    assert replace(rates.known(), origin="") == RATES
     for text in ("{", '{"product": 1e-9}'):
         path.write_text(text)
-        with pytest.raises(UserError, match=r"rates.json: no rates of a machine \(.*; write them by: python"):
-            rates.rates(2, "int8")
+        with pytest.raises(UserError, match=r"rates.json: no rates of a machine \(.*; measure them again: python"):
+            rates.known()
+    path.unlink()
+    with pytest.raises(UserError, match="No such file"):
+        rates.known()
 
 
 @pytest.mark.slow
-def test_a_killed_measurement_is_an_error(monkeypatch):
-    monkeypatch.setattr(rates.sys, "executable", "/bin/false")
-    with pytest.raises(UserError, match="how fast this machine is failed: ended with status 1"):
-        rates._together(1, "int8")
-
-
-@pytest.mark.slow
-def test_rates_are_measured():
-    (process,) = rates._together(1, "int8")
-    measured = Rates(**process)
-    assert all(value > 0 for name, value in process.items() if name != "logit")
-    assert 1e-12 < measured.product < 1e-8  # between a gigaflop a second and a thousand of them
+def test_rates_are_measured(cache, monkeypatch):
+    """By the command, on one core."""
+    monkeypatch.setattr(rates.machine, "cores", lambda: (0,))
+    found = rates.measure()
+    assert read_json(cache).keys() == {"product", "logit", "decoded", "tensorflow", "python", "cpu"}
+    assert all(value > 0 for name, value in read_json(cache).items() if name not in ("logit", "cpu"))
+    assert 1e-12 < found.product < 1e-8  # between a gigaflop a second and a thousand of them

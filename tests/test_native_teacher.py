@@ -193,6 +193,15 @@ def test_teachers_of_both_engines_rescore_together(models, tmp_path):
     assert sum(a == b for a, b in zip(*texts, strict=True)) >= 19
 
 
+def test_ctranslate2_stands_in_where_the_native_engine_is_not_installed(models, tmp_path, monkeypatch, capsys):
+    exact, packed = (models / "plain" / name for name in FOLDERS)
+    assert native.installed([packed, exact], [exact, exact]) == [packed, exact]
+    monkeypatch.setattr(NativeTeacher, "supported", classmethod(lambda cls: []))
+    assert native.installed([packed, exact], [exact, tmp_path]) == [exact, exact]
+    assert capsys.readouterr().err == f"{packed}: the native engine is not installed; {exact} stands in for it\n"
+    assert native.installed([packed], [tmp_path / "none"]) == native.installed([packed], []) == [packed]
+
+
 def test_errors_are_one_line(models, tmp_path):
     with pytest.raises(UserError, match="native-float32: the native engine translates on the CPU; leave out --device"):
         Teacher(models / "plain/native-float32", sides(), device="cuda")

@@ -4,30 +4,30 @@ import copy
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from cpus import CPUS, pretend
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common import machine
 from common.errors import UserError
 from common.files import read_json
-from decode.engines.native import Native
 from formats.cost import prices
 from report import scale_plan as report
-from study import config, precision, rates, scale_plan, schema, workload
+from study import config, scale_plan, workload
 from study.job_limits import DAY, Requests
 from study.jobs import Jobs, Node, jobs, wall
-from study.rates import Benchmarks, solved
+from study.rates import SHIPPED, shipped
 from study.workload import Stage, Work
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import shipped_rates  # noqa: E402
+
 KEPT = ROOT / "results/reference/cluster"
-FOLDER = ROOT / rates.BENCHMARKS
+FOLDER = ROOT / shipped_rates.BENCHMARKS
 NODE = Node(cores=4, gpus=2, usd_per_hour=1.0)
-BENCHMARKS = Benchmarks(FOLDER)
 
 
 def group(name, number, seconds, cores=1, gpus=0, after=()):
@@ -35,11 +35,11 @@ def group(name, number, seconds, cores=1, gpus=0, after=()):
 
 
 def plan(study, sizes=(1, 8, 64), node="p4d.24xlarge"):
-    return scale_plan.plan(study, prices()[node], list(sizes), BENCHMARKS)
+    return scale_plan.plan(study, prices()[node], list(sizes), shipped())
 
 
 def load(name):
-    return config.load(ROOT / f"configs/{name}.yaml", here=False)
+    return config.load(ROOT / f"configs/{name}.yaml")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_jobs_are_those_that_snakemake_ran():
     log = (ROOT / "results/reference/demo/run.log").read_text().partition("Select jobs")[0]
     ran = {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", log, re.MULTILINE)}
     counted = {}
-    for each in jobs(Work(load("demo"), BENCHMARKS.rates), BENCHMARKS.text):
+    for each in jobs(Work(load("demo"), shipped().rates), shipped().text):
         rule = each.name.partition(" ")[0]
         counted[rule] = counted.get(rule, 0) + each.number
     for rule in ("train", "export", "report"):  # of several rules, or of many
@@ -100,7 +100,7 @@ def test_the_jobs_are_those_that_snakemake_ran():
 def test_every_group_waits_for_groups_that_are_there():
     """But for subsets of corpora that are taken whole, and trainings that nothing starts from."""
     for name in ("wngt2020", "demo", "multi30k", "marian-wnmt2018"):
-        groups = jobs(Work(load(name), BENCHMARKS.rates), BENCHMARKS.text)
+        groups = jobs(Work(load(name), shipped().rates), shipped().text)
         names = {each.name for each in groups}
         waited = {other for each in groups for other in each.after} - names
         assert {other.partition(" ")[0] for other in waited} <= {"subset", "train", "rescore_shard"}, waited
@@ -189,7 +189,7 @@ def test_a_plan_refuses_types_that_no_machine_has(tmp_path):
         path.write_text(f"extends: {ROOT}/configs/wngt2020.yaml\nstudy: x\n{key}: {{{name}}}\n")
         message = rf"{key}\.compute_type.*'int9' is not supported; supported: float32, int16"
         with pytest.raises(UserError, match=message):
-            config.load(path, here=False)
+            config.load(path)
 
 
 def test_a_study_on_gpus_needs_nodes_with_gpus():
@@ -201,20 +201,20 @@ def test_a_missing_benchmark_is_named_with_its_script(tmp_path):
     for name in ("corpora", "vmap"):
         shutil.copy(FOLDER / f"{name}.json", tmp_path)
     with pytest.raises(UserError, match=r"stages\.json: no such benchmark; make it with benchmarks/stages\.py"):
-        Benchmarks(tmp_path)
-    assert all((ROOT / "benchmarks" / script).exists() for script in rates.SCRIPTS.values())
+        shipped_rates.shipped(tmp_path)
+    assert all((ROOT / "benchmarks" / script).exists() for script in shipped_rates.SCRIPTS.values())
 
 
 def test_every_rate_has_its_file_and_its_cpu():
-    for rate in BENCHMARKS.text.values():
-        assert rate.seconds > 0 and rate.cpu == read_json(Path(rate.file))["machine"]["cpu"]
+    for rate in shipped().text.values():
+        assert rate.seconds > 0 and rate.cpu == read_json(ROOT / rate.file)["machine"]["cpu"]
 
 
 def test_two_runs_give_the_rates_of_reading_and_drawing():
     few, many = ({"read": 1000, "drawn": n, "cpu_seconds": 1000 * 0.02 + n * 0.05} for n in (10, 500))
-    assert solved(few, many, "drawn") == pytest.approx((0.02, 0.05))
+    assert shipped_rates.solved(few, many, "drawn") == pytest.approx((0.02, 0.05))
     with pytest.raises(UserError, match="more drawn took no longer; run"):
-        solved(few, many | {"cpu_seconds": few["cpu_seconds"]}, "drawn")
+        shipped_rates.solved(few, many | {"cpu_seconds": few["cpu_seconds"]}, "drawn")
 
 
 def test_bytes_of_a_pair_are_the_measured_ones():
@@ -223,35 +223,25 @@ def test_bytes_of_a_pair_are_the_measured_ones():
     assert pytest.approx(per_pair["encoded_bytes"], rel=0.05) == workload.PIECES_BYTES
 
 
-def test_the_kept_plan_follows_from_the_kept_benchmarks(monkeypatch):
+def test_the_shipped_rates_follow_from_the_kept_benchmarks(monkeypatch):
     monkeypatch.chdir(ROOT)
-    again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], Benchmarks(rates.BENCHMARKS))
+    assert shipped_rates.shipped(shipped_rates.BENCHMARKS) == read_json(SHIPPED)
+
+
+def test_the_kept_plan_follows_from_the_shipped_rates():
+    again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], shipped())
     kept = read_json(KEPT / "scale_plan.json")
     assert json.loads(json.dumps(again)) == kept
 
 
-@pytest.mark.slow
-def test_a_plan_is_the_same_wherever_it_is_made(tmp_path, monkeypatch):
-    """Whatever this CPU has, what is installed, and what was run here: with teachers on GPUs and on the nodes' CPUs."""
-    monkeypatch.setattr(schema, "RESULTS", tmp_path / "results")
-    monkeypatch.setenv("NMT_FRONTIER_RATES", "none")
-    on_cpu = {"device": "cpu", "compute_type": None}
-    sections = {"gpu": {}, "cpu": on_cpu, "native": on_cpu | {"engine": "native"}}
-    studies = {name: tmp_path / f"{name}.yaml" for name in sections}
-    for name, path in studies.items():
-        base = str(ROOT / "configs/wngt2020.yaml")
-        path.write_text(json.dumps({"extends": base, "study": name, "distillation": sections[name]}))
-    found = []
-    for name, installed, cores in zip(CPUS, (True, False, True), (1, 2, 96), strict=True):
-        pretend(name, tmp_path, monkeypatch)
-        monkeypatch.setattr(machine, "cores", lambda cores=cores: tuple(range(cores)))
-        monkeypatch.setattr(Native, "supported", classmethod(lambda cls, there=installed: [*cls.types] * there))
-        found.append({study: plan(config.load(path, here=False)) for study, path in studies.items()})
-        for path in studies.values():  # what an own run here would go on with
-            precision.note_teachers(config.load(path))
-    assert found[0] == found[1] == found[2]
-    hours = {study: of(Stage.TRANSLATION, made)["core_hours"] for study, made in found[0].items()}
-    assert hours["native"] == pytest.approx(workload.NATIVE_TEACHER["int8"] * hours["cpu"], rel=1e-3)
+def test_a_teacher_that_translates_natively_takes_less_of_a_plan(tmp_path):
+    hours = {}
+    for engine in ("ctranslate2", "native"):
+        section = {"device": "cpu", "compute_type": None, "engine": engine}
+        path = tmp_path / "study.yaml"
+        path.write_text(json.dumps({"extends": str(ROOT / "configs/wngt2020.yaml"), "distillation": section}))
+        hours[engine] = of(Stage.TRANSLATION, plan(config.load(path)))["core_hours"]
+    assert hours["native"] == pytest.approx(workload.NATIVE_TEACHER["int8"] * hours["ctranslate2"], rel=1e-3)
 
 
 def test_the_page_has_the_table_of_the_kept_plan():
@@ -267,7 +257,7 @@ def test_what_follows_from_an_assumed_speed_is_marked():
 
 
 def requests(name, **changes):
-    return Requests(config.load(ROOT / f"configs/{name}.yaml") | changes, FOLDER)
+    return Requests(config.load(ROOT / f"configs/{name}.yaml") | changes)
 
 
 def test_larger_studies_ask_for_more():
@@ -293,8 +283,3 @@ def test_what_is_not_known_counts_as_a_day():
     corpora = config.load(ROOT / "configs/offline.yaml")["corpora"]
     corpora["grammar"] |= {"builtin": None, "lines": None}
     assert requests("offline", corpora=corpora).minutes("clean") == DAY
-
-
-def test_missing_benchmarks_are_an_error(tmp_path):
-    with pytest.raises(UserError, match="no such benchmark"):
-        Requests(config.load(ROOT / "configs/offline.yaml"), tmp_path)

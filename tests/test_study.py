@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode.engines.native import Native
 from formats.comparison import BASELINE
 from measure.configuration import Configuration
 from study import config
@@ -142,20 +141,17 @@ def test_a_teacher_from_elsewhere_is_imported_translates_and_is_not_measured():
 
 
 @pytest.mark.parametrize("exported", [[], ["native"]])
-def test_teachers_translate_in_the_engine_that_distils(monkeypatch, exported):
+def test_teachers_translate_in_the_engine_that_distils(exported):
     def change(study):
         study["teachers"].update(given=foreign_teacher())
         study["distillation"] |= {"engine": "native", "compute_type": "int16"}
         study["decoding"] |= {"compute_types": ["int8"], "engines": exported}
 
-    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
     study = plan(change=change)
     assert study.teacher_model("given") == "results/offline/systems/given/imported/native-int16"
     assert study.teacher_model("teacher") == "results/offline/systems/teacher/native/native-int16"
     assert study.converted_types == ["float32", "int8"]  # CTranslate2's; its float32 is converted again
     assert study.native_types == (["float32", "int16", "int8"] if exported else ["int16"])
-    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
-    assert plan(change=change).teacher_model("teacher") == "results/offline/systems/teacher/converted/int16"
 
 
 def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():
@@ -194,7 +190,7 @@ def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
     """The native engine computes with vectors of 16."""
     study = plan(students=student("tiny", shape=RECURRENT))
     assert study.formats("tiny") == ["opennmt-tf"] and "tiny" in study.measured and "tiny" not in study.transformers
-    native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
+    native = [f"native-{type}" for type in study.types]
     assert study.formats("deep") == ["opennmt-tf", *study.types, *native]
     assert study.map_system == study.searched == "deep"
 
@@ -205,9 +201,9 @@ def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
 )
 def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(shape):
     study = plan(students=student("tiny", shape=shape))
-    native = [f"native-{type}" for type in study.types] if "native" in study.engines else []
+    native = [f"native-{type}" for type in study.types]
     assert study.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.transformers
-    assert study.quick_format("tiny") == (native or ["opennmt-tf"])[0] and study.quick_format("deep") == study.types[0]
+    assert study.quick_format("tiny") == native[0] and study.quick_format("deep") == study.types[0]
     assert study.source("deep", "float32") == study.averaged("deep")
     assert study.source("deep", "int8") == study.converted("deep", "float32")
     assert study.source("teacher", "float32") == study.averaged("teacher")
@@ -216,8 +212,7 @@ def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(sh
 
 
 @pytest.mark.parametrize("engine", ["ctranslate2", "native"])
-def test_only_the_type_that_teachers_translate_in_is_made_from_their_checkpoint(monkeypatch, engine):
-    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+def test_only_the_type_that_teachers_translate_in_is_made_from_their_checkpoint(engine):
     study = plan(distillation={"engine": engine, "compute_type": "int8"})
     exact, checkpoint = study.converted("teacher", "float32"), study.averaged("teacher")
     assert study.source("teacher", "int8") == (checkpoint if engine == "ctranslate2" else exact)
@@ -225,8 +220,7 @@ def test_only_the_type_that_teachers_translate_in_is_made_from_their_checkpoint(
     assert study.source("deep", "int8") == study.converted("deep", "float32")
 
 
-def test_a_refusal_is_listed_once_with_the_engines_that_decode(monkeypatch):
-    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
+def test_a_refusal_is_listed_once_with_the_engines_that_decode():
 
     def odd(study):
         study["decoding"]["engines"] = ["native"]
@@ -243,8 +237,8 @@ def test_a_refusal_is_listed_once_with_the_engines_that_decode(monkeypatch):
         "students.tiny: native needs units in multiples of 16, not 8; OpenNMT-tf decodes it",
         "speed.untrained.bergamot-ssru-tiny: CTranslate2 has no ssru decoder; OpenNMT-tf and native decode it",
     ]
-    monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
-    assert "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf decodes it" in plan(change=odd).refusals
+    without = plan(change=lambda study: (odd(study), study["decoding"].update(engines=[])))
+    assert "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf decodes it" in without.refusals
 
 
 def test_people_read_every_measured_system_whatever_engine_has_it():
@@ -256,7 +250,7 @@ def test_people_read_every_measured_system_whatever_engine_has_it():
     formats = {system: study.quick_format(system) for system in study.measured}
     assert set(formats) > {"teacher", "deep", "tiny"}
     assert formats["deep"] == BASELINE and formats["teacher"] == "float32" == OFFLINE["decoding"]["compute_types"][0]
-    assert formats["tiny"] == ("native-float32" if "native" in study.engines else BASELINE)
+    assert formats["tiny"] == "native-float32"
     for system, name in formats.items():
         model = Path(study.model(system, name))
         decoded = Configuration(model, 4 if name == BASELINE else 2, label=system)
@@ -298,7 +292,7 @@ def test_speed_is_of_the_named_systems_or_of_all():
     alone = plan(speed={"systems": [], "untrained": ["wngt2020-base"]})
     assert alone.speed_systems == ["wngt2020-base-untrained"]
     foreign = plan(speed={"systems": [], "untrained": ["bergamot-ssru-tiny"]})
-    assert foreign.speed_systems == ["bergamot-ssru-tiny-untrained"] * ("native" in foreign.engines)
+    assert foreign.speed_systems == ["bergamot-ssru-tiny-untrained"]
     assert foreign.speed_problem is None
     systems, formats = zip(*(path.split("/")[-2:] for path in foreign.architecture_models), strict=True)
     assert {*systems} == {"bergamot-ssru-tiny-untrained"} and formats[0] == "opennmt-tf" and "int8" not in formats
@@ -315,8 +309,6 @@ def test_a_target_that_cannot_be_made_has_a_reason():
 def test_what_the_native_engine_is_measured_with():
     study, without = plan(), plan(decoding={"engines": []})
     assert without.native("tiny") == without.search_models("int8")[1:] == []
-    if "native" not in study.engines:
-        pytest.skip("the native engine is not installed here")
     assert study.native("tiny", "deep") == [study.model(system, "native-int8") for system in ("tiny", "deep")]
     both = [study.model(study.searched, name) for name in ("float32", "native-float32")]
     assert study.search_models("float32") == both

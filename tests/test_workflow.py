@@ -8,7 +8,6 @@ import pytest
 from snakefile import ROOT, TINY, TINY_GIVEN, dry_run, planned, snakemake, succeeded
 
 from corpora.availability import available
-from decode.engines.native import Native
 from study import config
 from study.schema import config_hash
 
@@ -108,7 +107,6 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     assert "native-" not in run.stdout
 
 
-@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
     study = extended(tmp_path, TINY_GIVEN, "study: x\ndecoding: {engines: [native]}\nspeed: {sentences: null}")
     run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
@@ -132,7 +130,6 @@ def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
     assert planned(run)["ladder"] == 1 and "models/deep/int8" in run.stdout  # made for these tables alone
 
 
-@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 def test_a_recurrent_student_takes_part_in_speed_search_and_maps(tmp_path):
     """CTranslate2 runs none of the students: the native engine's folders stand in for its own."""
     shape = "{cell: gru, encoder_layers: 2, decoder_layers: 1, units: 32, embedding_units: 16}"

@@ -15,7 +15,7 @@ from common.command_line import json_value
 from common.errors import UserError, command
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
-from distill.teacher import Teacher, teacher_options
+from distill.teacher import Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
 
@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()
 
+    args.models = installed(args.models, vars(args).pop("stand_ins"))  # the key of the parts has what was chosen
     machine = (args.threads, args.device, args.batch_tokens)
     teachers = [
         Teacher(model, tokenizers(tokenization, args.sentencepiece, args.languages), *machine)

@@ -227,9 +227,24 @@ def load(model: Path, threads: int, device: str, batch_tokens: int | None = None
     return NativeTeacher(model, threads)
 
 
+def installed(models: list[Path], stand_ins: list[Path]) -> list[Path]:
+    """``models`` with CTranslate2's folders in place of those that need the native engine, if it is not installed."""
+    if not stand_ins or NativeTeacher.supported():
+        return models
+    usable = []
+    for model, stand_in in zip(models, stand_ins, strict=True):
+        replaced = (model / NativeTeacher.weights).exists() and stand_in.exists()
+        if replaced:
+            print(f"{model}: the native engine is not installed; {stand_in} stands in for it", file=sys.stderr)
+        usable.append(stand_in if replaced else model)
+    return usable
+
+
 def teacher_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command with a teacher has."""
     parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, unless all have their own")
+    stand_ins = "folder of CTranslate2 for each teacher, where the native engine is not installed"
+    parser.add_argument("--stand-ins", type=Path, nargs="*", default=[], help=stand_ins)
     parser.add_argument("--languages", nargs=2, required=True, help="codes of the study's source and target language")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="workers (default: one per core)")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(default: %(default)s)")

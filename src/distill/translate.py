@@ -12,7 +12,7 @@ from common.command_line import json_value
 from common.errors import command
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
-from distill.teacher import Teacher, teacher_options
+from distill.teacher import Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
 
@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()
 
+    (args.model,) = installed([args.model], vars(args).pop("stand_ins"))  # the key of the parts has what was chosen
     sides = tokenizers(args.tokenization, args.sentencepiece, args.languages)
     teacher = Teacher(args.model, sides, args.threads, args.device, args.batch_tokens)
     sources = (record[0] for record in records.read(args.input, args.shard))

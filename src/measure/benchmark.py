@@ -10,6 +10,7 @@ engine. The field ``split`` of a record is ``test`` or ``dev``.
 
 import argparse
 import itertools
+import sys
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -22,6 +23,14 @@ from formats.comparison import BASELINE, compared, configured
 from formats.measurement import Measurement
 from measure import protocol
 from measure.configuration import Conditions, Configuration
+
+
+def installed(models: list[Path]) -> list[Path]:
+    """The folders that an engine on this machine decodes; says which others are left out."""
+    absent = [model for model in models if not engines.of(model).supported()]
+    if absent:
+        print(f"not measured, their engine is not installed: {' '.join(map(str, absent))}", file=sys.stderr)
+    return [model for model in models if model not in absent]
 
 
 def configurations(
@@ -83,7 +92,7 @@ def main() -> None:
     args = parser.parse_args()
     shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
     tests = [name for name, _ in args.test_sets]
-    todo = configurations(args.models, args.beam_sizes, args.baseline_beam_sizes, tests, **shared)
+    todo = configurations(installed(args.models), args.beam_sizes, args.baseline_beam_sizes, tests, **shared)
     args.test_sets += [args.dev] if args.dev else []
     single = alone(todo, tests[0]) if args.sentence_by_sentence else []
     records = joined(protocol.measured([*todo, *single], pick(Conditions, args)))

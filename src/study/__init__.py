@@ -7,6 +7,7 @@ From files to an effective configuration:
 - ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
 - ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students
 - ``precision``: the engine and the type that teachers compute with
+- ``machine_checks``: what a run lacks on this machine, asked when its first job starts
 - ``available``: whether the corpora can be had (command)
 
 Before there is a configuration:
@@ -22,7 +23,7 @@ What a study will take:
 
 - ``workload``: how much there is to do
 - ``estimate``: time and disk, before it runs
-- ``rates``: how fast this machine does what a study spends its time on, and kept benchmarks
+- ``rates``: how fast a machine does what a study spends its time on: shipped rates, and those of this machine (command)
 - ``resources``: the work of a training, and what it requests from Snakemake
 - ``job_limits``: what other jobs request, by the size of the study
 - ``scale_plan``: hours, disk and USD on clusters of several sizes (command)

@@ -1,9 +1,7 @@
-"""Rules that a JSON schema cannot express: they tie the keys of a configuration to each other and to this machine."""
+"""Rules that a JSON schema cannot express: they tie the keys of a configuration to each other."""
 
-import importlib.util
 from collections.abc import Iterator
 
-from common import machine
 from common.errors import UserError
 from corpora.sources import SOURCES, given, source_of
 from corpora.sources.source import languages
@@ -20,13 +18,13 @@ from study.resources import read_size
 from study.schema import RESERVED, Config, suggestion
 from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
 
-__all__ = ["problems", "teacher_problems", "warnings"]
+__all__ = ["problems", "teacher_problems"]
 
 ROLES_NEEDED = ("train", "dev", "test")
 COMPARED = "these tables compare it with other engines"
 
 
-def problems(config: Config, here: bool = True) -> Iterator[str]:
+def problems(config: Config) -> Iterator[str]:
     """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
     if config["study"] == RESERVED:
         yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
@@ -44,17 +42,8 @@ def problems(config: Config, here: bool = True) -> Iterator[str]:
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
     for number, name in enumerate(config["decoding"]["compute_types"]):
-        yield from _type_problems(f"decoding.compute_types.{number}", name, CTranslate2, here)
+        yield from _type_problems(f"decoding.compute_types.{number}", name, CTranslate2)
     yield from timing_problems(config)
-
-
-def warnings(config: Config) -> Iterator[str]:
-    """A line for each setting that is allowed, but is probably a mistake."""
-    here = machine.cores()
-    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
-        usable = ", ".join(map(str, here))
-        yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
-    yield from system_checks.warnings(config)
 
 
 def corpus_problems(config: Config) -> Iterator[str]:
@@ -90,25 +79,21 @@ def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[st
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
 
 
-def teacher_problems(config: Config, here: bool = True) -> Iterator[str]:
+def teacher_problems(config: Config) -> Iterator[str]:
     """Problems of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
-    distillation, used = config["distillation"], engines.ENGINES[engine(config, here)]
-    known = here and distillation["device"] == "cpu"  # only the machine with the GPU knows what it computes in
-    yield from _type_problems("distillation.compute_type", distillation["compute_type"], used, known)
-    why = obstacle(config, here)
+    distillation, used = config["distillation"], engines.ENGINES[engine(config)]
+    yield from _type_problems("distillation.compute_type", distillation["compute_type"], used)
+    why = obstacle(config)
     remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
     for name, teacher in config["teachers"].items():
         if teacher["shape"] and (refused := engines.refusal(used, teacher["shape"], (CTranslate2.name, Native.name))):
             yield f"teachers.{name}.shape: {refused}{remedy}"
 
 
-def _type_problems(path: str, name: str, used: type[engines.Engine], here: bool) -> Iterator[str]:
-    """Problems of a type of an engine: on this CPU if ``here``, else on any machine."""
-    supported = used.supported() if here else used.types
-    if here and "bfloat16" in name and importlib.util.find_spec("torch") is None:
-        yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
-    elif name not in supported:
-        yield f"{path}: {name!r} is not supported{' on this CPU' * here}; supported: {', '.join(supported)}"
+def _type_problems(path: str, name: str, used: type[engines.Engine]) -> Iterator[str]:
+    """A line for a type that an engine has on no machine."""
+    if name not in used.types:
+        yield f"{path}: {name!r} is not supported; supported: {', '.join(used.types)}"
 
 
 def mixture_problems(config: Config) -> Iterator[str]:

@@ -18,20 +18,19 @@ from study.precision import chosen
 from study.schema import Config
 
 
-def load(path: str | Path, here: bool = True) -> Config:
-    """The effective configuration of a study, with every key of the schema.
+def load(path: str | Path) -> Config:
+    """The effective configuration of a study, with every key of the schema; the same on every machine.
 
-    here: whether it is to run on this machine; a plan for other machines must not depend on this one.
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
     """
     given = written(Path(path))
     problems = list(schema.problems(without_nulls(given), schema.schema()))
     if not problems:
         config = expanded(given)
-        problems = list(checks.problems(config, here))
+        problems = list(checks.problems(config))
     if not problems:
-        config["distillation"] |= chosen(config, here)
-        problems = list(checks.teacher_problems(config, here))
+        config["distillation"] |= chosen(config)
+        problems = list(checks.teacher_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config

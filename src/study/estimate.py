@@ -1,4 +1,4 @@
-"""Estimate the time and disk that a study will take, from its work and the rates of this machine.
+"""Estimate the time and disk that a study will take, from its work and the rates of a machine.
 
 GPUs cannot be measured before the jobs run on them, so their hours are those of GPUs of an assumed speed.
 """
@@ -32,7 +32,11 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
     ]
     total = f"about {duration(wall_seconds(work, cores))} on {of_cores(cores)}"
     total += " beside the GPUs" * bool(on_gpu) + f", {sum(work.disk().values()) / 1e9:,.1f} GB of disk"
-    notes = [SCOPE, *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else [])]
+    notes = [
+        *([f"from {rates.origin}"] if rates.origin else []),
+        SCOPE,
+        *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else []),
+    ]
     return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows, *(f"  {note}" for note in notes)])
 
 

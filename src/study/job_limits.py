@@ -1,11 +1,10 @@
-"""The minutes and megabytes that jobs on a cluster request: by the size of the study and kept benchmarks."""
+"""The minutes and megabytes that jobs on a cluster request, by the size of the study and shipped rates."""
 
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 from study.jobs import jobs
-from study.rates import Benchmarks
+from study.rates import shipped
 from study.resources import LARGE, LONGEST, SHORTEST, SPARE
 from study.workload import Work
 
@@ -14,11 +13,11 @@ LOADED_BYTES = 5  # per parameter of a teacher: float32, and a fifth for what it
 
 
 class Requests:
-    """benchmarks: folder of their JSON. Raises UserError where one is missing."""
+    """On every machine the same for a configuration."""
 
-    def __init__(self, config: dict[str, Any], benchmarks: Path):
-        kept = Benchmarks(benchmarks)
-        self._work = Work(config, kept.rates, kept.fast)
+    def __init__(self, config: dict[str, Any]):
+        kept = shipped()
+        self._work = Work(config, kept.rates)
         self._seconds: dict[str, float] = defaultdict(float)
         for group in jobs(self._work, kept.text):
             rule = group.name.split()[0]

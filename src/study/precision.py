@@ -1,70 +1,59 @@
-"""The engine and the type that teachers compute with: those in the configuration, those that the study began with, or
-the best on this machine.
+"""The engine and the type that teachers compute with: those in the configuration, or what is exact on every machine.
 
-``here`` is False for a plan, which is for other machines: there every engine is installed, int8 is exact, and nothing
-has begun.
+Both follow from the configuration alone, so that its hash says what a study computes. What the machine lacks shows when
+jobs run (study.machine_checks, distill.teacher).
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from common.cpu import int8_saturates, warning
-from common.files import read_json, write_json
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from study.schema import Config, results
+from study.schema import Config
 
 
-def chosen(config: Config, here: bool = True) -> Config:
-    """The engine and the type of ``distillation``, with defaults instead of null.
-
-    On a CPU a study continues with those of its last run, so that all nodes of a cluster compute alike.
-    """
+def chosen(config: Config) -> Config:
+    """The engine and the type of ``distillation``, with defaults instead of null."""
     distillation = config["distillation"]
-    wish = distillation["engine"] or default_engine(config, here)
+    wish = distillation["engine"] or default_engine(config)
     named = config | {"distillation": distillation | {"engine": wish}}
-    begun = _begun(config, here)
-    kept = begun["compute_type"] if begun.get("engine") == engine(named, here) else default_type(named, here)
-    return {"engine": wish, "compute_type": distillation["compute_type"] or kept}
+    return {"engine": wish, "compute_type": distillation["compute_type"] or default_type(named)}
 
 
-def default_engine(config: Config, here: bool = True) -> str:
+def default_engine(config: Config) -> str:
     """The engine of a study that names none: the native one where it is sure to decode every teacher.
 
     The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
     """
     teachers = config["teachers"].values()
     trained = teachers and all(teacher["shape"] for teacher in teachers)
-    sure = Native.name if trained else CTranslate2.name
-    return CTranslate2.name if obstacle(config, here) else _begun(config, here).get("engine", sure)
+    return Native.name if trained and not obstacle(config) else CTranslate2.name
 
 
-def default_type(config: Config, here: bool = True) -> str:
-    """int8 where its products are exact, else float32; float16 on a GPU.
+def default_type(config: Config) -> str:
+    """int8 in the native engine, float32 in CTranslate2; float16 on a GPU.
 
     On CPUs int8 is the fastest type. Exact, it costs 0.11 BLEU at most (results/reference/engine), and the native
-    engine's is exact on every CPU. On GPUs float16 is: CTranslate2's README has 10,990 tokens/s in float16, 8,725 in
-    int8_float16 and 8,567 in int8 (a base Transformer on an A10G), with the BLEU of float32. A GPU without it computes
-    in another type (formats.decoding.compute_type), which is recorded in the JSON beside each n-best list.
+    engine's is exact on every CPU; CTranslate2's is on some. On GPUs float16 is: CTranslate2's README has 10,990
+    tokens/s in float16, 8,725 in int8_float16 and 8,567 in int8 (a base Transformer on an A10G), with the BLEU of
+    float32. A GPU without it computes in another type (formats.decoding.compute_type), which is recorded in the JSON
+    beside each n-best list. A study without teachers keeps the type, and so the hash, that it always had.
     """
     if config["distillation"]["device"] == "cuda":
         return "float16"
-    return "float32" if here and engine(config) == CTranslate2.name and int8_saturates() else "int8"
+    return "float32" if config["teachers"] and engine(config) == CTranslate2.name else "int8"
 
 
-def engine(config: Config, here: bool = True) -> str:
-    """The engine that the teachers run in: the one that the study names, or CTranslate2 where it is not available."""
+def engine(config: Config) -> str:
+    """The engine of the teachers: the one that the study names, or CTranslate2 where it cannot translate for it."""
     wish = config["distillation"]["engine"]
-    return CTranslate2.name if wish == Native.name and obstacle(config, here) else wish
+    return CTranslate2.name if wish == Native.name and obstacle(config) else wish
 
 
-def obstacle(config: Config, here: bool = True) -> str | None:
+def obstacle(config: Config) -> str | None:
     """Why the native engine cannot translate for this study, if so."""
     distillation = config["distillation"]
     if distillation["device"] not in Native.devices:
         return f"does not run on {distillation['device']}"
-    if here and not Native.supported():
-        return "is not installed"
     if (type := distillation["compute_type"]) and type not in Native.types:
         return f"does not compute in {type}, only in {', '.join(Native.types)}"
     shapes = {name: teacher["shape"] for name, teacher in config["teachers"].items() if teacher["shape"]}
@@ -72,31 +61,7 @@ def obstacle(config: Config, here: bool = True) -> str | None:
     return next((f"{lacks} (teachers.{name})" for name, lacks in lacking.items()), None)
 
 
-def note_teachers(config: Config) -> None:
-    """Store the engine and the type of the teachers of this run, for the next load of the configuration."""
-    if config["distillation"]["device"] == "cpu":
-        type = config["distillation"]["compute_type"]
-        write_json(_note(config), {"engine": engine(config), "compute_type": type})
-
-
 def warnings(config: Config) -> Iterator[str]:
-    """A line for an engine that is not available here, and for a type that costs quality."""
-    distillation = config["distillation"]
-    if not config["teachers"]:
-        return
-    if engine(config) != distillation["engine"]:
+    """A line if the study names an engine that cannot translate for it."""
+    if config["teachers"] and engine(config) != config["distillation"]["engine"]:
         yield f"distillation.engine: {Native.name} {obstacle(config)}; {CTranslate2.label} translates in its place"
-    saturating = engine(config) == CTranslate2.name and distillation["device"] == "cpu"
-    if saturating and distillation["compute_type"].startswith("int8"):
-        yield from filter(None, [warning("distillation.compute_type")])
-
-
-def _begun(config: Config, here: bool) -> Config:
-    """The note of the last run of the study on a CPU, if there was one."""
-    if not here or config["distillation"]["device"] != "cpu" or not _note(config).exists():
-        return {}
-    return {"engine": CTranslate2.name} | read_json(_note(config))  # older notes name no engine
-
-
-def _note(config: Config) -> Path:
-    return results(config) / "distillation.json"

@@ -1,8 +1,8 @@
 """Plan a study for clusters of several sizes: hours, core-hours, GPU-hours, disk and USD by stage, as JSON.
 
-Rates, and the types that a CPU is fast in, are those of kept benchmarks; nothing depends on the machine that plans, so
-equal files give equal plans. The speed of GPUs is assumed, and what follows from it is marked. The hours of a stage are
-those of its jobs alone on all nodes; in the hours of the study, jobs of several stages run side by side.
+Rates, and the types that a CPU is fast in, are those that ship with the package; nothing depends on the machine that
+plans. The speed of GPUs is assumed, and what follows from it is marked. The hours of a stage are those of its jobs
+alone on all nodes; in the hours of the study, jobs of several stages run side by side.
 ``python -m report scale_plan`` makes the table and the picture.
 """
 
@@ -16,7 +16,7 @@ from common.files import write_json
 from formats import cost
 from study import config
 from study.jobs import Jobs, Node, jobs, wall
-from study.rates import BENCHMARKS, Benchmarks
+from study.rates import SHIPPED, Shipped, shipped
 from study.resources import TOKENS
 from study.workload import GPU_DECODING, GPU_TRAINING, Stage, Work
 
@@ -24,20 +24,20 @@ HOUR = 3600
 NODE = "p4d.24xlarge"
 
 
-def plan(study: config.Config, machine: cost.Price, sizes: list[int], benchmarks: Benchmarks) -> dict[str, Any]:
+def plan(study: config.Config, machine: cost.Price, sizes: list[int], kept: Shipped) -> dict[str, Any]:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
     Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs,
     whose rates no kept benchmark has.
     """
-    work = Work(study, benchmarks.rates, benchmarks.fast, here=False)
+    work = Work(study, kept.rates)
     if work.unknown:
         unknown = ", ".join(work.unknown)
         raise UserError(f"{study['study']}: a plan needs the size of {unknown}; set lines or parameters")
     if on_cpu := [system.name for system in work.trained if not work.trained_on_gpu(system)]:
         trained = f"trained on CPUs: {', '.join(on_cpu)}"
         raise UserError(f"{study['study']}: {trained}; plans are for trainings on device: cuda")
-    node, groups, disk = Node.of(machine), jobs(work, benchmarks.text), work.disk()
+    node, groups, disk = Node.of(machine), jobs(work, kept.text), work.disk()
     stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
     total = {str(nodes): round(wall(groups, node, nodes) / HOUR, 3) for nodes in sizes}
     return {
@@ -47,7 +47,7 @@ def plan(study: config.Config, machine: cost.Price, sizes: list[int], benchmarks
         "stages": [stage for stage in stages if stage["jobs"] or stage["bytes"]],
         "hours": total,
         "usd_held": {nodes: round(hours * int(nodes) * node.usd_per_hour) for nodes, hours in total.items()},
-        "rates": rates(benchmarks),
+        "rates": rates(kept),
         "assumed": assumed(work),
     }
 
@@ -74,7 +74,7 @@ def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: l
     }
 
 
-def rates(benchmarks: Benchmarks) -> list[dict[str, Any]]:
+def rates(kept: Shipped) -> list[dict[str, Any]]:
     """What was measured, by the name of the work: the units that a core does in a second, the file, the CPU."""
     return [
         {
@@ -84,7 +84,7 @@ def rates(benchmarks: Benchmarks) -> list[dict[str, Any]]:
             "file": rate.file,
             "cpu": rate.cpu,
         }
-        for work, rate in benchmarks.text.items()
+        for work, rate in kept.text.items()
     ]
 
 
@@ -106,12 +106,11 @@ def main() -> None:
     parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
     node = "a machine of src/formats/prices.yaml, or such an entry as JSON (default: %(default)s)"
     parser.add_argument("--node", type=cost.price_argument, default=NODE, help=node)
-    help = "folder of their JSON (default: %(default)s)"
-    parser.add_argument("--benchmarks", type=Path, default=BENCHMARKS, help=help)
+    made = "of benchmarks/shipped_rates.py (default: %(default)s)"
+    parser.add_argument("--rates", type=Path, default=SHIPPED, help=made)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
-    benchmarks = Benchmarks(args.benchmarks)
-    write_json(args.output, plan(config.load(args.config, here=False), args.node, args.nodes, benchmarks))
+    write_json(args.output, plan(config.load(args.config), args.node, args.nodes, shipped(args.rates)))
 
 
 if __name__ == "__main__":

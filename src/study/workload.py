@@ -4,16 +4,13 @@ It counts operations, pieces and pairs; rates (study.rates) turn these into seco
 runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from decode.engines.native import Native
 from formats.comparison import compared
-from formats.decoding import fast
 from formats.shape import shape
-from study import precision
 from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
@@ -67,13 +64,12 @@ class Stage(StrEnum):
 class Work:
     """What a study has to do. Seconds are of one core, at the given rates.
 
-    fast: whether a type is fast enough to time it repeatedly. here: whether teachers run in this machine's engines.
     unknown: corpora and models that count as nothing, as their size is not known yet.
     """
 
-    def __init__(self, config: dict[str, Any], rates: Rates, fast: Callable[[str], bool] = fast, here: bool = True):
+    def __init__(self, config: dict[str, Any], rates: Rates):
         self.config, self.rates, self.study = config, rates, Study(config)
-        self._fast, native = fast, precision.engine(config, here) == Native.name
+        native = self.study.teacher_engine == Native.name
         self._teachers_share = NATIVE_TEACHER[self.study.teacher_type] if native else 1.0
         self._entries = config["vocabulary"]["pieces"]
         self.trained = [self.study.systems[name] for name in self.study.trained]
@@ -194,7 +190,7 @@ class Work:
         first = sizes.pop(timed)
         repeated = system.role == compared(other.role for other in self.study.systems.values())
         times = decoding["runs"] if repeated else 1
-        runs = sum(times if self._fast(type) else 1 for type in decoding["compute_types"])
+        runs = sum(times if self.rates.fast(type) else 1 for type in decoding["compute_types"])
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
         seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(sizes.values()))

@@ -12,13 +12,11 @@ from common.errors import UserError
 from corpora.availability import available, read_unchecked
 from formats import metrics
 from snakemake.exceptions import WorkflowError
-from study import checks
-from study.rates import BENCHMARKS, rates
+from study import machine_checks, precision, rates, system_checks
 from study.config import load
 from study.estimate import estimate
 from study.systems import TRANSLATED, absent_models
 from study.plan import Study
-from study.precision import note_teachers, warnings
 from study.job_limits import Requests
 
 DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
@@ -36,7 +34,7 @@ config.update(loaded)
 
 study = Study(config)  # src/study/plan: systems, corpora, mixtures, and where their files are
 
-requests = Requests(config, Path(workflow.basedir) / BENCHMARKS)  # minutes and memory of jobs, by their size
+requests = Requests(config)  # minutes and memory of jobs, by their size
 
 
 # The image that jobs run in with `--software-deployment-method apptainer` (docs/images.md).
@@ -111,7 +109,7 @@ scattergather:
 
 if workflow.is_main_process:  # not in the jobs, which read this file too
     cores = workflow.resource_settings.cores or os.cpu_count()
-    print(estimate(config, cores, rates(cores, study.teacher_type)), file=sys.stderr)
+    print(estimate(config, cores, rates.known()), file=sys.stderr)
     # What cannot be had stops even a dry run; what could not be asked for, without a network, stops a real one only.
     absent = available(config, names=[name for name in config["corpora"] if not Path(study.raw(name)).exists()])
     if absent.missing:
@@ -120,13 +118,11 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"could not be checked: {line}", file=sys.stderr)
     for line in absent_models(config):
         print(f"model is not there: {line}", file=sys.stderr)
-    for engine in study.absent_engines:
-        print(f"decoding.engines: {engine} is not installed; CTranslate2 decodes in its place", file=sys.stderr)
     for line in study.refusals:
         print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)
-    for line in (*warnings(config), *checks.warnings(config)):
+    for line in (*precision.warnings(config), *system_checks.warnings(config)):
         print(line, file=sys.stderr)
     if line := read_unchecked(config):
         print(line, file=sys.stderr)
@@ -135,6 +131,11 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
 onstart:
     if missing := absent_models(config):
         raise WorkflowError("models that are not there:\n" + "\n".join(missing))
+    # What this machine lacks is no part of the plan. In an image, the jobs themselves report what they lack.
+    if lacking := [] if IMAGE else [*machine_checks.problems(study)]:
+        raise WorkflowError("the study cannot run here:\n" + "\n".join(lacking))
+    for line in () if IMAGE else machine_checks.warnings(study):
+        print(line, file=sys.stderr)
     if missing := absent_metrics():
         raise WorkflowError("metrics that cannot be computed:\n" + "\n".join(missing))
     if absent.unchecked:
@@ -146,4 +147,3 @@ onstart:
         workflow.study_lock.enter_context(folder_lock.held(Path(study.folder)))
     except UserError as error:
         raise WorkflowError(f"another snakemake is running the study {study.name}: {error}") from None
-    note_teachers(config)  # before any job, which may run on another machine

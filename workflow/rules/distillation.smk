@@ -7,6 +7,8 @@ from study.resources import distillation_resources, scores_to_rank
 TEACHERS = distillation_resources(config)
 # No parameter, which would be watched: batches of another size are no reason to translate again.
 BATCHES = f" --batch-tokens {config['distillation']['batch_tokens']}" if config["distillation"]["batch_tokens"] else ""
+# No inputs, for the same reason.
+STAND_IN, STAND_INS = (" ".join(study.stand_ins(*names)) for names in (["{wildcards.teacher}"], study.teachers))
 
 
 rule translate_shard:
@@ -39,7 +41,7 @@ rule translate_shard:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
         " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
         " --beam-size {params.beam_size} --n-best {params.n_best} --threads {threads} --device {params.device}"
-        f"{BATCHES}"
+        f"{BATCHES} --stand-ins {STAND_IN}"
         " --output {output.shard} 2> >(shown {log})"
 
 
@@ -73,7 +75,7 @@ rule rescore_shard:
         "python -m distill.rescore --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
         " --n-best {params.n_best} --threads {threads} --device {params.device}"
-        f"{BATCHES}"
+        f"{BATCHES} --stand-ins {STAND_INS}"
         " --output {output.shard} 2> >(shown {log})"
 
 

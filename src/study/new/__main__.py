@@ -17,15 +17,14 @@ from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_text
-from study import config
+from study import config, rates
 from study.estimate import estimate
 from study.new import files, sizes, text
 from study.new.files import Corpus
 from study.new.look import FEWEST, IDENTIFIED, Look, held_out, look
 from study.new.sizes import Plan
 from study.new.text import Draft, percent
-from study.plan import Study
-from study.rates import Rates, rates
+from study.rates import Rates
 from study.resources import TOKENS
 from study.schema import Config, definition, problems
 
@@ -36,7 +35,7 @@ OTHER_SCRIPTS = 0.02  # share of the letters of a side from which on they are re
 def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     """Write the configuration, and the held-out sets beside it; returns its path. Raises UserError.
 
-    measured: the rates of this machine, measured here if None.
+    measured: the rates of this machine; if None those of an earlier measurement, or of one now.
     """
     pair = [options.source, options.target]
     name = options.study or "-".join(pair)
@@ -90,9 +89,7 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]
 
         roles = ("train", "monolingual")
         pairs, monolingual = ({name: look.lines for name, look in draft.of_role(role).items()} for role in roles)
-        if measured is None:
-            smallest = configured(Plan(sizes.costliest_first()[-1], sizes.PIECES[-1][1], sum(pairs.values())))
-            measured = rates(draft.cores, Study(smallest).teacher_type)
+        measured = measured or rates.own() or rates.measure()
         plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
         return plan, configured(plan), measured
 

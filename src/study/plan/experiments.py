@@ -20,16 +20,10 @@ class Engines(Mixtures):
         """The types that systems are exported in and timed in."""
         return self.config["decoding"]["compute_types"]
 
-    @cached_property
+    @property
     def engines(self) -> list[str]:
         """The engines that systems are exported to."""
-        wanted = self.config["decoding"]["engines"]
-        return [BASELINE, CTranslate2.name, *(name for name in wanted if name not in self.absent_engines)]
-
-    @cached_property
-    def absent_engines(self) -> list[str]:
-        """Engines that the configuration names and that are not installed."""
-        return [name for name in self.config["decoding"]["engines"] if not ENGINES[name].supported()]
+        return [BASELINE, CTranslate2.name, *self.config["decoding"]["engines"]]
 
     @cached_property
     def refusals(self) -> list[str]:

@@ -221,6 +221,14 @@ class Teachers(Systems):
         folder = self.converted_native if self.teacher_engine == Native.name else self.converted
         return folder(teacher, self.teacher_type)
 
+    def stand_ins(self, *teachers: str) -> list[str]:
+        """The folders that CTranslate2 translates with where the native engine is not installed, which distils.
+
+        The native engine's weights are made of these; a teacher that CTranslate2 does not have has no such folder.
+        """
+        native = self.teacher_engine == Native.name
+        return [self.converted(teacher, "float32") for teacher in teachers] if native else []
+
     @property
     def imported_format(self) -> str:
         """The name of the folder of every teacher from elsewhere."""

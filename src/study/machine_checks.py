@@ -1,0 +1,61 @@
+"""What a run of a study lacks on this machine, asked when its first job is about to start.
+
+Nothing of this is asked when the workflow is read: a configuration and its plan are the same on every machine.
+"""
+
+import importlib.util
+from collections.abc import Iterator
+
+from common import cpu, machine
+from decode.engines.ctranslate2 import CTranslate2
+from decode.engines.native import Native
+from study.plan import Study
+
+NOT_BUILT = "the native engine is not installed here: run make install"
+
+
+def problems(study: Study) -> Iterator[str]:
+    """A line for each reason why the study cannot run here."""
+    config = study.config
+    for number, name in enumerate(config["decoding"]["compute_types"]):
+        yield from _type_problems(f"decoding.compute_types.{number}", name)
+    if study.teachers and study.teacher_engine == CTranslate2.name and config["distillation"]["device"] == "cpu":
+        yield from _type_problems("distillation.compute_type", study.teacher_type)
+    if not Native.supported():
+        yield from _without_native(study)
+
+
+def _type_problems(path: str, name: str) -> Iterator[str]:
+    """A line for a type that CTranslate2 lacks on this machine."""
+    if "bfloat16" in name and importlib.util.find_spec("torch") is None:
+        yield f"{path}: {name!r} needs PyTorch, which is no dependency: pip install torch"
+    elif name not in (supported := CTranslate2.supported()):
+        yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
+
+
+def _without_native(study: Study) -> Iterator[str]:
+    """A line for each model that CTranslate2 does not decode in place of the native engine."""
+    for name in study.teachers if study.teacher_engine == Native.name else ():
+        if name in study.imported:
+            yield f"teachers.{name}: {NOT_BUILT}, or set distillation: {{engine: ctranslate2}}"
+        elif not study.runs_in_ctranslate2(name):
+            yield f"teachers.{name}: {NOT_BUILT}; no other engine translates with it"
+    if alone := [name for name in study.exported if not study.runs_in_ctranslate2(name)]:
+        yield f"{', '.join(alone)}: {NOT_BUILT}, or set decoding: {{engines: []}} to measure OpenNMT-tf alone"
+
+
+def warnings(study: Study) -> Iterator[str]:
+    """A line for each thing that this machine does in another way than the study says, or less well."""
+    config, here = study.config, machine.cores()
+    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
+        usable = ", ".join(map(str, here))
+        yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
+    absent = "is not installed here; CTranslate2"
+    if not Native.supported() and Native.name in study.engines:
+        others = "the targets speed and search need decoding: {engines: []}"
+        yield f"decoding.engines: {Native.name} {absent} decodes in its place, but {others}"
+    if not Native.supported() and study.teachers and study.teacher_engine == Native.name:
+        yield f"distillation.engine: {Native.name} {absent} translates in its place, in float32"
+    saturating = study.teacher_engine == CTranslate2.name and config["distillation"]["device"] == "cpu"
+    if study.teachers and saturating and study.teacher_type.startswith("int8"):
+        yield from filter(None, [cpu.warning("distillation.compute_type")])
