@@ -39,6 +39,7 @@ test: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
 	  --durations 25 --ignore tests/test_cluster.py
 

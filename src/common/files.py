@@ -16,12 +16,14 @@ import yaml
 
 from common.errors import UserError
 
+StrPath = str | os.PathLike[str]
+
 HOST = socket.gethostname()
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_path(path: StrPath) -> Iterator[Path]:
     """A temporary path beside ``path`` for a file or folder, renamed to ``path`` when the block ends without an error.
 
     An existing folder cannot be replaced in one step, so it is renamed first, and renamed back if that fails. What
@@ -70,24 +72,24 @@ def _delete(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
+def write_text(path: StrPath, text: str) -> None:
     with atomic_path(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
-def write_json(path: str | os.PathLike, value: Any) -> None:
+def write_json(path: StrPath, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def read_json(path: str | os.PathLike) -> Any:
+def read_json(path: StrPath) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def read_yaml(path: str | os.PathLike) -> Any:
+def read_yaml(path: StrPath) -> Any:
     """The content of a YAML file of the project; libyaml, where PyYAML has it, takes a seventh of the time."""
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def sha256(path: str | os.PathLike) -> str:
+def sha256(path: StrPath) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from common.errors import UserError
+from common.files import StrPath
 from corpora.rules import SIDES, Rule
 from corpora.text_features import Measured
 from formats.records import Record
@@ -121,7 +121,7 @@ def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def require_lines(path: str | PathLike, counts: dict[str, Any]) -> None:
+def require_lines(path: StrPath, counts: dict[str, Any]) -> None:
     """Raise UserError if cleaning has left no line."""
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)

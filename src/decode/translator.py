@@ -43,7 +43,8 @@ class Tokenizer:
         self._processor = pieces(folder / model_folder.TOKENIZER)
 
     def encode(self, line: str) -> list[str]:
-        return self._processor.encode(line, out_type=str)
+        pieces: list[str] = self._processor.encode(line, out_type=str)
+        return pieces
 
     def decode(self, pieces: list[str]) -> str:
         """The text on one line, normalised like a record's."""
@@ -91,9 +92,17 @@ class Translator(Pipeline):
             **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
-        switches = {"overlap": overlap, "sorting": sorting, "batch_sentences": batch_sentences}
-        switches |= {"longest_input": self.engine.longest_input}
-        super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **switches)
+        super().__init__(
+            Tokenizer(folder),
+            self.engine.translate,
+            batch_tokens,
+            workers,
+            long_lines,
+            overlap,
+            sorting,
+            batch_sentences,
+            self.engine.longest_input,
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -127,7 +136,7 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
         if settings["isa"] and variable:
             os.environ.setdefault(variable, settings["isa"])  # the engine reads it when it loads its first model
         if not variable or os.environ.get(variable) in (None, settings["isa"]):
-            return settings["batch_tokens"]
+            return int(settings["batch_tokens"])
     return ONE_CORE if workers == 1 else MANY_CORES
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from common.errors import UserError
 from common.files import read_json, sha256
@@ -26,8 +26,9 @@ INSTALL = "install unbabel-comet in an environment of its own and name its bin/c
 def bleu(language: str, **options: Any) -> BLEU:
     """The metric; options: sacreBLEU's. Raises UserError if the package of the language's tokenizer is missing."""
     try:
-        tokens = {"tokenize": "char"} if language in WITHOUT_SPACES else {}
-        return BLEU(trg_lang=language, **tokens, **options)
+        if language in WITHOUT_SPACES:
+            options["tokenize"] = "char"
+        return BLEU(trg_lang=language, **options)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"BLEU for the target language {language}: {' '.join(str(error).split())}") from error
 

@@ -45,7 +45,7 @@ def describe(folder: Path) -> Description:
     """Read ``model.json``. Raises UserError where it is missing, no JSON, or lacks a field of NEEDED."""
     path = folder / DESCRIPTION
     try:
-        description = read_json(path)
+        description: Description = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder}: not a model folder, it has no {DESCRIPTION}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -20,9 +20,9 @@ def noted(text: str, unit: str = "", default: Any = None, only: str = "") -> Any
     return field(default=default, metadata={"text": text, "unit": unit, "only": only})
 
 
-def only(column: Field) -> str:
+def only(column: Field[Any]) -> str:
     """The kind of records that have a field; empty for all."""
-    return column.metadata.get("only", "")
+    return str(column.metadata.get("only", ""))
 
 
 def schema(dataclass: type) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _part_name(name: str, kind: dict[str, Any]) -> str:
     return f"object of {type_name(kind['additionalProperties'])}" if name == "object" else name
 
 
-def _description(column: Field) -> str:
+def _description(column: Field[Any]) -> str:
     unit = column.metadata["unit"]
     return f"{column.metadata['text']} ({unit})" if unit else column.metadata["text"]
 

@@ -248,7 +248,7 @@ class Custom:
 
 
 Shape = Transformer | Recurrent | Conditional | FullyConnected | Custom
-KINDS = {
+KINDS: dict[str, tuple[type[Shape], str]] = {
     "model": (Custom, "model of the catalogue"),
     "cell": (Recurrent, "recurrent model"),
     "decoder_transitions": (Conditional, "conditional recurrent model"),
@@ -298,7 +298,7 @@ def _present(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, False)}
 
 
-def _kind(present: dict[str, Any]) -> tuple[type, str]:
+def _kind(present: dict[str, Any]) -> tuple[type[Shape], str]:
     """The class of a shape and its name in messages."""
     return next((KINDS[key] for key in KINDS if key in present), (Transformer, "Transformer"))
 
@@ -306,7 +306,8 @@ def _kind(present: dict[str, Any]) -> tuple[type, str]:
 @cache
 def registry() -> dict[str, dict[str, Any]]:
     """The values of the shapes in shapes.yaml, by name."""
-    return read_yaml(Path(__file__).with_name("shapes.yaml"))
+    values: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("shapes.yaml"))
+    return values
 
 
 def _require_width(shape: Any, name: str) -> None:

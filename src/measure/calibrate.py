@@ -48,8 +48,8 @@ def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output:
     weights = folder / native_model.NAME
     tensors = dict(safetensors.read(weights))
     tensors |= {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
-    description = dict(engines.describe(folder))
-    description["made_by"] = {**description.get("made_by", {}), "input_scales": about}
+    description = engines.describe(folder)
+    description["made_by"] = description.get("made_by", {}) | {"input_scales": about}
     changed = (native_model.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)
     with atomic_path(output) as part:
         part.mkdir(parents=True)
@@ -57,7 +57,8 @@ def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output:
             if path.name not in changed:
                 shutil.copy(path, part)
         safetensors.write(part / native_model.NAME, tensors, safetensors.metadata(weights))
-        write_json(part / model_folder.DESCRIPTION, description | {"sha256": model_folder.checksums(part)})
+        description["sha256"] = model_folder.checksums(part)
+        write_json(part / model_folder.DESCRIPTION, description)
         if (readme := folder / model_folder.README).exists():
             shutil.copy(readme, part)
 

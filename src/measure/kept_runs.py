@@ -169,7 +169,8 @@ class Runs:
         done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
         if done.returncode:
             raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
-        return before | read_json(path)
+        run: Run = read_json(path)
+        return before | run
 
     def _holds(self, configuration: Configuration, number: int, kept: Run) -> bool:
         """Whether a kept run was quiet and of this code, and the translations that it wrote are unchanged."""

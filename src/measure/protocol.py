@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from common import machine
 from common.command_line import named_path, pick, positive
@@ -86,7 +87,7 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
     for configuration, number, run in timing_loop.in_turn(ways, counts, conditions.noise, "measuring", others):
         write_json(runs.path(configuration, number), run)
         results[configuration].append(run)
-    shared = {"price": conditions.price, "noise": conditions.noise}
+    shared: dict[str, Any] = {"price": conditions.price, "noise": conditions.noise}
     shared |= {"length_penalty": engines.Search.length_penalty, "commit": commit()} | machine.describe()
     shared |= {"study": conditions.study} if conditions.study else {}
     paths, records = dict(conditions.test_sets), []

@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +89,7 @@ def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
     once = min(seconds(lambda: call("usual", 10)) for _ in range(ROUNDS)) / 10
     repeat = max(1, round(SECONDS / once))
     named = [tile for tile in TILES if tile != "usual"]
-    spent = [{tile: seconds(lambda tile=tile: call(tile, repeat)) for tile in named} for _ in range(ROUNDS)]
+    spent = [{tile: seconds(functools.partial(call, tile, repeat)) for tile in named} for _ in range(ROUNDS)]
     operations = 2e-9 * ROWS * inputs * outputs * repeat
     return {tile: float(f"{operations / min(times[tile] for times in spent):.4g}") for tile in named}
 
@@ -104,7 +105,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     remembered = tuned.read(folder)
     cores = [*machine.cores()]
     widest = engines.of(folder).widest()
-    choices = {"isa": [widest, "AVX2"] if widest else [None], "batch_tokens": list(BATCHES)}
+    choices: dict[str, list[Any]] = {"isa": [widest, "AVX2"] if widest else [None], "batch_tokens": list(BATCHES)}
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text.tsv.zst"
@@ -144,11 +145,13 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     call = ["-m", "measure.run", "--model", folder, "--test-sets", f"text={text}", "--output", output]
     call += ["--beam-size", beam_size, "--workers", len(cores), "--cores", *cores]
     call += ["--batch-tokens", settings["batch_tokens"]]
-    forced = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
+    variable = engines.of(folder).isa_variable
+    forced = {variable: settings["isa"]} if variable and settings["isa"] else {}
     done = subprocess.run([sys.executable, *map(str, call)], env=inherited() | forced, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
-    return read_json(output)
+    run: Run = read_json(output)
+    return run
 
 
 def main() -> None:

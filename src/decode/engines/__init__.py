@@ -80,10 +80,12 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
     engine = ENGINES[description["engine"]]
     if search.device not in engine.devices:
         raise UserError(f"{folder}: {engine.label} decodes on the CPU here; leave out --device")
-    if search.vocabulary_map and engine.map_file is None:
-        raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
-    if search.vocabulary_map and not (folder / engine.map_file).exists():
-        raise UserError(f"{folder}: its vocabulary map {engine.map_file} is missing; decode with --no-vocabulary-map")
+    if search.vocabulary_map:
+        if engine.map_file is None:
+            raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
+        if not (folder / engine.map_file).exists():
+            missing = f"its vocabulary map {engine.map_file} is missing"
+            raise UserError(f"{folder}: {missing}; decode with --no-vocabulary-map")
     if refused := changed(search) - engine.switches - {"map_per_sentence"}:  # other engines map the batch anyway
         names = ", ".join(map(option, sorted(refused)))
         raise UserError(f"{folder}: {engine.label} has no {names}; leave it out")

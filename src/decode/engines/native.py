@@ -91,7 +91,7 @@ class Native(Engine):
             self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
-        self._free: queue.SimpleQueue = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for worker in self._workers:
             self._free.put(worker)
         self.effective_compute_type = description["quantization"]
@@ -151,7 +151,8 @@ class Native(Engine):
                     worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
             finally:
                 worker.calibrate(False)
-            return worker.input_scales()
+            scales: dict[str, Any] = worker.input_scales()
+            return scales
 
     @contextlib.contextmanager
     def _worker(self) -> Iterator[Any]:
