@@ -10,12 +10,14 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import yaml
 
 from common.errors import UserError
 
+Document = TypeVar("Document")
 StrPath = str | os.PathLike[str]
 
 HOST = socket.gethostname()
@@ -78,11 +80,20 @@ def write_text(path: StrPath, text: str) -> None:
 
 
 def write_json(path: StrPath, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """Write JSON; a ``msgspec.Struct`` in it becomes an object with its fields in order."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, default=msgspec.to_builtins) + "\n")
 
 
 def read_json(path: StrPath) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def typed(value: Any, kind: type[Document], path: StrPath, remedy: str) -> Document:
+    """The content of a file of JSON as this type. Raises UserError, which names the wrong field. remedy: what to do."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{path}: {error}; {remedy}") from None
 
 
 def read_yaml(path: StrPath) -> Any:

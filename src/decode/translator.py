@@ -85,7 +85,7 @@ class Translator(Pipeline):
         self.description = engines.describe(folder)
         self.search = Search(
             beam_size=beam_size,
-            vocabulary_map=vocabulary_map and self.description["vocabulary_map"],
+            vocabulary_map=vocabulary_map and self.description.vocabulary_map,
             workers=workers,
             threads=threads,
             device=device,

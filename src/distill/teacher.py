@@ -26,6 +26,7 @@ from distill.n_best_lists import Hypothesis
 from distill.tokenization import Tokenizer
 from formats import loading, native_model, records, safetensors
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
+from formats.model_folder import Description
 
 Pieces = list[str]  # without control tokens
 Pair = tuple[Pieces, Pieces]  # a source and its translation
@@ -106,7 +107,8 @@ class NativeTeacher(Native):
 
     def __init__(self, model: Path, threads: int):
         kind = safetensors.metadata(model / native_model.NAME).get("type", "")
-        super().__init__(model, {"quantization": kind}, Search(workers=threads))
+        description = Description(engine=self.name, quantization=kind, vocabulary_map=False)
+        super().__init__(model, description, Search(workers=threads))
         self._folder, self._threads = model, threads
         self.arithmetic = {
             "engine": self.name,

@@ -132,8 +132,9 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
         "engine_label": CTranslate2.label,
         "engine_version": ctranslate2.__version__,
         "how": "differences",
-        **{name: description.get(name) for name in ("system", "shape")},
-        "compute_type": description["quantization"],
+        "system": description.system,
+        "shape": description.shape,
+        "compute_type": description.quantization,
         "beam_size": way.beam_size,
         "vocabulary_map": way.vocabulary_map,
         "steps": steps,
@@ -154,7 +155,7 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
     """A row for each model and beam, and for each beam of the last model with its map, all timed in turn."""
     first, last = models[0], models[-1]
     ways = [Way(model, beam, False) for model in models for beam in beam_sizes]
-    if engines.describe_for(last, CTranslate2)["vocabulary_map"]:
+    if engines.describe_for(last, CTranslate2).vocabulary_map:
         ways += [Way(last, beam, True) for beam in beam_sizes]
     batches = in_process.in_batches(in_process.pieces(first, conditions), ONE_CORE)
     with contextlib.ExitStack() as stack:

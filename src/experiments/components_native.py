@@ -73,7 +73,8 @@ def row(
         "engine_label": engine.label,
         "engine_version": engine.version,
         "how": how,
-        **{name: description.get(name) for name in ("system", "shape")},
+        "system": description.system,
+        "shape": description.shape,
         "compute_type": engine.effective_compute_type,
         "beam_size": search.beam_size,
         "vocabulary_map": search.vocabulary_map,
@@ -111,7 +112,7 @@ def rows(
     models: list[Path], beam_sizes: list[int], batches: list[Batch], conditions: Conditions
 ) -> list[dict[str, Any]]:
     """A row for each model, beam and, of the last model, map. Raises UserError for a folder of another engine."""
-    mapped = [engines.describe_for(model, Native)["vocabulary_map"] for model in models]
+    mapped = [engines.describe_for(model, Native).vocabulary_map for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
     return [row(model, search, "clock", profiled, batches, conditions) for model, search in ways]

@@ -129,7 +129,7 @@ class Timing:
 
     def __init__(self, model: Path, sources: list[str], core: int, steps: int | None):
         self.description = engines.describe(model)
-        if (name := self.description["engine"]) not in ENGINES:
+        if (name := self.description.engine) not in ENGINES:
             raise UserError(f"{model}: is for {engines.ENGINES[name].label}, which uses no such vocabulary map")
         # Raises an error with the name of a damaged file here, not in the folder of links.
         engines.load(model, Search(), checksums=False)
@@ -144,7 +144,7 @@ class Timing:
     def run(self, way: Way, number: int) -> Usage:
         """Decode the test set once. Raises UserError where the engine does not use the map."""
         cut = in_process.in_batches(self.sources, way.batch_tokens)
-        engine = ENGINES[self.description["engine"]](self._model, way, self._steps, longest_output(self.description))
+        engine = ENGINES[self.description.engine](self._model, way, self._steps, longest_output(self.description))
         engine.decode(cut[0])  # warm-up
         if number == 1:
             self.candidates[way] = engine.candidates(cut, way, self._load(way.map) if way.map else None)

@@ -189,14 +189,14 @@ def main() -> None:
     result |= {"n": N, "sentences": SENTENCES}
     described = {model: engines.describe(model) for model in args.models}
     for model, description in described.items():
-        if description["engine"] not in ENGINES:
+        if description.engine not in ENGINES:
             raise UserError(f"{model}: {engines.of(model).label} blocks no n-grams; leave it out")
     result |= {"model": described[args.models[0]], "engine_version": engines.version("ctranslate2")}
     result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions), "engine": []}
     batch = in_process.pieces(args.models[0], conditions)[:SENTENCES]
     sizes = [*itertools.product(args.beam_sizes, args.lengths)]
     for model, description in described.items():
-        load, ways = ENGINES[description["engine"]]
+        load, ways = ENGINES[description.engine]
         result["engine"] += engine(engines.of(model).label, load(model), ways, batch, sizes, conditions)
     write_json(args.output, result)
 

@@ -16,6 +16,7 @@ from typing import Any
 import ctranslate2
 import numpy as np
 import yaml
+from msgspec import structs
 
 from common.errors import UserError, command
 from common.files import write_text
@@ -27,6 +28,7 @@ from export import model_folder, read_marian
 from export.marian_parameters import CONFIG, Parameters, read_pieces
 from export.read_marian import positions
 from formats import marian
+from formats.model_folder import Description, Making
 from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 Writers = dict[type[Engine], tuple[Callable[[Path], None], Path | None]]  # of weights, and the engine's map
@@ -142,7 +144,7 @@ def export(
     sentencepiece: Path,
     shortlist: Path | None,
     types: Sequence[str],
-    description: dict[str, Any],
+    description: model_folder.Origin,
     output: Path,
 ) -> None:
     """Make all folders of each type. The arguments are those of the command.
@@ -156,8 +158,6 @@ def export(
     if {*types} - {"float32"}:
         check_rounding(config)
     read, made = read_marian.read(parameters, pieces, pieces), shape(config)
-    description = {"format": 1, **description, "shape": str(made), "vocabulary_map": shortlist is not None}
-    description |= {"parameters": parameters.count(), "made_by": {"marian": config["version"]}}
     with tempfile.TemporaryDirectory() as scratch:
         vmap = None
         if shortlist:
@@ -171,7 +171,16 @@ def export(
                 writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap
             for engine, (write, candidates) in writers.items():
                 write(files := Path(scratch) / engine.folder(kind))
-                described = {"engine": engine.name, **description, "quantization": kind}
+                described = Description(
+                    format=1,
+                    engine=engine.name,
+                    **structs.asdict(description),
+                    shape=str(made),
+                    parameters=parameters.count(),
+                    quantization=kind,
+                    vocabulary_map=shortlist is not None,
+                    made_by=Making(marian=config["version"]),
+                )
                 model_folder.make(described, files, sentencepiece, candidates, output / files.name)
 
 

@@ -56,7 +56,7 @@ class Marian(Engine):
 
     def __init__(self, folder: Path, description: Description, search: Search):
         marian.require()
-        self.effective_compute_type = description["quantization"]
+        self.effective_compute_type = description.quantization
         self.int8_saturates = None if self.effective_compute_type == "int8" else False
         if self.effective_compute_type not in self.types:
             types = ", ".join(self.types)

@@ -94,7 +94,7 @@ class Native(Engine):
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for worker in self._workers:
             self._free.put(worker)
-        self.effective_compute_type = description["quantization"]
+        self.effective_compute_type = description.quantization
         self.isa = engine.isa()
         frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
         self.longest_input = min(self.longest_input, model.positions - frame)
@@ -171,7 +171,7 @@ def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[
     products, found = tuned.settings(folder, beam_size).get("products", {}), {}
     try:
         for shape, of_types in products.items():
-            times = of_types[description["quantization"]]
+            times = of_types[description.quantization]
             inputs, outputs = map(int, shape.split("x"))
             found[inputs, outputs] = max(TILES[1:], key=times.__getitem__)
         return found
