@@ -27,7 +27,7 @@ def test_a_folder_without_description(tmp_path):
         engines.describe(tmp_path / "absent")
 
 
-WRONG = r"model\.json: Expected `bool`, got `int` - at `\$\.vocabulary_map`; export the model again"
+WRONG = r"model\.json: has a wrong field; export the model again \(Expected `bool`, got `int` - at `\$\.vocabulary_map`"
 UNKNOWN = json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_map": False})
 
 

@@ -88,12 +88,12 @@ def read_json(path: StrPath) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def typed(value: Any, kind: type[Document], path: StrPath, remedy: str) -> Document:
-    """The content of a file of JSON as this type. Raises UserError, which names the wrong field. remedy: what to do."""
+def typed(value: Any, kind: type[Document], problem: str) -> Document:
+    """JSON as this type. Raises UserError with the problem, the file and what to do, and with the wrong field."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise UserError(f"{path}: {error}; {remedy}") from None
+        raise UserError(f"{problem} ({error})") from None
 
 
 def read_yaml(path: StrPath) -> Any:

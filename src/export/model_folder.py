@@ -10,11 +10,12 @@ from msgspec.structs import asdict, replace
 
 from common.command_line import json_value
 from common.errors import UserError, command
-from common.files import atomic_path, read_json, write_json, write_text
+from common.files import atomic_path, read_json, typed, write_json, write_text
 from decode import engines
 from decode.engines import Search
 from decode.engines.ctranslate2 import CTranslate2
 from formats import model_folder, vocabulary_map
+from formats.learning import Weights
 from formats.loading import pieces
 from formats.model_folder import Description, Making
 
@@ -113,16 +114,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     args = parser.parse_args()
 
-    learning = read_json(args.learning)
+    weights = typed(read_json(args.learning), Weights, f"{args.learning}: not made by train.train")
     description = Description(
         format=1,
         engine=args.engine,
         **asdict(args.description),
-        shape=learning["shape"],
-        parameters=learning["parameters"],
+        shape=weights.shape,
+        parameters=weights.parameters,
         quantization=args.quantization,
         vocabulary_map=args.map is not None,
-        made_by=Making(steps=learning["steps"]),
+        made_by=Making(steps=weights.steps),
     )
     make(description, args.weights, args.sentencepiece, args.map, args.output)
 

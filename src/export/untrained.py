@@ -15,6 +15,7 @@ from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
 from export import lengths, recurrent_lengths
 from formats import opennmt_tf, records, shape
+from formats.learning import Weights
 from formats.loading import pieces
 
 SMALL = 0.02  # factor of embeddings: beside large ones 8 bits would not distinguish lengths
@@ -112,7 +113,7 @@ def main() -> None:
     sentences = read_sentences(args.test_set, args.sentencepiece) if args.test_set else []
     parameters = make(values, args.vocabulary, args.seed, args.output, sentences)
     if args.learning:
-        write_json(args.learning, {"shape": str(shape.shape(values)), "parameters": parameters, "steps": 0})
+        write_json(args.learning, Weights(str(shape.shape(values)), parameters, steps=0))
     print(f"{parameters:,} parameters")
 
 

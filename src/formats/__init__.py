@@ -9,6 +9,7 @@ Text:
 Models:
 
 - ``model_folder``: a model folder and its ``model.json``
+- ``learning``: how a model was trained, and what it learned from
 - ``shape``: layers and units of a model, and its number of parameters
 - ``model_description``: the Python files from which OpenNMT-tf builds models
 - ``ctranslate2_model``: the weights in CTranslate2's ``model.bin``, and options of its converters

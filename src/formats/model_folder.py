@@ -69,7 +69,7 @@ def describe(folder: Path) -> Description:
         raise UserError(f"{path}: not valid JSON ({error}); export the model again") from error
     if missing := sorted(set(NEEDED) - set(found)):
         raise UserError(f"{path}: lacks {', '.join(missing)}; export the model again")
-    return typed(found, Description, path, "export the model again")
+    return typed(found, Description, f"{path}: has a wrong field; export the model again")
 
 
 def checksums(folder: Path) -> dict[str, str]:

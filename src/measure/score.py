@@ -19,11 +19,12 @@ from common.errors import UserError, command
 from common.progress import progress
 from formats import measurement
 from formats.comparison import CONFIGURATION, configured, full_precision, matching, number, of_test_set, translations
+from formats.learning import Learned
 from formats.measurement import Measurement
 from formats.metrics import CometScores
 from measure import training_differences
 from measure.bootstrap import Floats, TestSet, p_value
-from measure.training_differences import Learned, difference, same_sentences
+from measure.training_differences import difference, same_sentences
 
 SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 

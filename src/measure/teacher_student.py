@@ -94,7 +94,7 @@ def grouped(rows: list[Row]) -> list[Row]:
     for (student, mixture), (first, *others) in itertools.groupby(rows, key=itemgetter("student", "mixture")):
         values = [row["bleu"] for row in (first, *others)]
         spread = {"bleu": statistics.mean(values), "bleu_min": min(values), "bleu_max": max(values)}
-        sentences = first.get("learned") and sum(first["learned"]["sentences"].values())
+        sentences = first.get("learned") and sum(first["learned"].sentences.values())
         groups.append({"student": student, "mixture": mixture, "seeds": len(values), "sentences": sentences} | spread)
     return groups
 

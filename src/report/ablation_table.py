@@ -13,6 +13,7 @@ from typing import Any
 from formats import captions, comparison
 from formats.best_model import STUDENTS
 from formats.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
+from formats.learning import Learning
 from formats.measurement import Measurement, Spread
 from report import teacher_student
 from report.markup import NONE
@@ -24,7 +25,7 @@ BLEU, SPEED = "+z.2f", ".2f"
 def tables(
     records: list[Measurement],
     gap: dict[str, Any] | None = None,
-    learning: Iterable[dict[str, Any]] = (),
+    learning: Iterable[Learning] = (),
     elsewhere: tuple[str | None, list[dict[str, Any]]] = (None, []),
 ) -> dict[str, list[Row]]:
     """The ideas by their kind; kinds that the study did not try are left out.
@@ -91,11 +92,11 @@ def to_controls(records: list[Measurement]) -> Iterator[Row]:
             yield row(difference, compared, f"{record.bleu_delta_control:{BLEU}}", record.bleu_p_control)
 
 
-def averages(learning: Iterable[dict[str, Any]]) -> Iterator[Row]:
+def averages(learning: Iterable[Learning]) -> Iterator[Row]:
     """Averages of several checkpoints against the last one alone, in BLEU on the dev set, over all trainings."""
     gains: dict[int, list[float]] = {}
     for system in learning:
-        bleu = {average["checkpoints"]: average["bleu"] for average in system["averages"]}
+        bleu = {average.checkpoints: average.bleu for average in system.averages}
         for count in bleu.keys() - {1} if 1 in bleu else ():
             gains.setdefault(count, []).append(bleu[count] - bleu[1])
     for count, found in sorted(gains.items()):

@@ -13,6 +13,7 @@ from typing import Any
 from common.errors import command
 from common.files import read_json, write_json, write_text
 from formats import best_model, captions, comparison, measurement
+from formats.learning import Learning
 from formats.measurement import Measurement
 from report import ablation_table, recommendation, samples, teacher_student, training
 from report import measurements as tables
@@ -79,7 +80,7 @@ def millions(parameters: list[int]) -> str:
     return f"{low:.1f} M parameters" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f} M parameters"
 
 
-def systems(records: list[Measurement], learning: list[dict[str, Any]]) -> list[dict[str, str]]:
+def systems(records: list[Measurement], learning: list[Learning]) -> list[dict[str, str]]:
     """A row for each system: what it is, the BLEU of its best search, and how it was trained, where that is known."""
     timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
     trained = {row["system"]: row for row in map(training.row, learning)}
@@ -180,7 +181,7 @@ def record(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "note": args.note,
         "configuration": args.configuration,
-        "trained": [learning["system"] for learning in training.read(*args.trained)],
+        "trained": [learning.system for learning in training.read(*args.trained)],
         "corpora": args.corpora,
         "dev": [args.dev] * (args.dev is not None),
         "timed": [args.timed] * (args.timed is not None),
