@@ -26,6 +26,7 @@ Measurements:
 
 - ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
   experiments share with their tables
+- ``gap``: how students compare with their teacher and with one another
 - ``schema_from_dataclass``: JSON schema and table of a dataclass
 - ``comparison``: find and compare measurements; the Pareto front of speed and quality
 - ``best_model``: the best model of a study

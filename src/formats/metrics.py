@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from sacrebleu.metrics.bleu import BLEU
 
@@ -21,6 +21,22 @@ WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one
 
 COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
 INSTALL = "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
+
+
+class Quality(TypedDict):
+    """sacreBLEU's scores of translations, with its signatures."""
+
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+
+
+class Comet(TypedDict):
+    """COMET of translations, where it was measured."""
+
+    comet: NotRequired[float]
+    comet_signature: NotRequired[str]
 
 
 def bleu(language: str, **options: Any) -> BLEU:
@@ -85,7 +101,7 @@ class CometScores:
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not made by measure.comet ({error!r})") from None
 
-    def of(self, test_set: str, output: Path) -> dict[str, Any]:
+    def of(self, test_set: str, output: Path) -> Comet:
         """The fields of a measurement. Raises UserError for translations that were not scored."""
         if self.path is None:
             return {}

@@ -5,7 +5,6 @@ centred as in Moses). Outputs share most sentences, so statistics are computed o
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
 
 from formats import records
-from formats.metrics import bleu
+from formats.metrics import Quality, bleu
 
 SEED = 12345  # sacreBLEU's own
 
@@ -76,14 +75,14 @@ class TestSet:
         self._chrf = Scorer(CHRF(references=references))
         self._sentences = len(references[0])
         self._bootstrap = Bootstrap(self._sentences, samples)
-        self._scored: dict[tuple[str, ...], tuple[dict[str, Any], Floats]] = {}
+        self._scored: dict[tuple[str, ...], tuple[Quality, Floats]] = {}
 
-    def score(self, path: Path) -> tuple[dict[str, Any], Floats]:
+    def score(self, path: Path) -> tuple[Quality, Floats]:
         """Scores with signatures, and BLEU of the resamples."""
         outputs = tuple(records.read_output(path, self._sentences))
         if outputs not in self._scored:
             statistics = self._bleu.statistics(list(outputs))
-            scores = {
+            scores: Quality = {
                 "bleu": self._bleu.score(statistics.sum(0)),
                 "bleu_signature": self._bleu.signature,
                 "chrf": self._chrf.score(self._chrf.statistics(list(outputs)).sum(0)),

@@ -91,11 +91,11 @@ def scored(
     resamples: Resamples = {}
     for path, record in progress(outputs, "scoring", total=len(outputs), unit="output"):
         output = os.path.relpath(path, folder)
-        scores: dict[str, Any] = {}
+        record = replace(record, output=output)
         if not record.speed_only:
-            scores, resamples[output] = test_sets[record.test_set].score(path)
-            scores = scores | comet.of(record.test_set, path)
-        measured.append(replace(record, output=output, **scores))
+            quality, resamples[output] = test_sets[record.test_set].score(path)
+            record = replace(record, **quality, **comet.of(record.test_set, path))
+        measured.append(record)
     return measured, resamples
 
 

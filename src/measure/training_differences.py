@@ -6,12 +6,10 @@ that only one training saw.
 """
 
 from pathlib import Path
-from typing import Any
 
 from common.files import read_json, typed
+from formats.gap import Settings
 from formats.learning import Learned
-
-Settings = dict[str, Any]  # by the names of the configuration
 
 DEFAULTS = {"decoder": "self-attention"}  # if a shape does not name it
 COUNTED = ("encoder_layers", "decoder_layers", "units", "ffn_units", "heads", "embedding_units")

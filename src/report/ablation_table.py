@@ -13,6 +13,7 @@ from typing import Any
 from formats import captions, comparison
 from formats.best_model import STUDENTS
 from formats.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
+from formats.gap import Beam, Differences, Gap, TestSet
 from formats.learning import Learning
 from formats.measurement import Measurement, Spread
 from report import teacher_student
@@ -24,7 +25,7 @@ BLEU, SPEED = "+z.2f", ".2f"
 
 def tables(
     records: list[Measurement],
-    gap: dict[str, Any] | None = None,
+    gap: Gap | None = None,
     learning: Iterable[Learning] = (),
     elsewhere: tuple[str | None, list[dict[str, Any]]] = (None, []),
 ) -> dict[str, list[Row]]:
@@ -56,7 +57,7 @@ def known(rows: list[Row]) -> list[Row]:
     return [{name: cell for name, cell in row.items() if name not in left} for row in rows]
 
 
-def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
+def trainings(test_set: TestSet) -> Iterator[Row]:
     """A row for each pair of mixtures of a student, greedy and with a beam. p: of the least significant seed."""
     for beam, result in shown(test_set["beams"]):
         for pair in result["comparisons"]:
@@ -64,14 +65,14 @@ def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
             yield tested(pair["difference"] or pair["mixture"], what, beam, pair)
 
 
-def shown(beams: dict[str, Any]) -> list[tuple[str, Any]]:
+def shown(beams: dict[str, Beam]) -> list[tuple[str, Beam]]:
     """The smallest beam, and the one that searches are compared with or else the largest; gap.md has all."""
     first, *_, last = [*beams, *beams]
     searches = dict.fromkeys((first, f"beam {BEAM}" if f"beam {BEAM}" in beams else last))
     return [(search, beams[search]) for search in searches]
 
 
-def tested(idea: str, compared: str, beam: str, pair: dict[str, Any], speed: str = NONE) -> Row:
+def tested(idea: str, compared: str, beam: str, pair: Differences, speed: str = NONE) -> Row:
     """A row of two trainings that were compared seed by seed."""
     count = f"{len(pair['seeds'])} seeds" if len(pair["seeds"]) > 1 else "1 training each"
     bleu = mean(pair["bleu_deltas"])
@@ -145,7 +146,7 @@ def engine_and_search(record: Measurement) -> str:
     return f"{captions.engine_label(record)}, {captions.search(record)}"
 
 
-def changes(test_set: dict[str, Any], records: list[Measurement]) -> Iterator[Row]:
+def changes(test_set: TestSet, records: list[Measurement]) -> Iterator[Row]:
     """Students that differ in one setting of network or training; the ratio of speeds over all ways to decode both."""
     students = {(one.student, one.mixture): one.system for one in comparison.systems(records).values()}
     for beam, result in shown(test_set["beams"]):

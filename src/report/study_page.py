@@ -13,6 +13,7 @@ from typing import Any
 from common.errors import command
 from common.files import read_json, write_json, write_text
 from formats import best_model, captions, comparison, measurement
+from formats.gap import Gap
 from formats.learning import Learning
 from formats.measurement import Measurement
 from report import ablation_table, recommendation, samples, teacher_student, training
@@ -101,7 +102,7 @@ def shared(records: list[Measurement], key: str) -> str | None:
     return ", ".join(texts) or None
 
 
-def conditions(records: list[Measurement], gap: dict[str, Any] | None) -> dict[str, str]:
+def conditions(records: list[Measurement], gap: Gap | None) -> dict[str, str]:
     """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
     found = {title: shared(records, key) for key, title in CONDITIONS.items()}
     best = best_model.best(records)
