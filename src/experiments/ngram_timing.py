@@ -18,7 +18,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -31,6 +31,7 @@ from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from experiments.altered_models import ForcedLength, exactly, loaded
+from formats.experiments import AlgorithmRow, BlockingRow
 from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from measure import in_process
 from measure.in_process import Conditions
@@ -127,7 +128,7 @@ def job(case: Case) -> Callable[[], None]:
     return steps
 
 
-def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[dict[str, Any]]:
+def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[AlgorithmRow]:
     """A row for each beam, length and algorithm."""
     cases = [Case(name, beam, length) for beam in beam_sizes for length in lengths for name in ALGORITHMS]
     jobs = {case: job(case) for case in cases}
@@ -160,7 +161,7 @@ ENGINES = {CTranslate2.name: (in_ctranslate2, CTRANSLATE2), Native.name: (in_nat
 
 def engine(
     label: str, decode: Decode, ways: Iterable[str], batch: Batch, sizes: Sizes, conditions: Conditions
-) -> list[dict[str, Any]]:
+) -> list[BlockingRow]:
     """A row for each way, beam and length: with and without blocking, and the extra seconds of a step."""
     cases = [Case(way, *size) for size in sizes for way in ways]
     jobs = {case: functools.partial(decode, batch, case) for case in cases}

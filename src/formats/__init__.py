@@ -27,10 +27,12 @@ Measurements:
 - ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
   experiments share with their tables
 - ``gap``: how students compare with their teacher and with one another
+- ``experiments``: the JSON of experiments that are timed in one process
 - ``schema_from_dataclass``: JSON schema and table of a dataclass
 - ``comparison``: find and compare measurements; the Pareto front of speed and quality
 - ``best_model``: the best model of a study
 - ``captions``: measurements in words, and marks of disturbed ones
 - ``metrics``: sacreBLEU's BLEU with the tokenizer of a language; COMET's checkpoint, program and scores
 - ``cost``: the costs of translations, and prices of machines
+- ``node_plan``: hours and cost of a study on the nodes of a cluster
 """
