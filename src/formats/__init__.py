@@ -26,6 +26,8 @@ Measurements:
 
 - ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
   experiments share with their tables
+- ``counts``: what cleaning a corpus dropped
+- ``rounding``: what a model loses in fewer bits
 - ``gap``: how students compare with their teacher and with one another
 - ``experiments``: the JSON of experiments that are timed in one process
 - ``schema_from_dataclass``: JSON schema and table of a dataclass
