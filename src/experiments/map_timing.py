@@ -11,7 +11,7 @@ import functools
 import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from decode.translator import Tokenizer
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted
 from formats.decoding import longest_output
+from formats.experiments import MapTimingRow
 from formats.measurement import Spread
 from formats.native_model import Vocabulary
 from formats.records import sources
@@ -166,7 +167,7 @@ class Timing:
 Runs = dict[Way, list[Usage]]
 
 
-def times(way: Way, runs: Runs, candidates: float) -> dict[str, Any]:
+def times(way: Way, runs: Runs, candidates: float) -> MapTimingRow:
     """The times of one way, and how many times faster it is than the whole vocabulary, run by run."""
     return {
         "map": way.name,
@@ -196,7 +197,7 @@ def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
     return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster") | {"others": others}
 
 
-def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, Any]:
+def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, float | str]:
     """BLEU of one way, and its difference to the whole vocabulary with the paired bootstrap."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("own", "whole")]
@@ -213,7 +214,7 @@ def measured(
     steps: int | None,
     repeats: timing_loop.Repeats,
     test_set: TestSet | None,
-) -> list[dict[str, Any]]:
+) -> list[MapTimingRow]:
     """Time every map in every size of batches, in turn; a row for each, with BLEU where there is a test set."""
     if len({path.stem for path in maps}) < len(maps):
         raise UserError("--maps has two files of one name; the name of a file stands for its map")

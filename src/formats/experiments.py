@@ -211,3 +211,82 @@ class Cache(Circumstances):
     engine: list[CacheRow]
     native: list[CopiesRow]
     reckoning: list[StepRow]
+
+
+class MapTimingRow(TypedDict):
+    """A vocabulary map in batches of a size. bleu: only of the whole test set; output_layer: only with --steps."""
+
+    map: str
+    batch_tokens: int
+    candidates: float
+    seconds: float
+    seconds_min: float
+    seconds_max: float
+    others: float | None
+    times_faster: float
+    times_faster_min: float
+    times_faster_max: float
+    output_layer_share: NotRequired[float]
+    output_layer_share_min: NotRequired[float]
+    output_layer_share_max: NotRequired[float]
+    output_layer_times_faster: NotRequired[float]
+    output_layer_times_faster_min: NotRequired[float]
+    output_layer_times_faster_max: NotRequired[float]
+    bleu: NotRequired[float]
+    bleu_signature: NotRequired[str]
+    bleu_delta: NotRequired[float]
+    bleu_p: NotRequired[float]
+
+
+class DecodedModel(Model):
+    engine: str
+
+
+class MapTiming(Machine):
+    """Of experiments.map_timing. steps: pieces that were decoded of each sentence."""
+
+    runs: int
+    noise: float
+    test_set: str
+    load_average: float
+    model: DecodedModel
+    sentences: int
+    steps: int | None
+    core: int
+    rows: list[MapTimingRow]
+
+
+class Allowed(TypedDict):
+    """A vocabulary map, and the share of the model's own pieces that it allows, per cent."""
+
+    map: str
+    own: float
+
+
+class MapCoverage(Allowed):
+    """A map of a grid: its knobs, its size, what it allows of the references, and candidates of a sentence."""
+
+    max_ngram: int
+    min_frequency: int
+    meanings: int
+    unaligned: int
+    most_frequent: int
+    counted: str
+    ngrams: int
+    bytes: int
+    reference: float
+    candidates: float
+    candidates_per_token: float
+
+
+class Picked(TypedDict):
+    """Of export.coverage of the dev set. coverage: per cent of the model's own pieces that were asked for."""
+
+    coverage: float
+    picked: Allowed
+
+
+class Coverage(Picked):
+    """Of export.coverage, with all maps of the grid."""
+
+    maps: list[MapCoverage]

@@ -16,6 +16,7 @@ from formats.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, co
 from formats.gap import Beam, Differences, Gap, TestSet
 from formats.learning import Learning
 from formats.measurement import Measurement, Spread
+from formats.rounding import OtherCpus
 from report import teacher_student
 from report.markup import NONE
 
@@ -27,7 +28,7 @@ def tables(
     records: list[Measurement],
     gap: Gap | None = None,
     learning: Iterable[Learning] = (),
-    elsewhere: tuple[str | None, list[dict[str, Any]]] = (None, []),
+    elsewhere: tuple[str | None, list[OtherCpus]] = (None, []),
 ) -> dict[str, list[Row]]:
     """The ideas by their kind; kinds that the study did not try are left out.
 
@@ -197,7 +198,7 @@ def speeds(pairs: list[Contrast]) -> str:
     return (ratios[0] if len(ratios) == 1 else Spread.of(ratio.middle for ratio in ratios)).short(SPEED)
 
 
-def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: list[dict[str, Any]]) -> Iterator[Row]:
+def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: list[OtherCpus]) -> Iterator[Row]:
     """8 bits as other CPUs compute them, against this one: greedy, without a map; not timed."""
     for other in elsewhere:
         values = {"engine": CTRANSLATE2, "compute_type": other["compute_type"], "beam_size": 1, "vocabulary_map": False}

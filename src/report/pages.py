@@ -113,7 +113,7 @@ def write_pages(study: Kept, output: Path) -> None:
     """Write the samples, the CSV, the front and the page of a study, whose pictures are drawn before."""
     sampled, measured = study.path("samples.json"), study.path(MEASUREMENTS)
     if sampled:
-        samples.write(output / "samples.md", **samples.read(sampled))
+        samples.write(output / "samples.md", samples.read(sampled))
     if not measured:
         return
     records = measurement.read(measured)
