@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from common import cpu, gpu_lease
 from common.command_line import positive
@@ -41,6 +41,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+class Arithmetic(TypedDict):
+    """How a teacher computes: engine, the type asked for and the effective one, library or instructions."""
+
+    engine: str
+    compute_type: str
+    effective_compute_type: str
+    library: str | None
+    int8_saturates: bool | None
+
+
 class CTranslate2Teacher:
     """Decodes in ``threads`` single-threaded translators. model: a folder named after the type to compute in.
 
@@ -66,7 +76,7 @@ class CTranslate2Teacher:
         saturates = device == "cpu" and self._translator.compute_type.startswith("int8") and cpu.int8_saturates()
         if saturates:
             print(cpu.warning(model), file=sys.stderr)
-        self.arithmetic = {
+        self.arithmetic: Arithmetic = {
             "engine": CTranslate2.name,
             "compute_type": model.name,
             "effective_compute_type": self._translator.compute_type,
@@ -110,7 +120,7 @@ class NativeTeacher(Native):
         description = Description(engine=self.name, quantization=kind, vocabulary_map=False)
         super().__init__(model, description, Search(workers=threads))
         self._folder, self._threads = model, threads
-        self.arithmetic = {
+        self.arithmetic: Arithmetic = {
             "engine": self.name,
             "compute_type": kind,
             "effective_compute_type": self.effective_compute_type,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import ctranslate2
 import numpy as np
@@ -25,7 +24,7 @@ from decode.engines.interface import Engine
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export import model_folder, read_marian
-from export.marian_parameters import CONFIG, Parameters, read_pieces
+from export.marian_parameters import CONFIG, Options, Parameters, read_pieces
 from export.read_marian import positions
 from formats import marian
 from formats.model_folder import Description, Making
@@ -41,7 +40,7 @@ AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
 }
 
 
-def shape(config: dict[str, Any]) -> Transformer | Conditional:
+def shape(config: Options) -> Transformer | Conditional:
     """The shape of a model with these options."""
     if config["type"] != "transformer":
         return Conditional(
@@ -112,7 +111,7 @@ def vocabulary_map(shortlist: Path, pieces: list[str]) -> str:
     return "".join(["\t" + " ".join(pieces[: marian.FIRST]) + "\n", *lines])
 
 
-def check_decoding(config: dict[str, Any]) -> None:
+def check_decoding(config: Options) -> None:
     """Raises UserError for a model whose translations by Marian's decoder are not the best ones by Marian's scorer.
 
     In layers that are normalised before they are computed, the decoder normalises only the newest word of a
@@ -122,7 +121,7 @@ def check_decoding(config: dict[str, Any]) -> None:
         raise UserError("Marian decodes models with --transformer-preprocess n wrongly; train with the default, dan")
 
 
-def check_rounding(config: dict[str, Any]) -> None:
+def check_rounding(config: Options) -> None:
     """Raises UserError for a shape with which Marian crashes when it loads weights of 8 or 16 bits."""
     widths = {config["dim-emb"], config["transformer-dim-ffn"]}
     tied = config["tied-embeddings"] or config["tied-embeddings-all"]

@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import yaml
 from msgspec.structs import asdict
@@ -80,6 +80,15 @@ The command is nmt-frontier's, after its `make install` (version {version} of th
 }
 
 
+class Corpus(TypedDict):
+    """Data that the model learned from. url: addresses, or lists of the parts of a file."""
+
+    name: str
+    role: str
+    licence: str | None
+    url: list[str | list[str]] | None
+
+
 def measured(measurements: list[Measurement], description: Description) -> list[Measurement]:
     """The records of this model. Raises UserError for a model without any."""
     values = {"system": description.system, "compute_type": description.quantization, "engine": description.engine}
@@ -103,7 +112,7 @@ def best_sentence(measurements: list[Measurement], own: list[Measurement]) -> st
     return "\n" + textwrap.fill(f"{praise} It has {verdict(measurements, record)}", 120) + "\n"
 
 
-def terms(corpora: list[dict[str, Any]], teachers: list[str]) -> str:
+def terms(corpora: list[Corpus], teachers: list[str]) -> str:
     """What the model was made of, and what that means for its use."""
     translated = f"\nIt learned translations by {', '.join(teachers)}, whose own data count, too." if teachers else ""
     return f"{_table([*map(_corpus, corpora)])}\n\n{TERMS}{translated}"
@@ -163,7 +172,7 @@ def _scores(record: Measurement) -> dict[str, str]:
     }
 
 
-def _corpus(corpus: dict[str, Any]) -> dict[str, str]:
+def _corpus(corpus: Corpus) -> dict[str, str]:
     addresses = [part for url in corpus["url"] or [] for part in ([url] if isinstance(url, str) else url)]
     return {
         "corpus": corpus["name"],
@@ -178,7 +187,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def package(
-    model: Path, measurements: list[Measurement], corpora: list[dict[str, Any]], teachers: list[str], output: Path
+    model: Path, measurements: list[Measurement], corpora: list[Corpus], teachers: list[str], output: Path
 ) -> None:
     """Write the archive. Raises UserError for a model that is damaged, was not measured, or that OpenNMT-tf decodes."""
     if not output.name.endswith(SUFFIX):

@@ -7,6 +7,8 @@ from dataclasses import MISSING, Field, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal
 
+Schema = dict[str, Any]  # of JSON
+
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -25,7 +27,7 @@ def only(column: Field[Any]) -> str:
     return str(column.metadata.get("only", ""))
 
 
-def schema(dataclass: type) -> dict[str, Any]:
+def schema(dataclass: type) -> Schema:
     """The JSON schema of an object with these fields and no others."""
     hints, columns = typing.get_type_hints(dataclass), fields(dataclass)
     return {
@@ -38,7 +40,7 @@ def schema(dataclass: type) -> dict[str, Any]:
     }
 
 
-def json_type(hint: Any) -> dict[str, Any]:
+def json_type(hint: Any) -> Schema:
     """The JSON schema of a plain type, a Literal, tuple[X, ...], a Mapping from str, or one of these or None."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
@@ -70,7 +72,7 @@ def table(dataclass: type) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
-def type_name(kind: dict[str, Any]) -> str:
+def type_name(kind: Schema) -> str:
     """A JSON type in words: ``number or null``, ``list of integer``."""
     if "enum" in kind:
         return " or ".join(map(_code, kind["enum"]))
@@ -78,7 +80,7 @@ def type_name(kind: dict[str, Any]) -> str:
     return " or ".join(_part_name(name, kind) for name in names)
 
 
-def _part_name(name: str, kind: dict[str, Any]) -> str:
+def _part_name(name: str, kind: Schema) -> str:
     if name == "array":
         return f"list of {type_name(kind['items'])}"
     return f"object of {type_name(kind['additionalProperties'])}" if name == "object" else name

@@ -22,7 +22,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from decode import engines, tuned
 from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
 from decode.translate import decoded
-from decode.tuned import Settings
+from decode.tuned import Settings, Times
 from formats import model_folder, native_model, records, safetensors
 from measure import timing_loop
 from measure.kept_runs import Run, inherited, others
@@ -45,8 +44,6 @@ ROWS = 60  # as the encoder multiplies at a time
 CANDIDATES = 512  # largest number of outputs: the vocabulary map leaves some hundred of the output layer
 SECONDS = 0.01  # of a call
 ROUNDS = 5  # the fastest call counts
-
-Times = dict[str, dict[str, dict[str, float]]]  # by shape ("128x512"), type and tile: 10^9 operations a second
 
 BATCHES = (64, 128, 256, 512, 1024, 2048)
 REPEATS = Repeats(runs=3, noise=0.1)
@@ -105,7 +102,8 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     remembered = tuned.read(folder)
     cores = [*machine.cores()]
     widest = engines.of(folder).widest()
-    choices: dict[str, list[Any]] = {"isa": [widest, "AVX2"] if widest else [None], "batch_tokens": list(BATCHES)}
+    isas: list[Settings] = [{"isa": isa} for isa in ([widest, "AVX2"] if widest else [None])]
+    sizes: list[Settings] = [{"batch_tokens": tokens} for tokens in BATCHES]
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text.tsv.zst"
@@ -113,11 +111,11 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
         used, _ = records.write(text, ((line,) for line in chosen))
         if used < SENTENCES // 10:
             raise UserError(f"{used} lines are too few to tune with; give {SENTENCES:,} of the kind to translate")
-        for setting, values in choices.items():
-            candidates = [best | {setting: value} for value in values]
+        for choices in (isas, sizes):
+            candidates: list[Settings] = [{**best, **choice} for choice in choices]
             speeds = words_per_second(folder, text, cores, candidates, beam_size)
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
-    settings = {**best, "source_words_per_second": round(speed)}
+    settings: Settings = {**best, "source_words_per_second": round(speed)}
     if engines.of(folder) is Native:
         settings["products"] = products(folder)
     write_json(folder / model_folder.TUNED, {**remembered, tuned.here(beam_size): settings})

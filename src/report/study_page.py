@@ -8,7 +8,7 @@ import csv
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from common.errors import command
 from common.files import read_json, write_json, write_text
@@ -43,6 +43,18 @@ ROLES = {  # names of one and of several in a sentence
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0
 MIB = 1.048576  # MB; Snakemake's unit of memory
+
+
+class Page(TypedDict, total=False):
+    """``page.json``: what only the page of a study knows; names of the JSON of systems and corpora, in order."""
+
+    note: str | None
+    configuration: str | None
+    trained: list[str]
+    corpora: list[str]
+    dev: list[str]
+    timed: list[str]
+    jobs: list[tuple[str, float, float]]  # as ``times``
 
 
 def times(folder: Path) -> list[tuple[str, float, float]]:
@@ -177,7 +189,7 @@ def main() -> None:
         write_json(args.record, record(args))
 
 
-def record(args: argparse.Namespace) -> dict[str, Any]:
+def record(args: argparse.Namespace) -> Page:
     """What the page shows that is in no other JSON, and the names of the JSON of systems and corpora, in order."""
     return {
         "note": args.note,

@@ -16,7 +16,8 @@ from formats import opennmt_tf
 from formats.decoding import longest_output
 from formats.model_folder import Description
 
-Inference = Callable[[dict[str, Any]], dict[str, Any]]  # tensors by name
+Tensors = dict[str, Any]  # by name
+Inference = Callable[[Tensors], Tensors]
 
 
 class OpenNMTTF(Engine):
@@ -81,8 +82,8 @@ def inference(model: Any) -> Inference:
     specs = model.features_inputter.input_signature()
     signature = {name: tf.TensorSpec.from_spec(spec, name=name) for name, spec in specs.items()}
 
-    def run(features: dict[str, Any]) -> dict[str, Any]:
-        predictions: dict[str, Any] = model.infer(model.features_inputter.make_features(features=features.copy()))
+    def run(features: Tensors) -> Tensors:
+        predictions: Tensors = model.infer(model.features_inputter.make_features(features=features.copy()))
         return predictions
 
     graph: Inference = tf.function(run, input_signature=(signature,), autograph=False)

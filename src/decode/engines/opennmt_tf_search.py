@@ -80,8 +80,8 @@ class BeamSearch(decoding.BeamSearch):
         return tf.reshape(words, [-1]), tf.reshape(totals, [-1]), finished, state, best
 
     def _better(
-        self, best: dict[str, Any], total: tf.Tensor, scored: tf.Tensor, length: tf.Tensor, place: tf.Tensor
-    ) -> dict[str, Any]:
+        self, best: dict[str, tf.Tensor], total: tf.Tensor, scored: tf.Tensor, length: tf.Tensor, place: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """The best hypothesis of each sentence: the best so far, or the given one.
 
         total: its log probability, float [sentences]; scored: length for its score; length, place: as in
