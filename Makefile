@@ -41,6 +41,7 @@ test: install
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
 	  --durations 25 --ignore tests/test_cluster.py
 

@@ -116,7 +116,7 @@ def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
     """Folders of this type by engine, for the engines in ``asked`` that have one."""
     folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked}
     there = {name: folder for name, folder in folders.items() if folder.exists()}
-    return {name: folder for name, folder in there.items() if engines.describe(folder)["quantization"] == kind}
+    return {name: folder for name, folder in there.items() if engines.describe(folder).quantization == kind}
 
 
 def kept(outputs: dict[str, Any], name: str, function: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
@@ -137,7 +137,7 @@ def compared(
 ) -> list[dict[str, Any]]:
     """The records of one model in one type: one for each peer and batch size."""
     folders = {"native": model / Native.folder(kind), **peers(model, kind, asked)}
-    has_map = {name: engines.describe(folder)["vocabulary_map"] for name, folder in folders.items()}
+    has_map = {name: engines.describe(folder).vocabulary_map for name, folder in folders.items()}
     mapped = has_map["native"] and has_map[PEER]
     loaded = {
         name: engines.load(folder, Search(beam_size=beam, vocabulary_map=mapped and has_map[name]))

@@ -53,10 +53,10 @@ def check(models: Path, baseline: Path) -> None:
     if not (kind := next((kind for kind in marian.TYPES if (models / kind).exists()), None)):
         raise UserError(f"{models}: no model folders in it; make them with export.marian")
     made, toolkit = engines.describe(models / kind), engines.describe(baseline)
-    if toolkit["engine"] != BASELINE:
-        raise UserError(f"{baseline}: is for {toolkit['engine']}; --baseline is a model folder of {BASELINE}")
-    if made["shape"] != toolkit["shape"]:
-        raise UserError(f"{baseline}: its shape is {toolkit['shape']}, that of {models / kind} {made['shape']}")
+    if toolkit.engine != BASELINE:
+        raise UserError(f"{baseline}: is for {toolkit.engine}; --baseline is a model folder of {BASELINE}")
+    if made.shape != toolkit.shape:
+        raise UserError(f"{baseline}: its shape is {toolkit.shape}, that of {models / kind} {made.shape}")
 
 
 def scored(record: Measurement, conditions: Conditions) -> Measurement:

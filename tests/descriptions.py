@@ -1,9 +1,17 @@
-"""Change the description of a model folder, as damage or another version does; a value of None drops its key."""
+"""Descriptions of model folders."""
 
 import json
 
+from formats.model_folder import Description
+
+
+def of_type(quantization: str, engine: str = "native", **fields) -> Description:
+    """A description with the fields that every folder has."""
+    return Description(**{"engine": engine, "quantization": quantization, "vocabulary_map": False} | fields)
+
 
 def redescribe(folder, **changes):
+    """Change ``model.json``, as damage or another version does; a value of None drops its key."""
     path = folder / "model.json"
     changed = json.loads(path.read_text()) | changes
     path.write_text(json.dumps({key: value for key, value in changed.items() if changes.get(key, value) is not None}))

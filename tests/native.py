@@ -16,9 +16,11 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from common.files import read_json
 from formats import native_model
+from formats.model_folder import describe
 from formats.native_model import Vocabulary
 
 REASON = "the native engine is not installed here; CTranslate2 decodes instead"
@@ -44,7 +46,7 @@ def folders() -> Path:
     model = read_ctranslate2.read(exact)
     for kind in KINDS:
         model.write(kind, root / "weights" / kind)
-        description = read_json(source / "model.json") | {"engine": "native", "quantization": kind}
+        description = replace(describe(source), engine="native", quantization=kind)
         tokenizer = source / "sentencepiece.model"
         model_folder.make(description, root / "weights" / kind, tokenizer, exact / "vmap.txt", root / kind)
     return root

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import sentencepiece
+from msgspec import convert
 
 from export.float_model import FloatModel
+from formats.model_folder import Description
 from formats.native_model import Vocabulary
 
 UNITS, EMBEDDING, PIECES = 32, 48, 121  # as many pieces as in tests.models
@@ -88,5 +90,7 @@ def made(system: str, network: FloatModel, kinds: list[str]) -> dict[str, Path]:
             "shape": "GRU 2:1 d512 e256", "parameters": 1234, "source": "en", "target": "de", "made_by": {},
             "vocabulary_map": True, "max_decoding_length": 20,
         }  # fmt: skip
-        model_folder.make(description, root / "weights" / kind, root / "sp.model", root / "map.txt", found[kind])
+        model_folder.make(
+            convert(description, Description), root / "weights" / kind, root / "sp.model", root / "map.txt", found[kind]
+        )
     return found

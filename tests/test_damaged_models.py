@@ -27,6 +27,7 @@ def test_a_folder_without_description(tmp_path):
         engines.describe(tmp_path / "absent")
 
 
+WRONG = r"model\.json: has a wrong field; export the model again \(Expected `bool`, got `int` - at `\$\.vocabulary_map`"
 UNKNOWN = json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_map": False})
 
 
@@ -35,6 +36,7 @@ UNKNOWN = json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_
     [
         ("{", "not valid JSON"),
         ("{}", "lacks engine, quantization, vocabulary_map"),
+        (json.dumps({"engine": "native", "quantization": "int8", "vocabulary_map": 1}), WRONG),
         (UNKNOWN, "unknown engine 'marian-1'; this version knows ctranslate2, marian, native, opennmt-tf"),
     ],
 )

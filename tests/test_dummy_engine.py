@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
+from descriptions import of_type
 from models import sentencepiece_model, sentences
 
 from common.errors import UserError
@@ -112,7 +113,7 @@ def reversed_text(folder, mapped):
 def test_export(exported):
     files = {"case.txt", "allowed.txt", "sentencepiece.model"}
     assert {path.name for path in exported.iterdir()} == files | {"model.json", "README.md"}
-    description = engines.describe(exported)
+    description = read_json(exported / "model.json")
     expected = {"engine": "backwards", "quantization": "lower", "vocabulary_map": True}
     assert expected.items() <= description.items()
     assert description["sha256"] == {name: sha256(exported / name) for name in files}
@@ -122,7 +123,7 @@ def test_export(exported):
 
 def test_export_without_weights(main, tmp_path):
     (tmp_path / "weights").mkdir()
-    description = {"engine": "backwards", "role": "student"}
+    description = of_type("lower", "backwards", role="student")
     with pytest.raises(UserError, match=r"weights: no weights of Back-wards in it, case\.txt is missing"):
         model_folder.make(description, tmp_path / "weights", tmp_path / "x", None, tmp_path / "model")
 

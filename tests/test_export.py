@@ -28,10 +28,11 @@ from export import submission
 from export.model_folder import make
 from export.package import package
 from formats import best_model, measurement
+from formats.model_folder import Description
 
 DESCRIPTION = {
     "engine": "ctranslate2", "study": "s", "system": "tiny", "role": "student", "source": "en", "target": "de",
-    "shape": "2:1 d96", "parameters": 1234567, "quantization": "int8",
+    "shape": "2:1 d96", "parameters": 1234567, "quantization": "int8", "vocabulary_map": True,
 }  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def weights(tmp_path):
 
 def made(tmp_path, vmap=None):
     files = tmp_path / "weights", tmp_path / "sp.model", vmap and tmp_path / vmap
-    make(DESCRIPTION, *files, tmp_path / "model")
+    make(Description(**DESCRIPTION), *files, tmp_path / "model")
     return tmp_path / "model"
 
 

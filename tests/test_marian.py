@@ -24,6 +24,7 @@ from decode.engines import Search
 from decode.translator import Tokenizer
 from export import marian as export
 from export import marian_parameters, read_marian
+from export.model_folder import Origin
 from formats import marian, opennmt_tf
 from train.vocabulary import entries
 
@@ -107,7 +108,7 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
     run(*training(root, tmp_path, values), "--updates", 30, "--batch-tokens", 300)
     files = tmp_path / "model.npz", tmp_path / "vocab.yml", root / "sentencepiece.model", root / "lex.txt"
-    export.export(*files, ["float32", "int8"], DESCRIPTION, out := tmp_path / "out")
+    export.export(*files, ["float32", "int8"], Origin(**DESCRIPTION), out := tmp_path / "out")
     assert {folder.name for folder in out.iterdir()} == {"marian-float32", "native-float32", "native-int8"}
     assert json.loads((out / "native-int8" / "model.json").read_text())["shape"] == "conditional GRU 2:3 d64 e64"
     tokenizer = Tokenizer(out / "native-float32")
@@ -238,4 +239,6 @@ def test_a_vocabulary_of_another_model(root, tmp_path):
     marian.write_vocabulary(["</s>", "<unk>", "a"], tmp_path / "vocab.yml")
     model, vocabulary = root / "trained" / "model.npz", tmp_path / "vocab.yml"
     with pytest.raises(UserError, match=r"vocab\.yml: not the vocabulary of .*model\.npz"):
-        export.export(model, vocabulary, root / "sentencepiece.model", None, ["int8"], DESCRIPTION, tmp_path / "out")
+        export.export(
+            model, vocabulary, root / "sentencepiece.model", None, ["int8"], Origin(**DESCRIPTION), tmp_path / "out"
+        )

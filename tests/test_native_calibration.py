@@ -8,9 +8,11 @@ from native import engine, folders, kernels, outputs, sentences
 from test_native_kernels import LIMITS, stored
 
 from common.errors import UserError
+from common.files import read_json
 from decode import engines
 from decode.engines import Search
 from formats import model_folder, native_model, records, safetensors
+from formats.model_folder import Calibration
 from measure import calibrate
 
 LINES = ["a b c", "c b a d", "b"]
@@ -29,7 +31,7 @@ def fixed(kind, output, factor=1.0):
     seen.calibrate()
     seen.score(SENTENCES, SENTENCES)
     scales = {name: found.largest * factor for name, found in seen.input_scales().items()}
-    calibrate.write(folders() / kind, scales, {"text": "test"}, output)
+    calibrate.write(folders() / kind, scales, Calibration("test", 1, None), output)
     return output
 
 
@@ -78,7 +80,7 @@ def test_the_command_writes_a_model_folder(tmp_path, monkeypatch):
     command = ["calibrate", "--model", folders() / "int8", "--records", text, "--output", output, "--deviations", 1.1]
     monkeypatch.setattr("sys.argv", [*map(str, command)])
     calibrate.main()
-    about = engines.describe(output)["made_by"]["input_scales"]
+    about = read_json(output / "model.json")["made_by"]["input_scales"]
     assert about == {"text": "dev", "sentences": 3, "deviations": 1.1}
     loaded = engines.load(output, Search(vocabulary_map=False))
     assert len(loaded.translate([["▁a"], ["▁b", "▁c"]])) == 2

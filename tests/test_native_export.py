@@ -13,7 +13,7 @@ import pytest
 import warm
 from ctranslate2.converters.marian import _make_sinusoidal_position_encodings as marian_positions
 from ctranslate2.specs import LayerSpec, TransformerSpec, common_spec, model_spec
-from descriptions import redescribe
+from descriptions import of_type, redescribe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native import KINDS, WORDS, engine, folders, outputs, sentences, vocabulary
@@ -188,11 +188,10 @@ def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
 def test_longer_lines_are_cut_where_the_positions_of_a_model_end(tmp_path):
     options = {"edit": lambda spec: (learned_positions(spec), framed(spec))}
     read_ctranslate2.read(specification(tmp_path / "ctranslate2", **options)).write("int8", tmp_path / "native")
-    description = {"quantization": "int8", "max_decoding_length": 50}
-    loaded = Native(tmp_path / "native", description, Search())
+    loaded = Native(tmp_path / "native", of_type("int8", max_decoding_length=50), Search())
     assert loaded.longest_input == 58 and loaded.translate([["piece5"] * 58])
     with pytest.raises(UserError, match="native: a translation may have at most 60 pieces"):
-        Native(tmp_path / "native", {**description, "max_decoding_length": 61}, Search())
+        Native(tmp_path / "native", of_type("int8", max_decoding_length=61), Search())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -402,7 +401,7 @@ def test_a_model_folder_holds_what_its_readme_lists():
 def test_a_foreign_map_and_missing_weights_are_refused(tmp_path, weights, vmap, message):
     if vmap:
         (tmp_path / "vmap.txt").write_text(vmap)
-    description, tokenizer = read_json(folders() / "int8/model.json"), folders() / "int8/sentencepiece.model"
+    description, tokenizer = engines.describe(folders() / "int8"), folders() / "int8/sentencepiece.model"
     with pytest.raises(UserError, match=message):
         files = folders() / weights, tokenizer, vmap and tmp_path / "vmap.txt"
         model_folder.make(description, *files, tmp_path / "model")

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from descriptions import of_type
 from native import KINDS, engine, folders, kernels, outputs, sentences, worker
 from test_native_kernels import linear
 
@@ -63,9 +64,9 @@ def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     times = {kind: {"tall": 1.0, "square": 2.0 if kind == "int8" else 0.5} for kind in KINDS}
     monkeypatch.setattr(tune, "products", lambda _: {"32x64": times})
     tune.tune(folder, ["a b"] * 300)
-    assert tiles(folder, {"quantization": "int8"}, beam_size=1) == {(32, 64): "square"}
-    assert tiles(folder, {"quantization": "int16"}, beam_size=1) == {(32, 64): "tall"}
-    assert tiles(folder, {"quantization": "int8"}, beam_size=4) == {}
+    assert tiles(folder, of_type("int8"), beam_size=1) == {(32, 64): "square"}
+    assert tiles(folder, of_type("int16"), beam_size=1) == {(32, 64): "tall"}
+    assert tiles(folder, of_type("int8"), beam_size=4) == {}
     assert engines.load(folder, Search(), checksums=False).translate([["a"]])
 
 

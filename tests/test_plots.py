@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.text import Annotation, Text
+from msgspec import convert
 from reports import FIXTURE, REFERENCE, TIMED, run
 
 from common.errors import UserError
 from common.files import write_json
 from formats import best_model, comparison, measurement
+from formats.learning import Learning
 from formats.measurement import Spread
 from report import corpora_figures, figure, front, labels, published, training
 
@@ -179,7 +181,7 @@ def test_the_overview_names_each_system_once_and_no_name_covers_another(timed):
 
 def test_a_format_that_is_not_written(tmp_path):
     with pytest.raises(UserError, match=r"x.gif: pictures are written as .svg, .png, .pdf"):
-        figure.save(training.draw([LEARNING]), tmp_path / "x.gif")
+        figure.save(training.draw([curve()]), tmp_path / "x.gif")
 
 
 def test_styles_tell_systems_apart_and_do_not_depend_on_what_else_is_drawn():
@@ -265,28 +267,37 @@ def test_a_legend_of_long_names_stays_inside(timed, length, draw):
 LEARNING = {
     "system": "teacher",
     "role": "teacher",
+    "shape": "1:1",
+    "parameters": 9,
+    "seen": {"pairs": 100, "passes": 1.0},
+    "seconds": 60,
+    "averages": [{"checkpoints": 1, "bleu": 2}],
     "phases": [{"end": 60, "accumulate": 1}, {"end": 100, "accumulate": 16}],
     "training": [{"step": 50, "loss": 6.0}, {"step": 100, "loss": 4.0}],
     "validation": [{"step": 100, "bleu": 5.0}],
 }
 
 
+def curve(**changes):
+    return convert(LEARNING | changes, Learning)
+
+
 def test_learning_curves_have_one_colour_for_all_seeds(tmp_path):
-    seeds = [LEARNING | {"system": f"deep-seed{seed}", "role": "student"} for seed in (1, 2)]
-    picture = training.draw([LEARNING, *seeds, LEARNING | {"system": "deep-original", "role": "control"}])
+    seeds = [curve(system=f"deep-seed{seed}", role="student") for seed in (1, 2)]
+    picture = training.draw([curve(), *seeds, curve(system="deep-original", role="control")])
     loss, quality = picture.axes
     assert [list(line.get_ydata()) for line in loss.lines] == [[6.0, 4.0]] * 4
     assert quality.get_ylabel() == "BLEU" and list(quality.lines[0].get_ydata()) == [5.0]
     colors = [line.get_color() for line in loss.lines]
     assert colors == [style.color for style in (figure.TEACHER, *figure.STUDENTS[:1] * 2, figure.CONTROL)]
-    figure.save(training.draw([LEARNING | {"training": [], "validation": []}]), tmp_path / "empty.png")
+    figure.save(training.draw([curve(training=[], validation=[])]), tmp_path / "empty.png")
 
 
 def test_a_system_without_updates_has_no_curve(tmp_path):
-    taken = LEARNING | {"system": "taken", "phases": [{"end": 0, "accumulate": 1}], "training": [], "validation": []}
-    taken |= {"shape": "1:1", "parameters": 9, "start_from": "weights/own", "averages": [{"checkpoints": 1, "bleu": 2}]}
+    untrained = {"phases": [{"end": 0, "accumulate": 1}], "training": [], "validation": []}
+    taken = curve(system="taken", start_from="weights/own", **untrained)
     assert training.row(taken)["steps"] == "0, from weights/own" and "pairs seen" not in training.row(taken)
-    assert len(training.draw([LEARNING, taken]).axes[0].lines) == 1
+    assert len(training.draw([curve(), taken]).axes[0].lines) == 1
     (text,) = training.draw([taken]).texts
     assert text.get_text().startswith("No system was trained here")
 

@@ -37,9 +37,9 @@ def test_lines_are_spread_evenly(total, count, seed):
 def test_the_seed_decides_and_the_columns_of_a_sample_are_of_one_line(study):
     assert chosen(study) == chosen(study) != chosen(study, seed=2)
     for sample in chosen(study):
-        line = sample["line"]
-        assert sample["source"] == f"source {line}" and sample["reference"].startswith(f"reference {line} ")
-        assert sample["outputs"] == {"teacher": f"teacher {line}", "deep": f"deep {line}"}
+        line = sample.line
+        assert sample.source == f"source {line}" and sample.reference.startswith(f"reference {line} ")
+        assert sample.outputs == {"teacher": f"teacher {line}", "deep": f"deep {line}"}
 
 
 def test_an_output_of_another_length_and_an_empty_test_set(study):
@@ -53,10 +53,10 @@ def test_an_output_of_another_length_and_an_empty_test_set(study):
 
 def test_markdown_shows_every_sentence_and_escapes(study):
     found = chosen(study)
-    markdown = samples.markdown("test", found)
+    markdown = samples.markdown(samples.Samples("test", found))
     for sample in found:
-        assert all(f"| {part} |" in markdown for part in (sample["source"], *sample["outputs"].values()))
-        assert f"| reference | {sample['reference'].replace('|', chr(92) + '|')} |" in markdown
+        assert all(f"| {part} |" in markdown for part in (sample.source, *sample.outputs.values()))
+        assert f"| reference | {sample.reference.replace('|', chr(92) + '|')} |" in markdown
 
 
 def test_samples_command_line(study):

@@ -7,11 +7,13 @@ from dataclasses import replace
 import chromium
 import pytest
 from measured import measured
+from msgspec import convert
 from outline import Outline
 from reports import FIXTURE, REFERENCE, TIMED, run
 
 from common.files import read_json, write_json, write_text
 from formats import best_model, captions, comparison, measurement
+from formats.learning import Learning
 from report import ablation_table, recommendation, study_page, teacher_student
 
 IDEAS = "What each idea brought"
@@ -170,7 +172,8 @@ def trained(system, *bleu):
     averages = [{"checkpoints": count, "bleu": value} for count, value in zip((1, 4), bleu, strict=False)]
     about = {"system": system, "role": "student", "shape": "1:1", "parameters": 1000, "training": [], "validation": []}
     phases = [{"end": 80, "accumulate": 1}]
-    return about | {"phases": phases, "seconds": 90, "seen": {"pairs": 20000, "passes": 1.5}, "averages": averages}
+    about |= {"phases": phases, "seconds": 90, "seen": {"pairs": 20000, "passes": 1.5}, "averages": averages}
+    return convert(about, Learning)
 
 
 def test_ideas_of_decoding_are_pairs_that_differ_in_nothing_else():

@@ -13,7 +13,7 @@ from training_settings import TOKENS, TRAINING, VALUES, entry, model
 
 from common import cpu
 from common.errors import UserError
-from common.files import read_json, write_json
+from common.files import write_json
 from formats import loading, records
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
@@ -22,7 +22,7 @@ from train.schedule import Journal, Passes, Phase, phases
 from train.train import definition, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
-from train.training_record import left_out, mixture, reads
+from train.training_record import left_out, mixture, read_epochs, reads
 from train.validation import Validation, stalled
 
 SENTENCES = {"batch_tokens": None, "batch_sentences": 16, "max_length": 150}
@@ -114,7 +114,7 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
     for number in (1, 2):
         path = tmp_path / f"epoch.{number}.tsv.zst"
         sample.draw(corpora, [5, 2], 2100, 1, number, path)
-        epochs.append(read_json(records.info(path)))
+        epochs += read_epochs([records.info(path)])
         for side, name in enumerate(("source", "target")):
             (tmp_path / f"{number}.{name}").write_text("".join(f"{record[side]}\n" for record in records.read(path)))
 
@@ -137,8 +137,8 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
     passes = number + batch / journal.epoch_batches()
     assert passes == pytest.approx(seen / 2100, rel=0.03) and number >= 2  # both epochs, and the first one again
     exposure = mixture(epochs, [0, 0], passes)
-    assert exposure["shares"] == {"a": round(5 / 7, 6), "b": round(2 / 7, 6)}
-    assert exposure["pairs"] == pytest.approx(seen, rel=0.03)
+    assert exposure.shares == {"a": round(5 / 7, 6), "b": round(2 / 7, 6)}
+    assert exposure.pairs == pytest.approx(seen, rel=0.03)
 
 
 @pytest.mark.parametrize(("settings", "full"), [(TOKENS, 240), (SENTENCES, 16), (TOKENS | {"max_length": 9}, 240)])
@@ -234,9 +234,9 @@ def test_scores_of_other_references_do_not_count(tmp_path, validation):
     first = validation("a b c")
     first.continue_from(1, due=True)
     first(2)
-    assert [score["step"] for score in validation("a b c").scores()] == [1, 2]
+    assert [score.step for score in validation("a b c").scores()] == [1, 2]
     (changed := validation("d e f")).continue_from(2, due=True)
-    assert [score["step"] for score in changed.scores()] == [2]
+    assert [score.step for score in changed.scores()] == [2]
 
 
 def test_dev_bleu_has_the_tokens_of_the_language(validation):

@@ -1,5 +1,6 @@
 """How two trainings differ: counted in what they read, and in words."""
 
+import json
 import re
 import sys
 from collections import Counter
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.files import read_json, write_json
 from formats import records
+from formats.learning import Learned
 from measure import training_differences
 from measure.training_differences import difference, same_sentences
 from study import config
 from study.systems import composition
 from train import sample, training_record
-from train.training_record import sentences
+from train.training_record import Drawn, Epoch, read_epochs, sentences
 
 ORIGINAL = {"targets": "original", "teachers": [], "drop_worst": 0}
 ORIGINAL |= {"shares": {"pairs": 1.0}, "sentences": {"pairs": 90}}
@@ -27,6 +29,10 @@ MBR, ALL = BEST | {"targets": "mbr"}, BEST | {"targets": "all"}
 MORE = {"shares": {"pairs": 0.7, "text": 0.3}, "sentences": {"pairs": 90, "text": 1200}}
 OTHER = {"shares": {"news": 1.0}, "sentences": {"news": 91}}
 FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
+
+
+def learned(values):
+    return Learned("system", **values)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +59,7 @@ FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
     ],
 )
 def test_words(one, other, words):
+    one, other = learned(one), learned(other)
     assert difference(one, other) == words
     assert same_sentences(one, other) == ("sentence" not in words and words != "other weights")
 
@@ -65,7 +72,7 @@ MIXTURES = st.fixed_dictionaries(
         "drop_worst": st.sampled_from([0, 5]),
         "sentences": st.dictionaries(st.sampled_from("ab"), st.integers(1, 9), min_size=1),
     }
-)
+).map(learned)
 
 
 @given(MIXTURES, MIXTURES)
@@ -90,35 +97,38 @@ def test_sentences_are_those_in_the_epochs_that_were_read(tmp_path_factory, corp
     drawn = [folder / f"mix.{epoch}.tsv.zst" for epoch in range(1, epochs + 1)]
     for epoch, path in enumerate(drawn, 1):
         sample.draw(paths, [weight for _, weight in corpora], pairs, 1, epoch, path)
-    found = sentences([read_json(records.info(path)) for path in drawn], passes)
+    found = sentences(read_epochs(map(records.info, drawn)), passes)
     read = {record[0] for path in drawn[:passes] for record in records.read(path)}
     counts = Counter(f"{text.split('.')[0]}" for text in read)
     assert {name: count for name, count in found.items() if count} == counts
 
 
 def test_half_an_epoch_counts_half():
-    epoch = {"corpora": [{"name": "pairs", "lines": 100, "drawn": 60}, {"name": "text", "lines": 10, "drawn": 40}]}
+    epoch = Epoch(100, [Drawn("pairs", lines=100, drawn=60), Drawn("text", lines=10, drawn=40)])
     assert sentences([epoch, epoch], 0.5) == {"pairs": 30, "text": 10}
     assert sentences([epoch, epoch], 1.5) == {"pairs": 90, "text": 10}
 
 
 def test_mixtures_of_a_study():
     study = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
-    of = {name: composition(study, name) | {"sentences": {"multi30k": 28989}} for name in study["mixtures"]}
+    of = {name: learned(composition(study, name) | {"sentences": {"multi30k": 28989}}) for name in study["mixtures"]}
     assert same_sentences(of["bilingual"], of["original"]) and same_sentences(of["distilled"], of["interpolated"])
     assert not same_sentences(of["distilled"], of["original"])
-    assert of["distilled"]["shares"] == {"captions": round(2 / 7, 6), "multi30k": round(5 / 7, 6)}
-    assert of["bilingual"]["teachers"] == ["narrow"] and of["original"]["teachers"] == []
+    assert of["distilled"].shares == {"captions": round(2 / 7, 6), "multi30k": round(5 / 7, 6)}
+    assert of["bilingual"].teachers == ["narrow"] and of["original"].teachers == []
 
 
 def test_the_file_of_a_system(tmp_path, monkeypatch):
-    write_json(tmp_path / "learning.json", {"system": "deep", "seen": {"passes": 0.5}})
-    write_json(tmp_path / "mix.1.json", {"corpora": [{"name": "pairs", "lines": 100, "drawn": 60}]})
-    call = ["learned", "--mixture", '{"shares": {"pairs": 1.0}}', "--learning", f"{tmp_path}/learning.json"]
+    kept = Path(__file__).parents[1] / "results/reference/architectures/systems/small/learning.json"
+    write_json(tmp_path / "learning.json", read_json(kept) | {"system": "deep", "seen": {"pairs": 50, "passes": 0.5}})
+    write_json(tmp_path / "mix.1.json", {"lines": 60, "corpora": [{"name": "pairs", "lines": 100, "drawn": 60}]})
+    mixture = {"targets": "best", "teachers": ["big"], "shares": {"pairs": 1.0}, "drop_worst": 0}
+    call = ["learned", "--mixture", json.dumps(mixture), "--learning", f"{tmp_path}/learning.json"]
     call += ["--epochs", f"{tmp_path}/mix.1.json", "--output", f"{tmp_path}/learned.json"]
     monkeypatch.setattr(sys, "argv", call)
     training_record.main()
-    expected = {"system": "deep", "shares": {"pairs": 1.0}, "sentences": {"pairs": 30}}
-    assert training_differences.read([tmp_path / "learned.json"]) == {"deep": expected}
+    expected = {"system": "deep", **mixture, "sentences": {"pairs": 30}}
+    assert (tmp_path / "learned.json").read_text() == json.dumps(expected, indent=2) + "\n"
+    assert training_differences.read([tmp_path / "learned.json"]) == {"deep": Learned(**expected)}
     with pytest.raises(UserError, match=r"learning\.json: not made by train\.training_record"):
         training_differences.read([tmp_path / "learning.json"])

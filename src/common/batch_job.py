@@ -29,7 +29,7 @@ class BatchJob:
     """
 
     def __init__(self, what: str):
-        self._what, self._number = what, os.environ.get("SLURM_JOB_ID")
+        self._what, self._number = what, os.environ.get("SLURM_JOB_ID", "")
         self._terminated = False
         self._last, self._longest = time.monotonic(), 0.0
         signal.signal(signal.SIGTERM, self._terminate)

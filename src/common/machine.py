@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from common import cpu
 from common.errors import UserError
@@ -18,8 +18,16 @@ INSTRUCTION_SETS = {
 }
 
 
-def describe() -> dict[str, Any]:
+class Machine(TypedDict):
     """cpu: model name; isa: the best of INSTRUCTION_SETS; forced_isa: what the environment forces CTranslate2 to."""
+
+    cpu: str
+    isa: str
+    forced_isa: str | None
+
+
+def describe() -> Machine:
+    """This machine."""
     flags = cpu.flags()
     isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
     return {

@@ -1,15 +1,16 @@
 """Apply rules to batches of records and count what each drops."""
 
 import time
-from collections.abc import Iterable, Sequence
-from os import PathLike
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from common.errors import UserError
+from common.files import StrPath
 from corpora.rules import SIDES, Rule
 from corpora.text_features import Measured
+from formats.counts import Counts
 from formats.records import Record
 
 SAMPLES = 20  # dropped records kept for each rule, for people to look at
@@ -62,7 +63,7 @@ class Funnel:
             lengths = self._lengths.setdefault(name, np.zeros((2, BINS), np.int64))
             lengths += np.bincount(bins, minlength=BINS), np.bincount(bins[kept], minlength=BINS)
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Counts:
         """The counts for the JSON beside a corpus."""
         return {
             "lines_in": self.lines_in,
@@ -81,7 +82,7 @@ def distinct(samples: Iterable[Sequence]) -> list[tuple[int, Record]]:
     return sorted({number: record for number, record in samples}.items())[:SAMPLES]
 
 
-def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
+def merged(counts: list[Counts]) -> Counts:
     """The counts of a corpus from those of its shards; shards that were not cleaned count only lines."""
     reasons = dict.fromkeys(reason for count in counts for reason in count.get("dropped", {}))
     samples = {reason: [sample for count in counts for sample in count["samples"][reason]] for reason in reasons}
@@ -100,7 +101,7 @@ def merged(counts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def chained(before: Counts, after: Counts) -> Counts:
     """The counts of two consecutive stages. Raises UserError if the second has not read all that the first kept."""
     if before["lines_out"] != after["lines_in"]:
         raise UserError(
@@ -121,14 +122,14 @@ def chained(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def require_lines(path: str | PathLike, counts: dict[str, Any]) -> None:
+def require_lines(path: StrPath, counts: Counts) -> None:
     """Raise UserError if cleaning has left no line."""
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
         raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
 
 
-def with_reading(about: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
+def with_reading(about: Mapping[str, Any], counts: Counts) -> Counts:
     """The counts, with the lines that corpora.fetch has dropped."""
     dropped = about.get("dropped", {})
     return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}

@@ -5,7 +5,7 @@ Each shard is compared with the counts and the checksum in its JSON, and the out
 
 import argparse
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,9 @@ def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dic
     return {reason: rule(DUPLICATES[reason]) for reason in reasons}
 
 
-def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: list[str], rejected: list[Path]) -> None:
+def gather(
+    shards: list[Path], output: Path, about: Mapping[str, Any], reasons: list[str], rejected: list[Path]
+) -> None:
     """Write ``output`` and its JSON, which extends ``about``. Raises UserError if lines are missing or none is left.
 
     reasons: keys of DUPLICATES to apply. rejected: files of dropped records, to concatenate beside ``output``.
@@ -86,7 +88,7 @@ def gather(shards: list[Path], output: Path, about: dict[str, Any], reasons: lis
     verify_written(output, counts["lines_out"], kept.sha256)
     counts = with_reading(about, counts)
     counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
-    write_json(records.info(output), about | counts | {"sha256": kept.sha256})
+    write_json(records.info(output), {**about, **counts, "sha256": kept.sha256})
 
 
 def verify_written(path: Path, count: int, sha256: str) -> None:

@@ -5,12 +5,12 @@ rules from REGISTRY, with their limits, in its ``cleaning`` (workflow/schemas/co
 """
 
 from collections.abc import Callable, Iterable
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from common.errors import UserError
+from common.files import StrPath
 from corpora.language import Identifier
 from corpora.text_features import Characters, Measured
 from formats.batches import batches
@@ -75,7 +75,7 @@ def repeated_ngram(maximum: int) -> Rule:
     return lambda measured, rows: measured.repeats(rows) > maximum
 
 
-def held_out(corpora: Iterable[str | PathLike], characters: Characters) -> Rule:
+def held_out(corpora: Iterable[StrPath], characters: Characters) -> Rule:
     """Decontamination: true if a side equals one of these corpora, except for case, punctuation and numbers."""
     sides = [side.folded for path in corpora for batch in batches(path) for side in Measured(batch, characters).sides]
     held = np.unique(np.concatenate([np.empty(0, np.uint64), *sides]))
@@ -121,7 +121,7 @@ ELSEWHERE = {"langid", "langid_languages", "duplicates", "near_duplicates"}  # k
 
 
 def chosen(
-    settings: dict[str, Any], languages: list[str], held: Iterable[str | PathLike], characters: Characters
+    settings: dict[str, Any], languages: list[str], held: Iterable[StrPath], characters: Characters
 ) -> dict[str, Rule]:
     """The rules that the settings enable, by reason; null, false and an empty list disable. Raises UserError."""
     known = {key for key, _ in REGISTRY.values()} | ELSEWHERE

@@ -126,7 +126,8 @@ class Pipeline:
         self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
         self.longest_input = longest_input
         self._tokenizer, self._translate = tokenizer, translate
-        self._batch, self._weigh = (batch_sentences, by_sentence) if batch_sentences else (batch_tokens, len)
+        self._batch = batch_sentences or batch_tokens
+        self._weigh: Weigh = by_sentence if batch_sentences else len
         self._window = WINDOW_BATCHES * self._batch * workers
         self._workers = ThreadPoolExecutor(workers)
         self._busy, self._count = threading.Lock(), workers

@@ -22,7 +22,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 from common import cpu
 from common.errors import UserError, command
@@ -35,10 +35,18 @@ PR_SET_PDEATHSIG = 1  # prctl(2): the signal that a process gets when its parent
 
 SECONDS = 1.0  # between two notes of the progress: the work lost by a kill
 
-# key: a Key; read, written: bytes of input and output; counts: of changed lines; input: checksum of what was read.
-Progress = dict[str, Any]
-
 Key = dict[str, Any]  # what a translation depends on, by name
+
+
+class Progress(TypedDict):
+    """How far a translation has come, as noted beside its output."""
+
+    key: Key
+    read: int  # bytes of the input
+    written: int  # bytes of the output
+    counts: dict[str, int]  # of changed lines
+    input: str  # checksum of what was read
+
 
 REPLACEMENT = "\ufffd"
 
@@ -72,7 +80,8 @@ def progress_key(model: Path, settings: dict[str, Any]) -> Key:
     """The settings and a checksum of the model folder, as JSON stores them."""
     files = sorted(path for path in model.iterdir() if path.is_file() and path.name not in NOT_DECODED)
     digest = hashlib.sha256(repr([(path.name, sha256(path)) for path in files]).encode()).hexdigest()
-    return json.loads(json.dumps({"model": digest} | settings))
+    key: Key = json.loads(json.dumps({"model": digest} | settings))
+    return key
 
 
 class Output:
@@ -105,9 +114,14 @@ class Output:
             raise
         digest = digest.copy()
         digest.update(read)
-        sizes = {"read": progress["read"] + len(read), "written": progress["written"] + len(text)}
+        progress = {
+            **progress,
+            "read": progress["read"] + len(read),
+            "written": progress["written"] + len(text),
+            "counts": self._before + counts,
+        }
         # One assignment: a signal between two would note input as read whose translation is not written.
-        self._done = {**progress, **sizes, "counts": self._before + counts}, digest
+        self._done = progress, digest
         if time.monotonic() - self._noted > SECONDS:
             self.note()
 
@@ -126,7 +140,7 @@ def resumable_output(path: Path, key: Key, resume: bool, source: BinaryIO) -> It
     Raises UserError if there is nothing to resume, or if the input has changed.
     """
     notes = path.with_name(f"{path.name}.progress")
-    progress = {"key": key, "read": 0, "written": 0, "counts": {}, "input": hashlib.sha256().hexdigest()}
+    progress = Progress(key=key, read=0, written=0, counts={}, input=hashlib.sha256().hexdigest())
     if path.exists() and not path.is_file():
         raise UserError(f"{path}: not a file; leave out --output to write to standard output")
     if resume and notes.exists():
@@ -150,12 +164,18 @@ def resumable_output(path: Path, key: Key, resume: bool, source: BinaryIO) -> It
 def _noted(notes: Path, path: Path, key: Key) -> Progress:
     """The progress of an earlier run. Raises UserError if it belongs to another output or key."""
     try:
-        progress = read_json(notes)
-        if changed := _changes(progress["key"], key):
+        found = read_json(notes)
+        if changed := _changes(found["key"], key):
             raise UserError(
                 f"{path} was begun with {changed}; go on with the same, or delete it and {notes.name} to begin anew"
             )
-        progress = {name: progress[name] for name in ("key", "read", "written", "counts", "input")}
+        progress = Progress(
+            key=found["key"],
+            read=found["read"],
+            written=found["written"],
+            counts=found["counts"],
+            input=found["input"],
+        )
         if progress["written"] and path.stat().st_size < progress["written"]:
             raise UserError(f"{path}: is shorter than in {notes.name}; delete both to begin anew")
     except FileNotFoundError:

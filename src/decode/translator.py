@@ -28,7 +28,8 @@ class Tokenizer:
         self._processor = pieces(folder / model_folder.TOKENIZER)
 
     def encode(self, line: str) -> list[str]:
-        return self._processor.encode(line, out_type=str)
+        pieces: list[str] = self._processor.encode(line, out_type=str)
+        return pieces
 
     def decode(self, pieces: list[str]) -> str:
         """The text on one line, normalised like a record's."""
@@ -69,7 +70,7 @@ class Translator(Pipeline):
         self.description = engines.describe(folder)
         self.search = Search(
             beam_size=beam_size,
-            vocabulary_map=vocabulary_map and self.description["vocabulary_map"],
+            vocabulary_map=vocabulary_map and self.description.vocabulary_map,
             workers=workers,
             threads=threads,
             device=device,
@@ -77,7 +78,7 @@ class Translator(Pipeline):
             **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
-        batching = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
+        batching: dict[str, Any] = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
         batching |= {name: name not in without for name in switches.of_pipeline()}
         super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **batching)
 
@@ -114,7 +115,7 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
         if settings["isa"] and variable:
             os.environ.setdefault(variable, settings["isa"])  # the engine reads it when it loads its first model
         if not variable or os.environ.get(variable) in (None, settings["isa"]):
-            return settings["batch_tokens"]
+            return int(settings["batch_tokens"])
     return ONE_CORE if workers == 1 else MANY_CORES
 
 

@@ -1,15 +1,23 @@
 """The fastest settings of a model folder on this machine, written by ``measure.tune``."""
 
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from common import machine
 from common.errors import UserError
 from common.files import read_json
 from formats import model_folder
 
-# batch_tokens: int; isa: str or None; source_words_per_second: int; products: of a native model (measure.tune)
-Settings = dict[str, Any]
+Times = dict[str, dict[str, dict[str, float]]]  # by shape ("128x512"), type and tile: 10^9 operations a second
+
+
+class Settings(TypedDict, total=False):
+    """The fastest settings of a model on a machine; empty if it was not tuned there. products: of a native model."""
+
+    batch_tokens: int
+    isa: str | None
+    source_words_per_second: int
+    products: Times
 
 
 def here(beam_size: int) -> str:

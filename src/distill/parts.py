@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 from common import folder_lock
 from common.batch_job import BatchJob
@@ -27,9 +27,23 @@ Item = TypeVar("Item")
 Made = Callable[[list[Item]], Iterable[Record]]
 
 
+class Key(TypedDict):
+    """What an output depends on. files: path and checksum of each."""
+
+    options: dict[str, str]
+    files: list[list[str]]
+
+
+class Written(TypedDict):
+    """The JSON beside an output, which names the teachers, too."""
+
+    lines_out: int
+    sha256: str
+
+
 def write(
-    path: Path, key: dict[str, Any], items: Iterable[Item], total: int, made: Made[Item], what: str,
-    counts: Callable[[int, str], dict[str, Any]],
+    path: Path, key: Key, items: Iterable[Item], total: int, made: Made[Item], what: str,
+    counts: Callable[[int, str], Written],
 ) -> None:  # fmt: skip
     """Write the records of ``items``, in order, and the JSON beside them; then delete the parts.
 
@@ -61,7 +75,7 @@ def write(
     shutil.rmtree(folder)  # after the lock in it is closed: NFS keeps open files
 
 
-def begin(folder: Path, key: dict[str, Any]) -> None:
+def begin(folder: Path, key: Key) -> None:
     """Delete parts of another key."""
     if (folder / KEY).exists() and read_json(folder / KEY) == key:
         return
@@ -71,7 +85,7 @@ def begin(folder: Path, key: dict[str, Any]) -> None:
     write_json(folder / KEY, key)
 
 
-def key(args: Namespace, files: Iterable[Path | None]) -> dict[str, Any]:
+def key(args: Namespace, files: Iterable[Path | None]) -> Key:
     """A key of the options that decide on a command's results, and of the files that it reads.
 
     The checksum of a corpus comes from the JSON beside it: otherwise each of many shards would read the whole corpus.

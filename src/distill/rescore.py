@@ -9,17 +9,27 @@ import argparse
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from common.command_line import json_value
 from common.errors import UserError, command
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
-from distill.teacher import Teacher, installed, teacher_options
+from distill.parts import Written
+from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
 
 WINDOW = 2000  # sentences scored at a time
+
+
+class Named(Arithmetic):
+    model: str
+
+
+class Rescored(Written):
+    """The JSON beside the lists."""
+
+    teachers: list[Named]
 
 
 def merged(paths: list[Path]) -> Iterator[NBestList]:
@@ -69,9 +79,9 @@ def main() -> None:
             window = part[start : start + WINDOW]
             yield from map(n_best_lists.record, rescored(window, teachers, args.n_best))
 
-    def counts(lines: int, checksum: str) -> dict[str, Any]:
+    def counts(lines: int, checksum: str) -> Rescored:
         named = zip(args.models, teachers, strict=True)
-        arithmetic = [{"model": str(model), **teacher.arithmetic} for model, teacher in named]
+        arithmetic: list[Named] = [{"model": str(model), **teacher.arithmetic} for model, teacher in named]
         return {"lines_out": lines, "sha256": checksum, "teachers": arithmetic}
 
     own = [file for tokenization in args.tokenizations for file in files(tokenization)]

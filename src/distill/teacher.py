@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from common import cpu, gpu_lease
 from common.command_line import positive
@@ -26,6 +26,7 @@ from distill.n_best_lists import Hypothesis
 from distill.tokenization import Tokenizer
 from formats import loading, native_model, records, safetensors
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
+from formats.model_folder import Description
 
 Pieces = list[str]  # without control tokens
 Pair = tuple[Pieces, Pieces]  # a source and its translation
@@ -38,6 +39,16 @@ REMEDY = "CTranslate2 may do it, distillation: {engine: ctranslate2}"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Arithmetic(TypedDict):
+    """How a teacher computes: engine, the type asked for and the effective one, library or instructions."""
+
+    engine: str
+    compute_type: str
+    effective_compute_type: str
+    library: str | None
+    int8_saturates: bool | None
 
 
 class CTranslate2Teacher:
@@ -65,7 +76,7 @@ class CTranslate2Teacher:
         saturates = device == "cpu" and self._translator.compute_type.startswith("int8") and cpu.int8_saturates()
         if saturates:
             print(cpu.warning(model), file=sys.stderr)
-        self.arithmetic = {
+        self.arithmetic: Arithmetic = {
             "engine": CTranslate2.name,
             "compute_type": model.name,
             "effective_compute_type": self._translator.compute_type,
@@ -106,9 +117,10 @@ class NativeTeacher(Native):
 
     def __init__(self, model: Path, threads: int):
         kind = safetensors.metadata(model / native_model.NAME).get("type", "")
-        super().__init__(model, {"quantization": kind}, Search(workers=threads))
+        description = Description(engine=self.name, quantization=kind, vocabulary_map=False)
+        super().__init__(model, description, Search(workers=threads))
         self._folder, self._threads = model, threads
-        self.arithmetic = {
+        self.arithmetic: Arithmetic = {
             "engine": self.name,
             "compute_type": kind,
             "effective_compute_type": self.effective_compute_type,

@@ -6,15 +6,19 @@ The lists of a shard appear whole or not at all; an interrupted job continues af
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from common.command_line import json_value
 from common.errors import command
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
-from distill.teacher import Teacher, installed, teacher_options
+from distill.parts import Written
+from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
+
+
+class Translated(Written, Arithmetic):
+    """The JSON beside the translations."""
 
 
 def main() -> None:
@@ -39,7 +43,7 @@ def main() -> None:
         # strict: a shift between the sides is an error here, not noise later
         return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
 
-    def counts(lines: int, checksum: str) -> dict[str, Any]:
+    def counts(lines: int, checksum: str) -> Translated:
         return {"lines_out": lines, "sha256": checksum, **teacher.arithmetic}
 
     key = parts.key(args, [args.input, args.model, args.sentencepiece, *files(args.tokenization)])

@@ -79,7 +79,7 @@ def folder(source: Path, operation: Callable[[Model], Model] | None = None, vmap
 
 def loaded(folder: Path, load: Callable[..., Any] = loading.translator) -> Any:
     """Load a model of CTranslate2 on one thread. Raises UserError for a folder of another engine."""
-    kind = compute_type(engines.describe_for(folder, CTranslate2)["quantization"])
+    kind = compute_type(engines.describe_for(folder, CTranslate2).quantization)
     return load(folder, device="cpu", compute_type=kind, intra_threads=1)
 
 

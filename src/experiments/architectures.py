@@ -19,7 +19,7 @@ from measure.configuration import Configuration
 
 def configuration(model: Path, sentences: int | None) -> Configuration:
     """Raises UserError for the folder of another engine."""
-    engine = engines.describe(model)["engine"]
+    engine = engines.describe(model).engine
     if engine not in (BASELINE, NATIVE):
         names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, NATIVE))
         raise UserError(f"{model}: is for {engines.ENGINES[engine].label}; here {names} are compared")

@@ -30,7 +30,7 @@ SAMPLES = 1  # of the bootstrap; no p-values are needed
 
 def grid(model: Path, beams: list[int], batches: list[int], core: int) -> list[Configuration]:
     """A configuration for each beam and each number of sentences in a batch."""
-    mapped = engines.describe(model)["vocabulary_map"]
+    mapped = engines.describe(model).vocabulary_map
     return [
         Configuration(model, beam_size=beam, vocabulary_map=mapped, cores=(core,), batch_sentences=sentences)
         for beam, sentences in itertools.product(beams, batches)

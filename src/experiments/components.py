@@ -39,6 +39,7 @@ from experiments import altered_models, components_native
 from experiments.altered_models import exactly, loaded, without_attention
 from formats import loading
 from formats.ctranslate2_model import Model
+from formats.experiments import ComponentsRow
 from formats.measurement import COMPONENTS, FEW, Spread
 from measure import in_process
 from measure.in_process import Conditions
@@ -119,7 +120,7 @@ def components(readings: dict[str, float]) -> dict[str, float]:
     return seconds | {"decoder": readings["whole"] - sum(seconds.values()), "other": 0.0}
 
 
-def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
+def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
     """The share of each component in the whole, and the readings it was computed from."""
     description = engines.describe_for(way.model, CTranslate2)
     by_run = [
@@ -132,8 +133,9 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> dict[str, Any]:
         "engine_label": CTranslate2.label,
         "engine_version": ctranslate2.__version__,
         "how": "differences",
-        **{name: description.get(name) for name in ("system", "shape")},
-        "compute_type": description["quantization"],
+        "system": description.system,
+        "shape": description.shape,
+        "compute_type": description.quantization,
         "beam_size": way.beam_size,
         "vocabulary_map": way.vocabulary_map,
         "steps": steps,
@@ -150,11 +152,11 @@ def length(translator: ctranslate2.Translator, batches: list[Batch]) -> int:
     return max(round(sum(lengths) / len(lengths)), 2)
 
 
-def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) -> list[dict[str, Any]]:
+def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) -> list[ComponentsRow]:
     """A row for each model and beam, and for each beam of the last model with its map, all timed in turn."""
     first, last = models[0], models[-1]
     ways = [Way(model, beam, False) for model in models for beam in beam_sizes]
-    if engines.describe_for(last, CTranslate2)["vocabulary_map"]:
+    if engines.describe_for(last, CTranslate2).vocabulary_map:
         ways += [Way(last, beam, True) for beam in beam_sizes]
     batches = in_process.in_batches(in_process.pieces(first, conditions), ONE_CORE)
     with contextlib.ExitStack() as stack:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from decode import engines
 from decode.engines import Batch, Engine, Search
 from decode.engines.native import Native
+from formats.experiments import ComponentsRow, Share
 from formats.measurement import Spread
 from measure import in_process, timing_loop
 from measure.in_process import Conditions
@@ -53,7 +53,7 @@ Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a
 
 def row(
     model: Path, search: Search, how: str, profiled: Profiled, batches: list[Batch], conditions: Conditions
-) -> dict[str, Any]:
+) -> ComponentsRow:
     """Shares of the components, and times of decoding without the clock; both take turns. how: kind of clock."""
     engine = engines.load(model, search)
     engine.translate(batches[0])  # warm-up
@@ -73,7 +73,8 @@ def row(
         "engine_label": engine.label,
         "engine_version": engine.version,
         "how": how,
-        **{name: description.get(name) for name in ("system", "shape")},
+        "system": description.system,
+        "shape": description.shape,
         "compute_type": engine.effective_compute_type,
         "beam_size": search.beam_size,
         "vocabulary_map": search.vocabulary_map,
@@ -85,7 +86,7 @@ def row(
     }
 
 
-def spreads(shares: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+def spreads(shares: list[dict[str, float]]) -> dict[str, Share]:
     """The spread of the share of each part over all runs."""
     return {name: Spread.of(of_run[name] for of_run in shares).fields("share") for name in shares[0]}
 
@@ -109,9 +110,9 @@ def profiled(engine: Native, batches: list[Batch], core: int) -> Profile:
 
 def rows(
     models: list[Path], beam_sizes: list[int], batches: list[Batch], conditions: Conditions
-) -> list[dict[str, Any]]:
+) -> list[ComponentsRow]:
     """A row for each model, beam and, of the last model, map. Raises UserError for a folder of another engine."""
-    mapped = [engines.describe_for(model, Native)["vocabulary_map"] for model in models]
+    mapped = [engines.describe_for(model, Native).vocabulary_map for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
     return [row(model, search, "clock", profiled, batches, conditions) for model, search in ways]

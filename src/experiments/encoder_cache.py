@@ -45,6 +45,7 @@ from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted, exactly
 from experiments.components import write_few
 from formats import ctranslate2_model, safetensors
+from formats.experiments import CacheRow, CopiesRow, StepRow
 from formats.measurement import Spread
 from formats.native_model import Vocabulary
 from measure import in_process, timing_loop
@@ -129,7 +130,7 @@ def in_new_process(function: Callable[..., Decoding], *arguments: Any) -> Decodi
 
 def engine(
     model: Path, beam_sizes: list[int], length: int, layers: int, units: int, conditions: Conditions
-) -> list[dict[str, Any]]:
+) -> list[CacheRow]:
     """A row for each beam, with sources of ``length`` pieces. layers, units: of the decoder."""
     batch = batch_of(in_process.pieces(model, conditions), SENTENCES, length)
     one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
@@ -150,7 +151,7 @@ def engine(
     ]
 
 
-def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditions) -> list[CopiesRow]:
     """A row for each beam, with one copy of the cache and with a copy for each beam."""
     with tempfile.TemporaryDirectory() as scratch:
         write_few(Vocabulary.read(model).target, text := Path(scratch) / "vmap.txt")
@@ -172,7 +173,7 @@ def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditi
     ]
 
 
-def both(runs: list[Decoding], way: str) -> dict[str, Any]:
+def both(runs: list[Decoding], way: str) -> dict[str, float]:
     """CPU seconds and added memory of a way."""
     seconds = Spread.of(run.cpu_seconds for run in runs).fields(f"{way}_seconds")
     return seconds | Spread.of(run.added_bytes for run in runs).fields(f"{way}_bytes")
@@ -210,7 +211,7 @@ def repeat(step: Step, way: str) -> None:
         step.run(way)
 
 
-def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions: Conditions) -> list[dict[str, Any]]:
+def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions: Conditions) -> list[StepRow]:
     """A row for each way, beam and length. Raises UserError where the ways have different results."""
     rows = []
     for beam, length in itertools.product(beam_sizes, lengths):

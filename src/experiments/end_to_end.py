@@ -50,10 +50,10 @@ def by_system(models: list[Path]) -> dict[str, list[Path]]:
     """Folders by system, OpenNMT-tf's first. Raises UserError without exactly one of those or without others."""
     found: dict[str, list[Path]] = {}
     for model in models:
-        found.setdefault(engines.describe(model)["system"], []).append(model)
+        found.setdefault(engines.describe(model).system, []).append(model)
     for name, folders in found.items():
-        folders.sort(key=lambda folder: engines.describe(folder)["engine"] != BASELINE)
-        others = [engines.describe(folder)["engine"] != BASELINE for folder in folders]
+        folders.sort(key=lambda folder: engines.describe(folder).engine != BASELINE)
+        others = [engines.describe(folder).engine != BASELINE for folder in folders]
         if others.count(False) != 1 or len(others) == 1:
             raise UserError(f"--models: {name} needs one folder of OpenNMT-tf and some of other engines, to compare it")
     return found
@@ -70,7 +70,7 @@ def main() -> None:
     todo = []
     for name, (baseline, *rounded) in by_system(args.models).items():
         todo += configurations(baseline, *rounded, label=name, **protocol.text(baseline, args.sentences))
-    todo += [search for exact in args.exact for search in searches(exact, engines.describe(exact)["system"])]
+    todo += [search for exact in args.exact for search in searches(exact, engines.describe(exact).system)]
     measurement.write(args.output, protocol.timed(todo, args))
 
 

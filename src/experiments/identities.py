@@ -53,9 +53,9 @@ def by_type(folders: list[Path]) -> dict[str, Path]:
     """Raises UserError for a missing type, and for models without fully connected layers."""
     described = {folder: engines.describe_for(folder, Native) for folder in folders}
     for folder, description in described.items():
-        if " FC " not in description["shape"]:
-            raise UserError(f"{folder}: {description['shape']} has no fully connected layers on top")
-    found = {description["quantization"]: folder for folder, description in described.items()}
+        if " FC " not in description.shape:
+            raise UserError(f"{folder}: {description.shape} has no fully connected layers on top")
+    found = {description.quantization: folder for folder, description in described.items()}
     if missing := {"float32", "int16", "int8"} - set(found):
         raise UserError(f"--models: none in {', '.join(sorted(missing))}")
     return found

@@ -109,7 +109,7 @@ def on_all_cores(last: Configuration) -> dict[int, Configuration]:
 
 def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configuration]:
     """The search that a trained model's lost BLEU is relative to, otherwise decoded like the last rung."""
-    if engines.describe(exact).get("role") == UNTRAINED:
+    if engines.describe(exact).role == UNTRAINED:
         return {}
     return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
 
@@ -119,9 +119,9 @@ def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
     found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
     for model in models:
         description = engines.describe(model)
-        if description["engine"] not in found:
+        if description.engine not in found:
             raise UserError(f"{model}: is for {engines.of(model).label}; give it as --baseline")
-        found[description["engine"]][description["quantization"]] = model
+        found[description.engine][description.quantization] = model
     first = found[comparison.CTRANSLATE2] or found[comparison.NATIVE]
     if missing := {"float32", "int8"} - set(first):
         raise UserError(f"--models: none in {' and '.join(sorted(missing))}; a ladder needs both of its first engine")

@@ -11,7 +11,7 @@ import functools
 import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from decode.translator import Tokenizer
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted
 from formats.decoding import longest_output
+from formats.experiments import MapTimingRow
 from formats.measurement import Spread
 from formats.native_model import Vocabulary
 from formats.records import sources
@@ -129,7 +130,7 @@ class Timing:
 
     def __init__(self, model: Path, sources: list[str], core: int, steps: int | None):
         self.description = engines.describe(model)
-        if (name := self.description["engine"]) not in ENGINES:
+        if (name := self.description.engine) not in ENGINES:
             raise UserError(f"{model}: is for {engines.ENGINES[name].label}, which uses no such vocabulary map")
         # Raises an error with the name of a damaged file here, not in the folder of links.
         engines.load(model, Search(), checksums=False)
@@ -144,7 +145,7 @@ class Timing:
     def run(self, way: Way, number: int) -> Usage:
         """Decode the test set once. Raises UserError where the engine does not use the map."""
         cut = in_process.in_batches(self.sources, way.batch_tokens)
-        engine = ENGINES[self.description["engine"]](self._model, way, self._steps, longest_output(self.description))
+        engine = ENGINES[self.description.engine](self._model, way, self._steps, longest_output(self.description))
         engine.decode(cut[0])  # warm-up
         if number == 1:
             self.candidates[way] = engine.candidates(cut, way, self._load(way.map) if way.map else None)
@@ -166,7 +167,7 @@ class Timing:
 Runs = dict[Way, list[Usage]]
 
 
-def times(way: Way, runs: Runs, candidates: float) -> dict[str, Any]:
+def times(way: Way, runs: Runs, candidates: float) -> MapTimingRow:
     """The times of one way, and how many times faster it is than the whole vocabulary, run by run."""
     return {
         "map": way.name,
@@ -196,7 +197,7 @@ def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
     return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster") | {"others": others}
 
 
-def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, Any]:
+def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, float | str]:
     """BLEU of one way, and its difference to the whole vocabulary with the paired bootstrap."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("own", "whole")]
@@ -213,7 +214,7 @@ def measured(
     steps: int | None,
     repeats: timing_loop.Repeats,
     test_set: TestSet | None,
-) -> list[dict[str, Any]]:
+) -> list[MapTimingRow]:
     """Time every map in every size of batches, in turn; a row for each, with BLEU where there is a test set."""
     if len({path.stem for path in maps}) < len(maps):
         raise UserError("--maps has two files of one name; the name of a file stands for its map")

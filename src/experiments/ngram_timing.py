@@ -18,7 +18,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -31,6 +31,7 @@ from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from experiments.altered_models import ForcedLength, exactly, loaded
+from formats.experiments import AlgorithmRow, BlockingRow
 from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from measure import in_process
 from measure.in_process import Conditions
@@ -128,7 +129,7 @@ def job(case: Case) -> Callable[[], None]:
     return steps
 
 
-def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[dict[str, Any]]:
+def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[AlgorithmRow]:
     """A row for each beam, length and algorithm."""
     cases = [Case(name, beam, length) for beam in beam_sizes for length in lengths for name in ALGORITHMS]
     jobs = {case: job(case) for case in cases}
@@ -161,7 +162,7 @@ ENGINES = {CTranslate2.name: (in_ctranslate2, CTRANSLATE2), Native.name: (in_nat
 
 def engine(
     label: str, decode: Decode, ways: Iterable[str], batch: Batch, sizes: Sizes, conditions: Conditions
-) -> list[dict[str, Any]]:
+) -> list[BlockingRow]:
     """A row for each way, beam and length: with and without blocking, and the extra seconds of a step."""
     cases = [Case(way, *size) for size in sizes for way in ways]
     jobs = {case: functools.partial(decode, batch, case) for case in cases}
@@ -190,14 +191,14 @@ def main() -> None:
     result |= {"n": N, "sentences": SENTENCES}
     described = {model: engines.describe(model) for model in args.models}
     for model, description in described.items():
-        if description["engine"] not in ENGINES:
+        if description.engine not in ENGINES:
             raise UserError(f"{model}: {engines.of(model).label} blocks no n-grams; leave it out")
     result |= {"model": described[args.models[0]], "engine_version": engines.version("ctranslate2")}
     result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions), "engine": []}
     batch = in_process.pieces(args.models[0], conditions)[:SENTENCES]
     sizes = [*itertools.product(args.beam_sizes, args.lengths)]
     for model, description in described.items():
-        load, ways = ENGINES[description["engine"]]
+        load, ways = ENGINES[description.engine]
         result["engine"] += engine(engines.of(model).label, load(model), ways, batch, sizes, conditions)
     write_json(args.output, result)
 

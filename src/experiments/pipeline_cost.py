@@ -10,7 +10,6 @@ import argparse
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from common import machine
 from common.command_line import positive
@@ -20,6 +19,7 @@ from decode import engines
 from decode.engines import Batch, Engine, Search
 from decode.pipeline import MANY_CORES, ONE_CORE, Pipeline
 from decode.translator import Tokenizer
+from formats.experiments import PipelineRow
 from formats.records import sources
 from measure import in_process
 from measure.in_process import Conditions
@@ -41,7 +41,7 @@ def agree(engine: Engine, prepared: list[Batch], pipelines: dict[str, Pipeline],
 
 def compared(
     model: Path, lines: list[str], cores: list[int], workers: int, conditions: Conditions
-) -> list[dict[str, Any]]:
+) -> list[PipelineRow]:
     """A row for each way, with this number of workers on these cores."""
     machine.pin(cores)  # before the engine starts its threads
     engine, tokenizer = engines.load(model, Search(workers=workers)), Tokenizer(model)

@@ -28,7 +28,7 @@ def counts(cores: int) -> list[int]:
 
 def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]:
     """The configurations of each way by the tokens of a batch; one way on one core. common: fields of all."""
-    cores, vocabulary_map = machine.cores(), engines.describe(model)["vocabulary_map"]
+    cores, vocabulary_map = machine.cores(), engines.describe(model).vocabulary_map
     ways = []
     for count in counts(len(cores)):
         shared = {**common, "cores": cores[:count], "vocabulary_map": vocabulary_map}

@@ -12,7 +12,7 @@ import argparse
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from export.phrases import MAX_NGRAM
 from export.sorted_counts import Counts
 from export.vocabulary_map import Knobs, always_on, build, lines
 from formats import records
+from formats.experiments import MapCoverage
 from formats.sentence import split_pieces
 from formats.vocabulary_map import VocabularyMap
 
@@ -105,7 +106,7 @@ def map_size(table: PhraseTable, knobs: Knobs) -> dict[str, int]:
     return {"ngrams": ngrams, "bytes": size}
 
 
-def pick(maps: list[dict[str, Any]], coverage: float) -> dict[str, Any]:
+def pick(maps: list[MapCoverage], coverage: float) -> MapCoverage:
     """The map to use (see the module); ties go to the smaller file, then to the earlier place in the grid."""
     sufficient = [row for row in maps if row["own"] >= coverage]
     if sufficient:
@@ -113,7 +114,7 @@ def pick(maps: list[dict[str, Any]], coverage: float) -> dict[str, Any]:
     return max(maps, key=lambda row: (row["own"], -row["candidates"]))
 
 
-def compare(table: PhraseTable, sentences: list[Sentence], grid: list[Knobs]) -> list[dict[str, Any]]:
+def compare(table: PhraseTable, sentences: list[Sentence], grid: list[Knobs]) -> list[MapCoverage]:
     """One row for each map of the grid: its name, knobs, size and coverage."""
     small = restrict(table, [sentence.source for sentence in sentences])
     return [

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import ctranslate2
 import numpy as np
 import yaml
+from msgspec import structs
 
 from common.errors import UserError, command
 from common.files import write_text
@@ -24,9 +24,10 @@ from decode.engines.interface import Engine
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export import model_folder, read_marian
-from export.marian_parameters import CONFIG, Parameters, read_pieces
+from export.marian_parameters import CONFIG, Options, Parameters, read_pieces
 from export.read_marian import positions
 from formats import marian
+from formats.model_folder import Description, Making
 from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 Writers = dict[type[Engine], tuple[Callable[[Path], None], Path | None]]  # of weights, and the engine's map
@@ -39,7 +40,7 @@ AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
 }
 
 
-def shape(config: dict[str, Any]) -> Transformer | Conditional:
+def shape(config: Options) -> Transformer | Conditional:
     """The shape of a model with these options."""
     if config["type"] != "transformer":
         return Conditional(
@@ -110,7 +111,7 @@ def vocabulary_map(shortlist: Path, pieces: list[str]) -> str:
     return "".join(["\t" + " ".join(pieces[: marian.FIRST]) + "\n", *lines])
 
 
-def check_decoding(config: dict[str, Any]) -> None:
+def check_decoding(config: Options) -> None:
     """Raises UserError for a model whose translations by Marian's decoder are not the best ones by Marian's scorer.
 
     In layers that are normalised before they are computed, the decoder normalises only the newest word of a
@@ -120,7 +121,7 @@ def check_decoding(config: dict[str, Any]) -> None:
         raise UserError("Marian decodes models with --transformer-preprocess n wrongly; train with the default, dan")
 
 
-def check_rounding(config: dict[str, Any]) -> None:
+def check_rounding(config: Options) -> None:
     """Raises UserError for a shape with which Marian crashes when it loads weights of 8 or 16 bits."""
     widths = {config["dim-emb"], config["transformer-dim-ffn"]}
     tied = config["tied-embeddings"] or config["tied-embeddings-all"]
@@ -142,7 +143,7 @@ def export(
     sentencepiece: Path,
     shortlist: Path | None,
     types: Sequence[str],
-    description: dict[str, Any],
+    description: model_folder.Origin,
     output: Path,
 ) -> None:
     """Make all folders of each type. The arguments are those of the command.
@@ -156,8 +157,6 @@ def export(
     if {*types} - {"float32"}:
         check_rounding(config)
     read, made = read_marian.read(parameters, pieces, pieces), shape(config)
-    description = {"format": 1, **description, "shape": str(made), "vocabulary_map": shortlist is not None}
-    description |= {"parameters": parameters.count(), "made_by": {"marian": config["version"]}}
     with tempfile.TemporaryDirectory() as scratch:
         vmap = None
         if shortlist:
@@ -171,7 +170,16 @@ def export(
                 writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap
             for engine, (write, candidates) in writers.items():
                 write(files := Path(scratch) / engine.folder(kind))
-                described = {"engine": engine.name, **description, "quantization": kind}
+                described = Description(
+                    format=1,
+                    engine=engine.name,
+                    **structs.asdict(description),
+                    shape=str(made),
+                    parameters=parameters.count(),
+                    quantization=kind,
+                    vocabulary_map=shortlist is not None,
+                    made_by=Making(marian=config["version"]),
+                )
                 model_folder.make(described, files, sentencepiece, candidates, output / files.name)
 
 

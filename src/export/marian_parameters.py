@@ -1,7 +1,7 @@
 """The weights and options of Marian's model.npz. Each weight is taken once, so that none is forgotten."""
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ ONLY = {"input-types": [], "layer-normalization": False, "lemma-dim-emb": 0, "ri
 class Options(dict[str, Any]):
     """Marian's options. Raises UserError for one that the file does not have."""
 
-    def __init__(self, options: dict[str, Any], path: Path):
+    def __init__(self, options: Mapping[str, Any], path: Path):
         super().__init__(options)
         self._path = path
 
@@ -89,12 +89,12 @@ class Parameters:
         bias = np.zeros(entries, np.float32) if self.config.get("output-omit-bias") else self.take(f"{output}_b")
         return matrices, bias
 
-    def check_widths(self, shape: dict[str, Any]) -> None:
+    def check_widths(self, shape: Mapping[str, Any]) -> None:
         """Raises UserError for widths that the native engine does not compute (export.float_model)."""
         if lacks := Native.lacks(shape):
             raise UserError(f"{self.path}: {Native.label} {lacks}; {Marian.label} decodes it")
 
-    def check(self, only: dict[str, Any]) -> None:
+    def check(self, only: Mapping[str, Any]) -> None:
         """Raises UserError for an option with a value other than the one given."""
         for option, value in only.items():
             if (found := self.config.get(option, value)) != value:

@@ -5,15 +5,19 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
+from msgspec.structs import asdict, replace
+
 from common.command_line import json_value
 from common.errors import UserError, command
-from common.files import atomic_path, read_json, write_json, write_text
+from common.files import atomic_path, read_json, typed, write_json, write_text
 from decode import engines
 from decode.engines import Search
 from decode.engines.ctranslate2 import CTranslate2
 from formats import model_folder, vocabulary_map
+from formats.learning import Weights
 from formats.loading import pieces
-from formats.model_folder import Description
+from formats.model_folder import Description, Making
 
 README = """# {source}-{target} translation model "{system}" ({quantization})
 
@@ -41,27 +45,44 @@ def make(description: Description, weights: Path, sentencepiece: Path, candidate
     candidates: the vocabulary map in the format that the engine reads, or None. Raises UserError for a folder without
     weights, and for a map that does not belong to the model.
     """
-    engine = engines.ENGINES[description["engine"]]
+    engine = engines.ENGINES[description.engine]
     with atomic_path(output) as part:
         engine.copy_weights(weights, part)
         shutil.copy(sentencepiece, part / model_folder.TOKENIZER)
         if candidates:
             engine.write_map(candidates, part)
-        description = {**description, "sha256": model_folder.checksums(part)}
+        description = replace(description, sha256=model_folder.checksums(part))
         write_json(part / model_folder.DESCRIPTION, description)
         rows = "".join(f"| `{name}` | {what} |\n" for name, what in engine.files.items() if (part / name).exists())
-        values = {**description, "role_sentence": ROLES[description["role"]], "rows": rows}
+        values = {**asdict(description), "role_sentence": ROLES[description.role], "rows": rows}
         write_text(part / model_folder.README, README.format(**values))
 
 
-def described(text: str) -> Description:
-    """The option ``--description``, JSON. Raises argparse's error where a field is missing that the README names."""
+class Origin(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The fields of ``model.json`` that a system has in its study."""
+
+    study: str
+    system: str
+    role: str
+    student: str | UnsetType | None = UNSET
+    mixture: str | UnsetType | None = UNSET
+    seed: int | UnsetType | None = UNSET
+    source: str
+    target: str
+    max_decoding_length: int | None = None
+
+
+def described(text: str) -> Origin:
+    """The option ``--description``, JSON. Raises argparse's error for a missing, wrong or unknown field."""
     fields = json_value(text)
     if missing := [name for name in ("study", "system", "role", "source", "target") if name not in fields]:
         raise argparse.ArgumentTypeError(f"lacks {', '.join(missing)}")
     if fields["role"] not in ROLES:
         raise argparse.ArgumentTypeError(f"the role {fields['role']!r} is none of {', '.join(ROLES)}")
-    return fields
+    try:
+        return convert(fields, Origin)
+    except ValidationError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> Description:
@@ -71,12 +92,12 @@ def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> De
     file is compared with its checksum and opened.
     """
     description = engines.describe(folder)
-    if description["engine"] not in accepted:
+    if description.engine not in accepted:
         labels = " or ".join(engines.ENGINES[name].label for name in accepted)
-        raise UserError(f"{folder}: is for {description['engine']}; what is handed on is a model of {labels}")
-    engines.load(folder, Search(vocabulary_map=description["vocabulary_map"]))
+        raise UserError(f"{folder}: is for {description.engine}; what is handed on is a model of {labels}")
+    engines.load(folder, Search(vocabulary_map=description.vocabulary_map))
     pieces(folder / model_folder.TOKENIZER)
-    if description["vocabulary_map"] and description["engine"] == CTranslate2.name:
+    if description.vocabulary_map and description.engine == CTranslate2.name:
         vocabulary_map.check(folder / CTranslate2.map_file, CTranslate2.vocabulary(folder))
     return description
 
@@ -93,17 +114,17 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     args = parser.parse_args()
 
-    learning = read_json(args.learning)
-    description = {
-        "format": 1,
-        "engine": args.engine,
-        **args.description,
-        "shape": learning["shape"],
-        "parameters": learning["parameters"],
-        "quantization": args.quantization,
-        "vocabulary_map": args.map is not None,
-        "made_by": {"steps": learning["steps"]},
-    }
+    weights = typed(read_json(args.learning), Weights, f"{args.learning}: not made by train.train")
+    description = Description(
+        format=1,
+        engine=args.engine,
+        **asdict(args.description),
+        shape=weights.shape,
+        parameters=weights.parameters,
+        quantization=args.quantization,
+        vocabulary_map=args.map is not None,
+        made_by=Making(steps=weights.steps),
+    )
     make(description, args.weights, args.sentencepiece, args.map, args.output)
 
 

@@ -16,15 +16,18 @@ from decode.engines import ENGINES, Engine, Search
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
 from formats.loading import pieces
+from formats.model_folder import Description
 
 BATCH = 64  # sentences
 
 
 def loaded(weights: Path, quantization: str, threads: int, longest: int) -> Engine:
     """The engine of weights that are no model folder yet. Raises UserError for weights of no engine."""
-    description = {"quantization": quantization, "max_decoding_length": longest}
     for engine in ENGINES.values():
         if (weights / engine.weights).exists():
+            description = Description(
+                engine=engine.name, quantization=quantization, vocabulary_map=False, max_decoding_length=longest
+            )
             return engine(weights, description, Search(workers=threads))
     raise UserError(f"{weights}: no weights of an engine in it; convert the model again")
 

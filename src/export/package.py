@@ -11,9 +11,10 @@ import tarfile
 import tempfile
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import yaml
+from msgspec.structs import asdict
 from tabulate import tabulate
 
 from common.command_line import json_value
@@ -28,6 +29,7 @@ from formats.best_model import RULE, best, verdict
 from formats.captions import configuration, search
 from formats.comparison import matching
 from formats.measurement import Measurement
+from formats.model_folder import Description
 
 SUFFIX = ".tar.gz"
 SUMS = "SHA256SUMS"
@@ -78,10 +80,18 @@ The command is nmt-frontier's, after its `make install` (version {version} of th
 }
 
 
-def measured(measurements: list[Measurement], description: dict[str, Any]) -> list[Measurement]:
+class Corpus(TypedDict):
+    """Data that the model learned from. url: addresses, or lists of the parts of a file."""
+
+    name: str
+    role: str
+    licence: str | None
+    url: list[str | list[str]] | None
+
+
+def measured(measurements: list[Measurement], description: Description) -> list[Measurement]:
     """The records of this model. Raises UserError for a model without any."""
-    system, kind, engine = (description[key] for key in ("system", "quantization", "engine"))
-    values = {"system": system, "compute_type": kind, "engine": engine}
+    values = {"system": description.system, "compute_type": description.quantization, "engine": description.engine}
     if not (records := matching(measurements, **values)):
         raise UserError(f"no measurement of {values}; a model is packaged with its scores, measure it first")
     return records
@@ -102,14 +112,14 @@ def best_sentence(measurements: list[Measurement], own: list[Measurement]) -> st
     return "\n" + textwrap.fill(f"{praise} It has {verdict(measurements, record)}", 120) + "\n"
 
 
-def terms(corpora: list[dict[str, Any]], teachers: list[str]) -> str:
+def terms(corpora: list[Corpus], teachers: list[str]) -> str:
     """What the model was made of, and what that means for its use."""
     translated = f"\nIt learned translations by {', '.join(teachers)}, whose own data count, too." if teachers else ""
     return f"{_table([*map(_corpus, corpora)])}\n\n{TERMS}{translated}"
 
 
 def card(
-    description: model_folder.Description,
+    description: Description,
     measurements: list[Measurement],
     licences: str,
     teachers: list[str],
@@ -119,17 +129,17 @@ def card(
     own = measured(measurements, description)
     first, cores = own[0], len(own[0].cores)
     front = {
-        "language": [description["source"], description["target"]],
+        "language": [description.source, description.target],
         "license": "other",
         "license_name": "see-data",
         "license_link": LICENCE,
-        "library_name": description["engine"],
+        "library_name": description.engine,
         "pipeline_tag": "translation",
-        "tags": ["translation", description["engine"], "nmt-frontier", description["role"]],
+        "tags": ["translation", description.engine, "nmt-frontier", description.role],
     }
     values = {
         "front": yaml.safe_dump(front, sort_keys=False, allow_unicode=True),
-        "role_sentence": ROLES[description["role"]],
+        "role_sentence": ROLES[description.role],
         "name": folder.name,
         "sums": SUMS,
         "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
@@ -140,9 +150,9 @@ def card(
         "terms": licences,
         "files": _table([{"file": path.name, "bytes": f"{path.stat().st_size:,}"} for path in _files(folder)]),
     }
-    use = USE[description["engine"]].format(**description, name=folder.name, version=first.engine_version)
-    label = ENGINES[description["engine"]].label
-    return CARD.format(**description | {"engine": label}, **values, use=use)
+    use = USE[description.engine].format(**asdict(description), name=folder.name, version=first.engine_version)
+    label = ENGINES[description.engine].label
+    return CARD.format(**asdict(description) | {"engine": label}, **values, use=use)
 
 
 def _table(rows: list[dict[str, str]]) -> str:
@@ -162,7 +172,7 @@ def _scores(record: Measurement) -> dict[str, str]:
     }
 
 
-def _corpus(corpus: dict[str, Any]) -> dict[str, str]:
+def _corpus(corpus: Corpus) -> dict[str, str]:
     addresses = [part for url in corpus["url"] or [] for part in ([url] if isinstance(url, str) else url)]
     return {
         "corpus": corpus["name"],
@@ -177,7 +187,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def package(
-    model: Path, measurements: list[Measurement], corpora: list[dict[str, Any]], teachers: list[str], output: Path
+    model: Path, measurements: list[Measurement], corpora: list[Corpus], teachers: list[str], output: Path
 ) -> None:
     """Write the archive. Raises UserError for a model that is damaged, was not measured, or that OpenNMT-tf decodes."""
     if not output.name.endswith(SUFFIX):

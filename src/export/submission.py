@@ -34,7 +34,7 @@ def make(model: Path, output: Path, hardware: str = "cpu") -> None:
     Raises UserError for a model folder that is damaged, or of an engine that does not decode on this hardware, and if a
     part of the submission is missing.
     """
-    engine = describe(model)["engine"]
+    engine = describe(model).engine
     if engine == Native.name and hardware == "gpu":
         raise UserError(f"{model}: the native engine decodes on CPUs; give a model folder of CTranslate2")
     checked(model, FILLED)

@@ -15,6 +15,7 @@ from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
 from export import lengths, recurrent_lengths
 from formats import opennmt_tf, records, shape
+from formats.learning import Weights
 from formats.loading import pieces
 
 SMALL = 0.02  # factor of embeddings: beside large ones 8 bits would not distinguish lengths
@@ -22,7 +23,7 @@ SMALL = 0.02  # factor of embeddings: beside large ones 8 bits would not disting
 Sentence = tuple[list[str], int]  # the pieces of a source, and the number of pieces of its translation
 
 
-def make(values: dict[str, Any], vocabulary: Path, seed: int, output: Path, sentences: Sequence[Sentence] = ()) -> int:
+def make(values: shape.Values, vocabulary: Path, seed: int, output: Path, sentences: Sequence[Sentence] = ()) -> int:
     """Write the checkpoint folder of a model. Returns its number of trainable parameters.
 
     values: the shape, as for formats.shape.shape. sentences: set the lengths of their translations. Raises UserError
@@ -82,7 +83,7 @@ def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:
     return [(source, length) for source, length in sentences if source]
 
 
-def shape_values(text: str) -> dict[str, Any]:
+def shape_values(text: str) -> shape.Values:
     """The values of a shape, given by name or as JSON. Raises UserError for neither."""
     registry = shape.registry()
     if text in registry:
@@ -112,7 +113,7 @@ def main() -> None:
     sentences = read_sentences(args.test_set, args.sentencepiece) if args.test_set else []
     parameters = make(values, args.vocabulary, args.seed, args.output, sentences)
     if args.learning:
-        write_json(args.learning, {"shape": str(shape.shape(values)), "parameters": parameters, "steps": 0})
+        write_json(args.learning, Weights(str(shape.shape(values)), parameters, steps=0))
     print(f"{parameters:,} parameters")
 
 

@@ -9,6 +9,7 @@ Text:
 Models:
 
 - ``model_folder``: a model folder and its ``model.json``
+- ``learning``: how a model was trained, and what it learned from
 - ``shape``: layers and units of a model, and its number of parameters
 - ``model_description``: the Python files from which OpenNMT-tf builds models
 - ``ctranslate2_model``: the weights in CTranslate2's ``model.bin``, and options of its converters
@@ -26,10 +27,15 @@ Measurements:
 - ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
   experiments share with their tables
 - ``switches``: parts of decoding that can be turned off, the table that options, records and engines follow
+- ``counts``: what cleaning a corpus dropped
+- ``rounding``: what a model loses in fewer bits
+- ``gap``: how students compare with their teacher and with one another
+- ``experiments``: the JSON of experiments that are timed in one process
 - ``schema_from_dataclass``: JSON schema and table of described fields
 - ``comparison``: find and compare measurements; the Pareto front of speed and quality
 - ``best_model``: the best model of a study
 - ``captions``: measurements in words, and marks of disturbed ones
 - ``metrics``: sacreBLEU's BLEU with the tokenizer of a language; COMET's checkpoint, program and scores
 - ``cost``: the costs of translations, and prices of machines
+- ``node_plan``: hours and cost of a study on the nodes of a cluster
 """

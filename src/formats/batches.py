@@ -3,25 +3,29 @@
 Not in formats.records, because importing numba takes half a second and 60 MB, which decoding does not need.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
+from common.files import StrPath
 from formats.records import Record, Shard, frames, ragged
 
 BATCH_BYTES = 1 << 20  # of text in a batch, at least
 TAB, LINE_END = 9, 10  # ASCII, neighbours
 
+Text = NDArray[np.uint8]
+Places = NDArray[np.int64]
+
 
 class Batch(NamedTuple):
     """Column c of record i is ``text[starts[i, c]:ends[i, c]]``. text: uint8, TSV; others: int64 (records, columns)."""
 
-    text: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
+    text: Text
+    starts: Places
+    ends: Places
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -30,12 +34,13 @@ class Batch(NamedTuple):
         spans = zip(self.starts[row], self.ends[row], strict=True)
         return tuple(self.text[start:end].tobytes().decode() for start, end in spans)
 
-    def lines(self, rows: np.ndarray) -> bytes:
+    def lines(self, rows: Places) -> bytes:
         """Some records as lines of TSV. rows: int64 (n,), numbers of records."""
-        return _lines(self.text, self.starts[rows, 0], self.ends[rows, -1]).tobytes()
+        lines: Text = _lines(self.text, self.starts[rows, 0], self.ends[rows, -1])
+        return lines.tobytes()
 
 
-def batches(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Batch]:
+def batches(path: StrPath, shard: Shard | None = None) -> Iterator[Batch]:
     """Stream a file, or one shard of it, thousands of records at a time. Raises UserError as formats.records.read."""
     columns, previous = 0, 0
     for text in _joined(frames(path, shard)):
@@ -75,7 +80,7 @@ def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _index(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> int:
+def _index(text: Text, starts: Places, ends: Places) -> int:
     """Fill in the starts and ends of a Batch; returns the number of records before the first ragged one."""
     row, column, start = 0, 0, 0
     last = starts.shape[1] - 1
@@ -94,7 +99,7 @@ def _index(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _lines(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _lines(text: Text, starts: Places, ends: Places) -> Text:
     """Copy lines from ``text``, uint8, whose first and last bytes are at starts and ends, int64 (n,)."""
     size = 0
     for row in range(len(starts)):

@@ -1,7 +1,7 @@
 """The best model of a study, chosen on the dev set, and its result on the test set."""
 
 from formats.captions import title
-from formats.comparison import drawn, loss, of_test_set, test_sets
+from formats.comparison import drawn, loss, number, of_test_set, test_sets
 from formats.measurement import Measurement
 
 STUDENTS = ("student", "control")  # roles of a configuration's students
@@ -21,9 +21,9 @@ def candidates(records: list[Measurement]) -> list[Measurement]:
 def best(records: list[Measurement]) -> Measurement | None:
     """The student configuration that RULE chooses; None for the reason of ``without_best``."""
     students = candidates(records)
-    least = max((record.dev_bleu for record in students), default=0.0) - TOLERANCE
-    good = [record for record in students if record.dev_bleu >= least]
-    return max(good, key=lambda record: (record.source_words_per_second, record.dev_bleu), default=None)
+    least = max((number(record, "dev_bleu") for record in students), default=0.0) - TOLERANCE
+    good = [record for record in students if number(record, "dev_bleu") >= least]
+    return max(good, key=lambda record: (record.source_words_per_second, number(record, "dev_bleu")), default=None)
 
 
 def without_best(records: list[Measurement]) -> str:
@@ -35,7 +35,7 @@ def without_best(records: list[Measurement]) -> str:
 
 def beating(records: list[Measurement], record: Measurement) -> list[Measurement]:
     """The student configurations that are faster than this one, and no worse on the test set itself."""
-    rivals = (other for other in candidates(records) if other.bleu >= record.bleu)
+    rivals = (other for other in candidates(records) if number(other, "bleu") >= number(record, "bleu"))
     return [other for other in rivals if other.source_words_per_second > record.source_words_per_second]
 
 

@@ -95,7 +95,7 @@ def best_searches(records: list[Measurement]) -> str:
 
 def sizes(record: Measurement) -> str:
     """The rates that ``comparison.fastest`` chose from, each with the tokens of a batch in brackets."""
-    return ", ".join(f"{rate:,.0f} ({int(tokens):,})" for tokens, rate in record.tried.items())
+    return ", ".join(f"{rate:,.0f} ({int(tokens):,})" for tokens, rate in (record.tried or {}).items())
 
 
 def mark(*records: Measurement) -> str:
@@ -106,7 +106,7 @@ def mark(*records: Measurement) -> str:
 
 def marks(records: list[Measurement]) -> str:
     """The meaning of the marks of these measurements."""
-    libraries = sorted({record.library for record in records if record.int8_saturates})
+    libraries = sorted({record.library for record in records if record.int8_saturates and record.library})
     cuts = (f"{SATURATES}: {name} cuts off sums of 8-bit products here, which costs quality." for name in libraries)
     return " ".join(filter(None, [legend(map(mark, records)), *cuts]))
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.errors import UserError
@@ -55,6 +56,20 @@ def find(records: Iterable[Measurement], **values: Any) -> Measurement | None:
     return next(iter(matching(records, **values)), None)
 
 
+def number(record: Measurement, name: str) -> float:
+    """A field that some records lack. Raises UserError for a record without it."""
+    if (value := getattr(record, name)) is None:
+        raise UserError(f"{record.study}: {record.system} on {record.test_set} has no {name}; measure it again")
+    return float(value)
+
+
+def translations(records: Path, record: Measurement) -> Path:
+    """The file of a record's translations. records: the file of records. Raises UserError for a record without."""
+    if record.output is None:
+        raise UserError(f"{records}: {record.system} on {record.test_set} names no translations; measure it again")
+    return records.parent / record.output
+
+
 def test_sets(records: list[Measurement]) -> list[str]:
     """Their names; the first one is timed in every run."""
     return list(dict.fromkeys(record.test_set for record in records))
@@ -101,7 +116,7 @@ def drawn(records: list[Measurement]) -> list[Measurement]:
 def on_front(records: list[Measurement]) -> list[Measurement]:
     """The records on the Pareto front of speed and quality, fastest first."""
     records = drawn(records)
-    flags = pareto([(record.source_words_per_second, record.bleu) for record in records])
+    flags = pareto([(record.source_words_per_second, number(record, "bleu")) for record in records])
     return sorted(itertools.compress(records, flags), key=lambda record: record.source_words_per_second, reverse=True)
 
 
@@ -113,12 +128,12 @@ class Contrast(NamedTuple):
 
     @property
     def bleu(self) -> float:
-        return self.record.bleu - self.reference.bleu
+        return number(self.record, "bleu") - number(self.reference, "bleu")
 
     @property
     def comet(self) -> float | None:
-        scores = self.record.comet, self.reference.comet
-        return None if None in scores else scores[0] - scores[1]
+        own, other = self.record.comet, self.reference.comet
+        return None if own is None or other is None else own - other
 
     @property
     def speed(self) -> Spread:
@@ -131,13 +146,14 @@ def best_search(records: list[Measurement], system: str) -> Measurement | None:
     Lost BLEU of the same weights is relative to this search. records: of one test set.
     """
     exact = matching(records, system=system, compute_type="float32", vocabulary_map=False)
-    return max((record for record in exact if record.bleu is not None), key=lambda record: record.bleu, default=None)
+    scored = (record for record in exact if record.bleu is not None)
+    return max(scored, key=lambda record: number(record, "bleu"), default=None)
 
 
 def loss(records: list[Measurement], record: Measurement) -> float | None:
     """BLEU below the best search of the same weights, negative above it. records: of the same test set."""
     reference = best_search(records, record.system)
-    return None if reference is None or record.bleu is None else reference.bleu - record.bleu
+    return None if reference is None or record.bleu is None else number(reference, "bleu") - record.bleu
 
 
 def speed_up(records: list[Measurement], record: Measurement) -> float | None:
@@ -168,12 +184,15 @@ def faster(record: Measurement, other: Measurement) -> Spread:
 
 def fastest(by_tokens: dict[int, Measurement]) -> Measurement:
     """The record with most target tokens a second, by tokens of a batch; its ``tried`` has the rates of all."""
-    rates = {tokens: record.target_tokens / record.text_seconds for tokens, record in by_tokens.items()}
+    rates = {
+        tokens: number(record, "target_tokens") / number(record, "text_seconds") for tokens, record in by_tokens.items()
+    }
     record = by_tokens[max(rates, key=lambda tokens: rates[tokens])]
     return replace(record, tried={str(tokens): rate for tokens, rate in rates.items()})
 
 
 def controls(records: list[Measurement]) -> dict[str, tuple[str, str]]:
     """For each student with a control the control's name, and how their trainings differ."""
-    compared = (record for record in records if record.control)
-    return {record.system: (record.control, record.control_difference or UNKNOWN) for record in compared}
+    return {
+        record.system: (record.control, record.control_difference or UNKNOWN) for record in records if record.control
+    }

@@ -41,7 +41,7 @@ class Stored(model_spec.ModelSpec):
             matrix = attribute == "weight" and array.ndim == 2
             if matrix and array.dtype != "float32":
                 raise ValueError(f"its {name} is {array.dtype}; convert a model with float32 weights")
-            layer = self
+            layer: Any = self
             for part in layers:
                 layer = vars(layer).setdefault(part, model_spec.LayerSpec())
             vars(layer)[attribute] = model_spec.NumpyVariable(array.copy())  # quantisation multiplies in place

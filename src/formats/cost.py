@@ -12,13 +12,26 @@ import math
 from argparse import ArgumentTypeError
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from common.files import read_yaml
 
 PRICES = Path(__file__).with_name("prices.yaml")
 
-Price = dict[str, Any]  # `price` in src/study/config.schema.yaml
+
+class Price(TypedDict):
+    """What a machine costs: `price` in src/study/config.schema.yaml, which describes the fields."""
+
+    provider: str
+    instance: str
+    region: str
+    date: str
+    address: str
+    usd_per_hour: float
+    cores: int
+    gpus: NotRequired[int]
+    cpus: list[str]
+
 
 SECONDS_PER_HOUR = 3600
 DAYS_PER_MONTH = 365 / 12
@@ -28,13 +41,15 @@ NO_PRICE = "none, as the study names no machine whose price is listed"
 @cache
 def prices() -> dict[str, Price]:
     """The entries of prices.yaml, by machine."""
-    return read_yaml(PRICES)
+    entries: dict[str, Price] = read_yaml(PRICES)
+    return entries
 
 
 def price_argument(text: str) -> Price:
     """Parse the name of a listed machine, or an entry as JSON. Raises ArgumentTypeError for an unknown name."""
     if text.startswith("{"):
-        return json.loads(text)
+        price: Price = json.loads(text)
+        return price
     if text not in prices():
         raise ArgumentTypeError(f"{text!r} is none of {', '.join(prices())}")
     return prices()[text]
@@ -47,7 +62,7 @@ def fits(price: Price, cpu: str) -> bool:
 
 def source(price: Price) -> str:
     """The price in USD and where to look it up."""
-    where = ", ".join(price[key] for key in ("instance", "region", "date", "address"))
+    where = f"{price['instance']}, {price['region']}, {price['date']}, {price['address']}"
     return f"{price['usd_per_hour']:g} USD an hour for {price['cores']} virtual cores, {price['provider']} {where}"
 
 

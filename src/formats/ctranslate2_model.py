@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from common.errors import UserError
+from formats.safetensors import Array
 
 NAME = "model.bin"
 VERSION = 6  # of the format
@@ -38,7 +39,7 @@ class Variable(NamedTuple):
     type: int
     data: memoryview
 
-    def array(self) -> np.ndarray:
+    def array(self) -> Array:
         """The weight as an array of its shape; bfloat16 becomes float32."""
         array = np.frombuffer(self.data, TYPES[self.type]).reshape(self.shape)
         return (array.astype(np.uint32) << 16).view(np.float32) if self.type == BFLOAT16 else array
@@ -63,14 +64,14 @@ def read(folder: Path) -> Model:
         raise UserError(f"{path}: not a model of CTranslate2, cut off or damaged ({error})") from None
 
 
-def arrays(folder: Path) -> dict[str, np.ndarray]:
+def arrays(folder: Path) -> dict[str, Array]:
     """The weights in a folder by name, without aliases. Raises UserError as ``read``."""
     return {name: variable.array() for name, variable in read(folder).variables.items()}
 
 
 def write(folder: Path, model: Model) -> None:
     """Write ``model.bin`` byte for byte as CTranslate2's converters would."""
-    parts = [struct.pack("<I", VERSION), _packed(model.specification)]
+    parts: list[bytes | memoryview] = [struct.pack("<I", VERSION), _packed(model.specification)]
     parts.append(struct.pack("<II", model.revision, len(model.variables)))
     for name, (shape, kind, data) in model.variables.items():
         parts += [_packed(name), struct.pack(f"<B{len(shape)}IBI", len(shape), *shape, kind, len(data)), data]

@@ -21,7 +21,8 @@ HALF_TYPES = ("float16", "bfloat16", "int8_float16", "int8_bfloat16")
 
 def longest_output(description: "Description") -> int:
     """Pieces at which every engine cuts off a translation by this model."""
-    return description.get("max_decoding_length", MAXIMUM_OUTPUT)
+    longest = description.max_decoding_length
+    return MAXIMUM_OUTPUT if longest is None else longest
 
 
 def prepare(quantization: str, device: str = "cpu") -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import ctranslate2
 
 
-def translator(folder: Path, **options) -> "ctranslate2.Translator":
+def translator(folder: Path, **options: Any) -> "ctranslate2.Translator":
     """Load a translation model. options: CTranslate2's, by default the CPU and the type of the weights.
 
     Changes the environment: MKL_NUM_THREADS, which Snakemake and clusters set, is removed, as oneMKL would start that
@@ -23,7 +23,7 @@ def translator(folder: Path, **options) -> "ctranslate2.Translator":
     return _loaded("Translator", folder, options)
 
 
-def encoder(folder: Path, **options) -> "ctranslate2.Encoder":
+def encoder(folder: Path, **options: Any) -> "ctranslate2.Encoder":
     """Load a model without a decoder, as ``translator`` does."""
     return _loaded("Encoder", folder, options)
 

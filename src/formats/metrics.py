@@ -10,9 +10,9 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from common.errors import UserError
 from common.files import read_json, sha256
@@ -23,11 +23,28 @@ COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
 INSTALL = "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
 
 
+class Quality(TypedDict):
+    """sacreBLEU's scores of translations, with its signatures."""
+
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+
+
+class Comet(TypedDict):
+    """COMET of translations, where it was measured."""
+
+    comet: NotRequired[float]
+    comet_signature: NotRequired[str]
+
+
 def bleu(language: str, **options: Any) -> BLEU:
     """The metric; options: sacreBLEU's. Raises UserError if the package of the language's tokenizer is missing."""
     try:
-        tokens = {"tokenize": "char"} if language in WITHOUT_SPACES else {}
-        return BLEU(trg_lang=language, **tokens, **options)
+        if language in WITHOUT_SPACES:
+            options["tokenize"] = "char"
+        return BLEU(trg_lang=language, **options)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"BLEU for the target language {language}: {' '.join(str(error).split())}") from error
 
@@ -84,7 +101,7 @@ class CometScores:
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not made by measure.comet ({error!r})") from None
 
-    def of(self, test_set: str, output: Path) -> dict[str, Any]:
+    def of(self, test_set: str, output: Path) -> Comet:
         """The fields of a measurement. Raises UserError for translations that were not scored."""
         if self.path is None:
             return {}

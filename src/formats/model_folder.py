@@ -6,10 +6,11 @@ engine (decode.engines).
 
 import json
 from pathlib import Path
-from typing import Any, TypedDict
+
+from msgspec import UNSET, Struct, UnsetType
 
 from common.errors import UserError
-from common.files import read_json, sha256
+from common.files import read_json, sha256, typed
 
 DESCRIPTION = "model.json"
 TOKENIZER = "sentencepiece.model"
@@ -19,40 +20,56 @@ NOT_DECODED = (README, TUNED)  # files that translations do not depend on and th
 NEEDED = ("engine", "quantization", "vocabulary_map")  # fields that decoding needs
 
 
-class Description(TypedDict, total=False):
-    """The fields of ``model.json``. Folders made by hand have at least those of NEEDED."""
+class Calibration(Struct):
+    """How fixed input scales were found (measure.calibrate)."""
 
-    format: int  # 1
+    text: str
+    sentences: int
+    deviations: float | None
+
+
+class Making(Struct, omit_defaults=True):
+    """What made the weights."""
+
+    steps: int | None = None  # of the training
+    marian: str | None = None  # its version
+    input_scales: Calibration | None = None
+
+
+class Description(Struct, kw_only=True, omit_defaults=True):
+    """The fields of ``model.json``, in order. Folders made by hand have at least those of NEEDED."""
+
+    format: int | None = None  # 1
     engine: str  # a name of decode.engines.ENGINES
-    study: str
-    system: str  # name in the study
-    role: str  # teacher, student, control or untrained
-    student: str | None  # name in the configuration, without mixture and seed
-    mixture: str | None
-    seed: int | None
-    source: str  # language
-    target: str  # language
-    max_decoding_length: int  # pieces at which a translation is cut off
-    shape: str
-    parameters: int
+    study: str | None = None
+    system: str | None = None  # name in the study
+    role: str | None = None  # teacher, student, control or untrained
+    student: str | UnsetType | None = UNSET  # name in the configuration, without mixture and seed
+    mixture: str | UnsetType | None = UNSET
+    seed: int | UnsetType | None = UNSET
+    source: str | None = None  # language
+    target: str | None = None  # language
+    max_decoding_length: int | None = None  # pieces at which a translation is cut off
+    shape: str | None = None
+    parameters: int | None = None
     quantization: str  # type of the weights
     vocabulary_map: bool  # whether the folder has one
-    made_by: dict[str, Any]  # of the training: its steps, or the version of Marian
-    sha256: dict[str, str]  # checksums by path inside the folder, of all files but model.json and the README
+    made_by: Making | None = None
+    sha256: dict[str, str] | None = None  # by path inside the folder, of all files but model.json and the README
 
 
 def describe(folder: Path) -> Description:
-    """Read ``model.json``. Raises UserError where it is missing, no JSON, or lacks a field of NEEDED."""
+    """Read ``model.json``. Raises UserError for none, for no JSON, and for a missing or wrong field."""
     path = folder / DESCRIPTION
     try:
-        description = read_json(path)
+        found = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder}: not a model folder, it has no {DESCRIPTION}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error}); export the model again") from error
-    if missing := sorted(set(NEEDED) - set(description)):
+    if missing := sorted(set(NEEDED) - set(found)):
         raise UserError(f"{path}: lacks {', '.join(missing)}; export the model again")
-    return description
+    return typed(found, Description, f"{path}: has a wrong field; export the model again")
 
 
 def checksums(folder: Path) -> dict[str, str]:
@@ -67,7 +84,7 @@ def check(folder: Path, description: Description) -> None:
     Missing files are not reported, as the map, for instance, may not be needed. Folders made before version 0.6 have
     checksums of some files or none.
     """
-    for name, checksum in description.get("sha256", {}).items():
+    for name, checksum in (description.sha256 or {}).items():
         if (folder / name).exists() and sha256(folder / name) != checksum:
             raise UserError(
                 f"{folder / name}: damaged, or not the one this model was exported with; copy or export it again"

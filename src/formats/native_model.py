@@ -19,6 +19,7 @@ import numpy as np
 from common.errors import UserError
 from common.files import read_json, write_json
 from formats import safetensors, vocabulary_map
+from formats.safetensors import Array
 from formats.vocabulary_map import VocabularyMap
 
 VOCABULARY = "vocabulary.json"
@@ -52,7 +53,7 @@ def padded(count: int) -> int:
     return -(-count // PANEL) * PANEL
 
 
-def quantized(weights: np.ndarray, kind: str, bounded: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def quantized(weights: Array, kind: str, bounded: bool = True) -> tuple[Array, Array]:
     """Rows of float32 weights as integers and the scale of each row: weight = integer x scale.
 
     bounded: choose scales with which no product can overflow; otherwise, for embeddings, by the largest weight.
@@ -79,24 +80,25 @@ def quantized(weights: np.ndarray, kind: str, bounded: bool = True) -> tuple[np.
     return np.clip(integers, -127, 127).astype(np.int8), scale
 
 
-def lane_sum(integers: np.ndarray) -> np.ndarray:
+def lane_sum(integers: Array) -> Array:
     """For each row, the largest sum of weights of one sign in a 16-bit lane of the products.
 
     Of eight inputs, 0, 1, 4, 5 share one lane and 2, 3, 6, 7 the other.
     """
     rows = integers.reshape(len(integers), -1, 2, 2, 2)  # step, group of four, lane, input of the lane
     positive, negative = (np.maximum(sign * rows, 0).sum(axis=(2, 4)).max(axis=(1, 2)) for sign in (1, -1))
-    return np.maximum(positive, negative)
+    largest: Array = np.maximum(positive, negative)
+    return largest
 
 
-def panels(matrix: np.ndarray) -> np.ndarray:
+def panels(matrix: Array) -> Array:
     """[outputs, inputs] to [outputs / 16, inputs / g, 16, g]; both dimensions are multiples of 16."""
     group = 4 // matrix.itemsize
     outputs, inputs = matrix.shape
     return np.ascontiguousarray(matrix.reshape(outputs // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3))
 
 
-def linear(name: str, weights: np.ndarray, bias: np.ndarray, kind: str) -> dict[str, np.ndarray]:
+def linear(name: str, weights: Array, bias: Array, kind: str) -> dict[str, Array]:
     """The tensors of a product. weights: float32 [outputs, inputs], multiples of 16."""
     tensors = {f"{name}.bias": bias.astype(np.float32)}
     if kind == "float32":
@@ -108,7 +110,7 @@ def linear(name: str, weights: np.ndarray, bias: np.ndarray, kind: str) -> dict[
     return tensors
 
 
-def rows(name: str, weights: np.ndarray, kind: str, bounded: bool) -> dict[str, np.ndarray]:
+def rows(name: str, weights: Array, kind: str, bounded: bool) -> dict[str, Array]:
     """The tensors of a lookup table: [entries, units], entries padded with zeros."""
     weights = pad(weights.astype(np.float32), padded(len(weights)), weights.shape[1])
     if kind == "float32":
@@ -117,19 +119,20 @@ def rows(name: str, weights: np.ndarray, kind: str, bounded: bool) -> dict[str, 
     return {f"{name}.rows": integers, f"{name}.scale": scale}
 
 
-def offset(integers: np.ndarray) -> np.ndarray:
+def offset(integers: Array) -> Array:
     """The correction of products whose inputs are all 128 too large; int32 [outputs]."""
-    return (-128 * integers.astype(np.int64).sum(axis=1)).astype(np.int32)
+    sums: Array = integers.astype(np.int64).sum(axis=1)
+    return (-128 * sums).astype(np.int32)
 
 
-def pad(matrix: np.ndarray, *shape: int) -> np.ndarray:
+def pad(matrix: Array, *shape: int) -> Array:
     """A matrix or vector padded with zeros to this shape."""
     result = np.zeros(shape, matrix.dtype)
     result[tuple(map(slice, matrix.shape))] = matrix
     return result
 
 
-def pad_outputs(weights: np.ndarray, bias: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+def pad_outputs(weights: Array, bias: Array, groups: int) -> tuple[Array, Array]:
     """Pad the outputs of each group (head, gate) to a multiple of 16. weights: [groups x size, inputs]."""
     size = len(bias) // groups
     wide, inputs = padded(size), weights.shape[1]
@@ -139,14 +142,14 @@ def pad_outputs(weights: np.ndarray, bias: np.ndarray, groups: int) -> tuple[np.
     )
 
 
-def pad_inputs(weights: np.ndarray, groups: int) -> np.ndarray:
+def pad_inputs(weights: Array, groups: int) -> Array:
     """Pad the inputs of each group to a multiple of 16. weights: [outputs, groups x size]."""
     outputs, inputs = weights.shape
     size = inputs // groups
     return pad(weights.reshape(outputs, groups, size), outputs, groups, padded(size)).reshape(outputs, -1)
 
 
-def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> None:
+def write(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, object]) -> None:
     """Write a model. metadata: as engine/model and the folder of each architecture read it."""
     text = {name: str(int(value) if isinstance(value, bool) else value) for name, value in metadata.items()}
     safetensors.write(path, tensors, {"format": FORMAT, **text})
@@ -218,7 +221,7 @@ def read_map(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]
     table, starts, pieces = (tensors[name] for name in ("ngrams", "starts", "pieces"))
     sizes = {*(table >= 0).sum(axis=1).tolist()}
     asked = {tuple(s[i : i + size]) for s in sources for size in sizes for i in range(len(s) - size + 1)}
-    entries = {(): [vocabulary.target[number] for number in tensors["always"]]}
+    entries: dict[tuple[str, ...], list[str]] = {(): [vocabulary.target[number] for number in tensors["always"]]}
     for entry, row in enumerate(table):
         ngram = tuple(vocabulary.source[number] for number in row if number >= 0)
         if ngram in asked:
@@ -226,7 +229,7 @@ def read_map(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]
     return VocabularyMap(entries)
 
 
-def hashes(ngrams: np.ndarray) -> np.ndarray:
+def hashes(ngrams: Array) -> Array:
     """The hash of each row of int32 [entries, longest] without its padding of -1; uint32 [entries]."""
     values = np.zeros(len(ngrams), np.uint32)
     for column in ngrams.T:
@@ -271,7 +274,7 @@ def convert_map(source: Path, sources: Mapping[str, int], targets: Mapping[str, 
     safetensors.write(path, tensors, {"format": MAP_FORMAT})
 
 
-def _table(ngrams: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _table(ngrams: Array, lengths: Array) -> Array:
     """N-grams in one flat array as int32 [entries, longest], padded with -1."""
     longest = int(lengths.max(initial=1))
     table = np.full((len(lengths), longest), -1, np.int32)
@@ -279,14 +282,14 @@ def _table(ngrams: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return table
 
 
-def _repeated(table: np.ndarray, lines: np.ndarray) -> int:
+def _repeated(table: Array, lines: Array) -> int:
     """The first line whose n-gram an earlier line has, or 0. lines: int32 [entries], ascending."""
     order = np.lexsort(table.T)  # stable: equal n-grams stay in the order of their lines
     equal = (table[order[1:]] == table[order[:-1]]).all(axis=1)
     return int(lines[order[1:][equal]].min()) if equal.any() else 0
 
 
-def _slots(hashed: np.ndarray) -> np.ndarray:
+def _slots(hashed: Array) -> Array:
     """A hash table, at most half full: each entry is in the first free slot from its hash on."""
     size = 1 << max(4, (2 * len(hashed)).bit_length())
     slots = array("i", [-1]) * size

@@ -1,16 +1,16 @@
 """OpenNMT-tf's files: ``vocabulary.txt``, and folders with a checkpoint."""
 
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.files import StrPath
 
 _, START, END = CONTROL = ("<blank>", "<s>", "</s>")  # the first entries of every file
 UNKNOWN = "<unk>"  # not in the file: OpenNMT-tf adds it as the last entry
 
 
-def read_vocabulary(path: str | PathLike) -> list[str]:
+def read_vocabulary(path: StrPath) -> list[str]:
     """The entries of a file, separated by line feeds only: a piece may contain other line separators."""
     return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
 

@@ -19,9 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
+from numpy.typing import NDArray
 
 from common.errors import UserError
-from common.files import atomic_path
+from common.files import StrPath, atomic_path
 from formats.sentence import sentence as sentence  # of a column
 
 Record = tuple[str, ...]
@@ -39,12 +40,12 @@ _FOOTER = struct.Struct("<IBI")  # number of frames, flags, magic number
 _TABLE_MAGIC, _FOOTER_MAGIC = 0x184D2A5E, 0x8F92EAB1
 
 
-def name(path: str | os.PathLike) -> str:
+def name(path: StrPath) -> str:
     """The name of the corpus in a file."""
     return Path(path).name.removesuffix(SUFFIX)
 
 
-def info(path: str | os.PathLike) -> Path:
+def info(path: StrPath) -> Path:
     """The JSON beside a corpus: X.json for X.tsv.zst."""
     return Path(path).with_name(f"{name(path)}.json")
 
@@ -62,14 +63,14 @@ def shard(text: str) -> Shard:
     return int(k), int(n)
 
 
-def write(path: str | os.PathLike, records: Iterable[Record]) -> tuple[int, str]:
+def write(path: StrPath, records: Iterable[Record]) -> tuple[int, str]:
     """Write records atomically; equal records give equal bytes. Returns their number and the sha256 of the text."""
     stream = iter(records)
     blocks = iter(lambda: b"".join(map(line, islice(stream, BLOCK_RECORDS))), b"")
     return write_blocks(path, blocks)
 
 
-def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int, str]:
+def write_blocks(path: StrPath, blocks: Iterable[bytes]) -> tuple[int, str]:
     """As ``write``, for blocks of whole lines of TSV."""
     with writer(path) as output:
         for block in blocks:
@@ -78,7 +79,7 @@ def write_blocks(path: str | os.PathLike, blocks: Iterable[bytes]) -> tuple[int,
 
 
 @contextmanager
-def writer(path: str | os.PathLike) -> Iterator["Writer"]:
+def writer(path: StrPath) -> Iterator["Writer"]:
     """A Writer of records; the file appears when the block ends without an error."""
     with atomic_path(path) as part, open(part, "wb") as raw:
         output = Writer(raw)
@@ -124,7 +125,7 @@ class Writer:
         self._entries.append((len(data), len(text)))
 
 
-def read(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Record]:
+def read(path: StrPath, shard: Shard | None = None) -> Iterator[Record]:
     """Stream the records of a file, or of one shard. Raises UserError for a truncated or broken file."""
     columns, number = None, 0
     for text in frames(path, shard):
@@ -137,12 +138,12 @@ def read(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[Record
             yield record
 
 
-def count(path: str | os.PathLike, shard: Shard | None = None) -> int:
+def count(path: StrPath, shard: Shard | None = None) -> int:
     """The number of records of a file, or of one shard of it."""
     return sum(text.count(b"\n") for text in frames(path, shard))
 
 
-def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[bytes]:
+def frames(path: StrPath, shard: Shard | None = None) -> Iterator[bytes]:
     """The uncompressed text in pieces of whole lines. Raises UserError for a truncated or broken file."""
     decompressor = zstandard.ZstdDecompressor()
     with open(path, "rb") as raw:
@@ -161,7 +162,7 @@ def frames(path: str | os.PathLike, shard: Shard | None = None) -> Iterator[byte
             ) from None
 
 
-def _table(raw: io.BufferedReader) -> np.ndarray:
+def _table(raw: io.BufferedReader) -> NDArray[np.void]:
     size = raw.seek(0, os.SEEK_END)
     raw.seek(max(size - _FOOTER.size, 0))
     footer = raw.read()
@@ -176,7 +177,7 @@ def _table(raw: io.BufferedReader) -> np.ndarray:
     return entries
 
 
-def _range(sizes: np.ndarray, shard: Shard | None) -> tuple[int, int]:
+def _range(sizes: NDArray[np.int64], shard: Shard | None) -> tuple[int, int]:
     """The range of frames of a shard: frames that begin in its part of the text."""
     if shard is None or not len(sizes):
         return 0, len(sizes)
@@ -186,7 +187,7 @@ def _range(sizes: np.ndarray, shard: Shard | None) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def ragged(path: str | os.PathLike, number: int) -> UserError:
+def ragged(path: StrPath, number: int) -> UserError:
     """The error for a record with another number of columns than the first one."""
     return UserError(f"{path}: record {number} does not have as many columns as those before it; delete it, run again")
 
@@ -203,7 +204,7 @@ def pairs(path: Path) -> list[tuple[str, str]]:
     lines = read_pairs(path)
     if len(lines[0]) < 2:
         raise UserError(f"{path}: a test set without references, a second column; there is nothing to score with")
-    return [record[:2] for record in lines]
+    return [(record[0], record[1]) for record in lines]
 
 
 def sources(path: Path) -> list[str]:

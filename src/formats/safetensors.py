@@ -11,14 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 
-TYPES = {np.dtype(np.float32): "F32", np.dtype(np.int32): "I32", np.dtype(np.int16): "I16", np.dtype(np.int8): "I8"}
+Array = NDArray[Any]  # of the types and shapes that docstrings name
+
+TYPES: dict[np.dtype[Any], str] = {
+    np.dtype(np.float32): "F32", np.dtype(np.int32): "I32", np.dtype(np.int16): "I16", np.dtype(np.int8): "I8",
+}  # fmt: skip
 ALIGNMENT = 64
 
 
-def read(path: Path) -> dict[str, np.ndarray]:
+def read(path: Path) -> dict[str, Array]:
     """The tensors of a file, mapped into memory. Raises UserError for a damaged file."""
     return _opened(path)[0]
 
@@ -28,7 +33,7 @@ def metadata(path: Path) -> dict[str, str]:
     return _opened(path)[1]
 
 
-def _opened(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def _opened(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     try:
         data = np.memmap(path, np.uint8, mode="r")
         (length,) = struct.unpack("<Q", data[:8].tobytes())
@@ -47,7 +52,7 @@ def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _tensor(data: np.ndarray, dtype: str, shape: list[int], data_offsets: list[int]) -> np.ndarray:
+def _tensor(data: Array, dtype: str, shape: list[int], data_offsets: list[int]) -> Array:
     start, end = data_offsets
     if not 0 <= start <= end <= len(data) or min(shape, default=0) < 0:
         raise ValueError(f"no tensor {shape} from {start} to {end}")
@@ -55,7 +60,7 @@ def _tensor(data: np.ndarray, dtype: str, shape: list[int], data_offsets: list[i
     return data[start:end].view(types[dtype]).reshape(shape)
 
 
-def write(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
+def write(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> None:
     """Write a file with tensors of TYPES. The format allows no gaps, so tensors of other sizes come last."""
     ordered = sorted(tensors, key=lambda name: tensors[name].nbytes % ALIGNMENT != 0)
     header: dict[str, object] = {"__metadata__": dict(metadata)}

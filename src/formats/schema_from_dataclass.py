@@ -7,6 +7,8 @@ from dataclasses import MISSING, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple
 
+Schema = dict[str, Any]  # of JSON
+
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -46,7 +48,7 @@ def columns(dataclass: type) -> list[Column]:
     return [Column(one.name, hints[one.name], one.default, **about) for one, about in described]
 
 
-def schema(columns: Iterable[Column]) -> dict[str, Any]:
+def schema(columns: Iterable[Column]) -> Schema:
     """The JSON schema of an object with these fields and no others."""
     columns = [*columns]
     return {
@@ -57,7 +59,7 @@ def schema(columns: Iterable[Column]) -> dict[str, Any]:
     }
 
 
-def json_type(hint: Any) -> dict[str, Any]:
+def json_type(hint: Any) -> Schema:
     """The JSON schema of a plain type, a Literal, tuple[X, ...], a Mapping from str, or one of these or None."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
@@ -88,7 +90,7 @@ def table(columns: Iterable[Column]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
-def type_name(kind: dict[str, Any]) -> str:
+def type_name(kind: Schema) -> str:
     """A JSON type in words: ``number or null``, ``list of integer``."""
     if "enum" in kind:
         return " or ".join(map(_code, kind["enum"]))
@@ -96,7 +98,7 @@ def type_name(kind: dict[str, Any]) -> str:
     return " or ".join(_part_name(name, kind) for name in names)
 
 
-def _part_name(name: str, kind: dict[str, Any]) -> str:
+def _part_name(name: str, kind: Schema) -> str:
     if name == "array":
         return f"list of {type_name(kind['items'])}"
     return f"object of {type_name(kind['additionalProperties'])}" if name == "object" else name

@@ -15,6 +15,8 @@ SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder reads previous outputs (layers.history_decoder): by self-attention; as the mean of all
 # inputs with a feed-forward layer and a gate, with only one of them, or plain; by a simple recurrent cell.
 DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
+Values = dict[str, Any]  # of a shape, by the names of its fields
+
 CELLS = ("lstm", "gru")  # of a recurrent model
 
 
@@ -248,7 +250,7 @@ class Custom:
 
 
 Shape = Transformer | Recurrent | Conditional | FullyConnected | Custom
-KINDS = {
+KINDS: dict[str, tuple[type[Shape], str]] = {
     "model": (Custom, "model of the catalogue"),
     "cell": (Recurrent, "recurrent model"),
     "decoder_transitions": (Conditional, "conditional recurrent model"),
@@ -256,7 +258,7 @@ KINDS = {
 }
 
 
-def shape(values: dict[str, Any]) -> Shape:
+def shape(values: Values) -> Shape:
     """The shape of these values; None and False count as absent. Raises ValueError for missing or wrong values."""
     present = _present(values)
     kind, name = _kind(present)
@@ -294,19 +296,20 @@ def decoder_kind(text: str) -> str:
     return next((word for word in words if word in DECODERS), SELF_ATTENTION)
 
 
-def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+def _present(values: Mapping[str, Any]) -> Values:
     return {key: value for key, value in values.items() if value not in (None, False)}
 
 
-def _kind(present: dict[str, Any]) -> tuple[type, str]:
+def _kind(present: Values) -> tuple[type[Shape], str]:
     """The class of a shape and its name in messages."""
     return next((KINDS[key] for key in KINDS if key in present), (Transformer, "Transformer"))
 
 
 @cache
-def registry() -> dict[str, dict[str, Any]]:
+def registry() -> dict[str, Values]:
     """The values of the shapes in shapes.yaml, by name."""
-    return read_yaml(Path(__file__).with_name("shapes.yaml"))
+    values: dict[str, Values] = read_yaml(Path(__file__).with_name("shapes.yaml"))
+    return values
 
 
 def _require_width(shape: Any, name: str) -> None:

@@ -37,14 +37,14 @@ def configurations(
     models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: object
 ) -> list[Configuration]:
     """Configurations of all models, so that systems take turns. test_sets: of teachers. shared: fields of all."""
-    todo, repeated = [], compared(engines.describe(model).get("role") for model in models)
+    todo, repeated = [], compared(engines.describe(model).role for model in models)
     for model in models:
         description = engines.describe(model)
-        baseline = description["engine"] == BASELINE
+        baseline = description.engine == BASELINE
         beams = baseline_beam_sizes if baseline else beam_sizes
-        maps = [False, True] if description["vocabulary_map"] else [False]
-        role = description.get("role")
-        settings = {"label": description.get("system", ""), "runs": None if role == repeated else 1}
+        maps = [False, True] if description.vocabulary_map else [False]
+        role = description.role
+        settings = {"label": description.system or "", "runs": None if role == repeated else 1}
         settings |= {"test_sets": tuple(test_sets)} if role == "teacher" else {}
         todo += [
             Configuration(model, beam, with_map, baseline=baseline, **settings, **shared)

@@ -5,16 +5,18 @@ centred as in Moses). Outputs share most sentences, so statistics are computed o
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sacrebleu.metrics import CHRF
+from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.chrf import CHRF
 
 from formats import records
-from formats.metrics import bleu
+from formats.metrics import Quality, bleu
 
 SEED = 12345  # sacreBLEU's own
+
+Floats = NDArray[np.float64]
 
 
 class Scorer:
@@ -28,19 +30,19 @@ class Scorer:
     def signature(self) -> str:
         return str(self._metric.get_signature())
 
-    def statistics(self, outputs: list[str]) -> np.ndarray:
+    def statistics(self, outputs: list[str]) -> Floats:
         """Sufficient statistics, float64 (sentences, statistics)."""
         rows = []
-        for number, (output, reference) in enumerate(zip(outputs, self._metric._ref_cache, strict=True)):
+        for number, (output, reference) in enumerate(zip(outputs, self._metric._ref_cache or [], strict=True)):
             if (number, output) not in self._seen:
                 hypothesis = self._metric._preprocess_segment(output)
                 self._seen[number, output] = self._metric._compute_segment_statistics(hypothesis, reference)
             rows.append(self._seen[number, output])
         return np.array(rows, np.float64)
 
-    def score(self, total: np.ndarray) -> float:
+    def score(self, total: Floats) -> float:
         """The corpus score of summed statistics."""
-        return self._metric._compute_score_from_stats(list(total)).score
+        return float(self._metric._compute_score_from_stats(list(total)).score)
 
 
 class Bootstrap:
@@ -50,12 +52,12 @@ class Bootstrap:
         drawn = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
         self._counts = np.stack([np.bincount(row, minlength=sentences) for row in drawn]).astype(np.float64)
 
-    def scores(self, scorer: Scorer, statistics: np.ndarray) -> np.ndarray:
+    def scores(self, scorer: Scorer, statistics: Floats) -> Floats:
         """The score of each resample, float64 (samples,)."""
         return np.array([scorer.score(total) for total in self._counts @ statistics])
 
 
-def p_value(scores: np.ndarray, baseline: np.ndarray, difference: float) -> float:
+def p_value(scores: Floats, baseline: Floats, difference: float) -> float:
     """sacreBLEU's p-value of a difference, but 1 for equal systems. scores, baseline: on the same resamples."""
     differences = np.abs(scores - baseline)
     if not differences.any():
@@ -73,14 +75,14 @@ class TestSet:
         self._chrf = Scorer(CHRF(references=references))
         self._sentences = len(references[0])
         self._bootstrap = Bootstrap(self._sentences, samples)
-        self._scored: dict[tuple[str, ...], tuple[dict[str, Any], np.ndarray]] = {}
+        self._scored: dict[tuple[str, ...], tuple[Quality, Floats]] = {}
 
-    def score(self, path: Path) -> tuple[dict[str, Any], np.ndarray]:
+    def score(self, path: Path) -> tuple[Quality, Floats]:
         """Scores with signatures, and BLEU of the resamples."""
         outputs = tuple(records.read_output(path, self._sentences))
         if outputs not in self._scored:
             statistics = self._bleu.statistics(list(outputs))
-            scores = {
+            scores: Quality = {
                 "bleu": self._bleu.score(statistics.sum(0)),
                 "bleu_signature": self._bleu.signature,
                 "chrf": self._chrf.score(self._chrf.statistics(list(outputs)).sum(0)),

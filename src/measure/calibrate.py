@@ -23,6 +23,7 @@ from decode.engines.native import Native
 from decode.pipeline import ONE_CORE
 from decode.translator import Tokenizer
 from formats import model_folder, native_model, records, safetensors
+from formats.model_folder import Calibration, Making
 
 SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/model/model.cpp)
 
@@ -30,26 +31,27 @@ SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/mo
 def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
     """InputScales of each product while lines are translated. Raises UserError for a folder without scales to fix."""
     description = engines.describe(folder)
-    if description["engine"] != Native.name or description["quantization"] == "float32":
-        raise UserError(f"{folder}: is {description['engine']} {description['quantization']}; only models of the native"
+    if description.engine != Native.name or description.quantization == "float32":
+        raise UserError(f"{folder}: is {description.engine} {description.quantization}; only models of the native"
                         " engine in int8 and int16 have scales to fix")  # fmt: skip
     if any(name.endswith(SUFFIX) for name in safetensors.read(folder / native_model.NAME)):
         raise UserError(f"{folder}: its scales are fixed already; take the folder that it was made from")
     encode = Tokenizer(folder).encode
     if not (sentences := [pieces for pieces in map(encode, lines) if pieces]):
         raise UserError("there is no sentence to calibrate with")
-    engine = engines.load(folder, Search(vocabulary_map=description["vocabulary_map"]))
+    engine = engines.load(folder, Search(vocabulary_map=description.vocabulary_map))
     assert isinstance(engine, Native)
     return engine.input_scales([sentences[place] for place in places] for places in batches(sentences, ONE_CORE))
 
 
-def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output: Path) -> None:
+def write(folder: Path, scales: dict[str, float], about: Calibration, output: Path) -> None:
     """Copy a model folder and fix the scales of its products. about: how they were found, for ``model.json``."""
     weights = folder / native_model.NAME
     tensors = dict(safetensors.read(weights))
     tensors |= {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
-    description = dict(engines.describe(folder))
-    description["made_by"] = {**description.get("made_by", {}), "input_scales": about}
+    description = engines.describe(folder)
+    description.made_by = description.made_by or Making()
+    description.made_by.input_scales = about
     changed = (native_model.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)
     with atomic_path(output) as part:
         part.mkdir(parents=True)
@@ -57,7 +59,8 @@ def write(folder: Path, scales: dict[str, float], about: dict[str, Any], output:
             if path.name not in changed:
                 shutil.copy(path, part)
         safetensors.write(part / native_model.NAME, tensors, safetensors.metadata(weights))
-        write_json(part / model_folder.DESCRIPTION, description | {"sha256": model_folder.checksums(part)})
+        description.sha256 = model_folder.checksums(part)
+        write_json(part / model_folder.DESCRIPTION, description)
         if (readme := folder / model_folder.README).exists():
             shutil.copy(readme, part)
 
@@ -77,7 +80,7 @@ def main() -> None:
         name: seen.largest if args.deviations is None else seen.mean + args.deviations * seen.deviation
         for name, seen in found.items()
     }
-    about = {"text": records.name(args.records), "sentences": len(lines), "deviations": args.deviations}
+    about = Calibration(records.name(args.records), len(lines), args.deviations)
     write(args.model, scales, about, args.output)
 
 

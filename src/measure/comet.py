@@ -20,6 +20,7 @@ from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
 from formats import measurement, metrics
+from formats.comparison import translations
 from formats.records import read_output, read_pairs
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}  # the latter for older releases of transformers
@@ -70,8 +71,8 @@ def mean(program: str, scores: list[float], sentences: int, output: Path) -> flo
 
 def measured(paths: Iterable[Path]) -> list[tuple[str, Path]]:
     """Test set and file of translations of all records to score."""
-    records = [(path.parent, record) for path in paths for record in measurement.read(path)]
-    return [(record.test_set, folder / record.output) for folder, record in records if not record.speed_only]
+    records = [(path, record) for path in paths for record in measurement.read(path)]
+    return [(record.test_set, translations(path, record)) for path, record in records if not record.speed_only]
 
 
 def main() -> None:

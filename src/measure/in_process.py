@@ -18,6 +18,7 @@ from decode.batching import batches
 from decode.engines import Batch
 from decode.translator import Tokenizer
 from formats import records
+from formats.experiments import Circumstances
 from formats.measurement import Spread
 from formats.records import sources
 from measure import protocol, timing_loop
@@ -43,14 +44,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
 
 
-def prepared(args: argparse.Namespace) -> tuple[Conditions, dict[str, Any]]:
+def prepared(args: argparse.Namespace) -> tuple[Conditions, Circumstances]:
     """Pin this process to --core; return the conditions of ``options`` and their ``shared_fields``."""
     conditions = pick(Conditions, args)
     machine.pin([conditions.core])
     return conditions, shared_fields(conditions)
 
 
-def shared_fields(conditions: Conditions) -> dict[str, Any]:
+def shared_fields(conditions: Conditions) -> Circumstances:
     """The fields that all rows of one output have in common."""
     return {
         "runs": conditions.runs,
@@ -98,7 +99,7 @@ def others(usages: Iterable[Usage]) -> float | None:
     return max((usage.others for usage in usages if usage.others is not None), default=None)
 
 
-def seconds(usages: Sequence[Usage], clock: str = "seconds") -> dict[str, Any]:
+def seconds(usages: Sequence[Usage], clock: str = "seconds") -> dict[str, float | None]:
     """The times of one way by a clock, ``seconds`` or ``cpu_seconds``, as fields of a record."""
     return Spread.of(getattr(usage, clock) for usage in usages).fields(clock) | {"others": others(usages)}
 

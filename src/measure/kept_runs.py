@@ -16,6 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from common import cpu, machine
 from common.errors import UserError
 from common.files import read_json, sha256
@@ -114,17 +116,18 @@ def record(
     """The record without scores. settings: of the configuration. conditions: shared by all configurations."""
     runs = [run for run in runs if test_set in run["test_sets"]]
     numbers, price = figures(runs, test_set), conditions["price"]
+    about = msgspec.to_builtins(description)
     fields = {
-        **{name: description.get(name) for name in COPIED},
-        "engine_label": engines.ENGINES[description["engine"]].label,
-        "compute_type": description["quantization"],
+        **{name: about.get(name) for name in COPIED},
+        "engine_label": engines.ENGINES[description.engine].label,
+        "compute_type": description.quantization,
         **settings,
         "test_set": test_set,
         "runs": len(runs),
         **numbers,
         **conditions,
         **cost(numbers["text_seconds"], len(settings["cores"]), numbers["source_words"], price, conditions["cpu"]),
-        "speed_only": description.get("role") == UNTRAINED,
+        "speed_only": description.role == UNTRAINED,
         **{name: runs[0].get(name) for name in OF_RUN},
     }
     result = Measurement(**fields, noisy=(numbers["others"] or 0.0) > conditions["noise"])
@@ -172,7 +175,8 @@ class Runs:
             done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
         if done.returncode:
             raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
-        return before | read_json(path)
+        run: Run = read_json(path)
+        return before | run
 
     def _holds(self, configuration: Configuration, number: int, kept: Run) -> bool:
         """Whether a kept run was quiet and of this code, and the translations that it wrote are unchanged."""

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from common import machine
 from common.command_line import named_path, pick, positive
@@ -28,7 +29,7 @@ from measure.kept_runs import Run, Runs, others
 
 def text(model: Path, sentences: int | None) -> dict[str, int | None]:
     """How much of the test set is translated: all by a trained model, which has BLEU, else ``sentences``."""
-    return {"sentences": sentences} if engines.describe(model).get("role") == UNTRAINED else {}
+    return {"sentences": sentences} if engines.describe(model).role == UNTRAINED else {}
 
 
 def commit() -> str | None:
@@ -65,14 +66,14 @@ def check(todo: list[Configuration]) -> None:
         if not (name := engines.of(model).map_file) or not (model / name).exists():
             raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
     for model in (configuration.model for configuration in todo):
-        if missing := [name for name in kept_runs.NEEDED if engines.describe(model).get(name) is None]:
+        if missing := [name for name in kept_runs.NEEDED if getattr(engines.describe(model), name) is None]:
             raise UserError(f"{model}: its model.json has no {', '.join(missing)}; every measurement names them")
 
 
 def times(configuration: Configuration, runs: int) -> int:
     """The number of runs: one, for the scores, where the engine is slow in this type on this CPU."""
     description = engines.describe(configuration.model)
-    fast = engines.ENGINES[description["engine"]].fast(description["quantization"])
+    fast = engines.ENGINES[description.engine].fast(description.quantization)
     return configuration.runs or runs if fast else 1
 
 
@@ -86,13 +87,13 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
     for configuration, number, run in timing_loop.in_turn(ways, counts, conditions.noise, "measuring", others):
         write_json(runs.path(configuration, number), run)
         results[configuration].append(run)
-    shared = {"price": conditions.price, "noise": conditions.noise}
+    shared: dict[str, Any] = {"price": conditions.price, "noise": conditions.noise}
     shared |= {"length_penalty": engines.Search.length_penalty, "commit": commit()} | machine.describe()
     shared |= {"study": conditions.study} if conditions.study else {}
     paths, records = dict(conditions.test_sets), []
     for configuration, test_set in ((c, name) for c in todo for name in results[c][0]["test_sets"]):
         description = engines.describe(configuration.model)
-        language = description.get("source", "en")
+        language = description.source or "en"
         settings = configuration.settings | {
             "source_tokens_moses": source_tokens.moses(paths[test_set], configuration.sentences, language),
             "governor": machine.governor(configuration.cores[0]),

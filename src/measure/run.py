@@ -34,7 +34,7 @@ def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[li
     seconds, counts = dict(translator.seconds), translator.counts.copy()
     with watch(cores) as usage:
         outputs = [output for window in translator.windows(lines) for output in window]
-    figures = {"text_seconds": usage.seconds, "cpu_seconds": usage.cpu_seconds, "joules": usage.joules}
+    figures: dict[str, Any] = {"text_seconds": usage.seconds, "cpu_seconds": usage.cpu_seconds, "joules": usage.joules}
     figures |= {"others": usage.others}
     figures |= {f"{stage}_seconds": value - seconds[stage] for stage, value in translator.seconds.items()}
     figures |= {
@@ -47,7 +47,7 @@ def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[li
     return outputs, figures
 
 
-def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, Any]:
+def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, float | None]:
     """The fields of a run that explain its times, computed after timing.
 
     reference_tokens: pieces of the references, to compare ``target_tokens`` with; None without references. candidates:
@@ -55,7 +55,8 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     without a map, or with one that Python cannot read.
     """
     encode = Tokenizer(folder).encode
-    fields = {"reference_tokens": sum(len(encode(line)) for line in references) or None, "candidates": None}
+    reference_tokens = sum(len(encode(line)) for line in references)
+    fields: dict[str, float | None] = {"reference_tokens": reference_tokens or None, "candidates": None}
     if translator.search.vocabulary_map:
         batches = [*translator.cut(lines)]
         sentences = [*itertools.chain.from_iterable(batches)]

@@ -14,29 +14,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from common.command_line import named_path, positive
 from common.errors import UserError, command
 from common.progress import progress
 from formats import measurement
-from formats.comparison import CONFIGURATION, configured, full_precision, matching, of_test_set
+from formats.comparison import CONFIGURATION, configured, full_precision, matching, number, of_test_set, translations
+from formats.learning import Learned
 from formats.measurement import Measurement
 from formats.metrics import CometScores
 from measure import training_differences
-from measure.bootstrap import TestSet, p_value
-from measure.training_differences import Learned, difference, same_sentences
+from measure.bootstrap import Floats, TestSet, p_value
+from measure.training_differences import difference, same_sentences
 
 SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 
+Resamples = dict[str | None, Floats]  # BLEU of the resamples, by ``output`` of the record
 
-def compare(
-    name: str, record: Measurement, other: Measurement | None, resamples: dict[str, np.ndarray]
-) -> dict[str, float | None]:
+
+def compare(name: str, record: Measurement, other: Measurement | None, resamples: Resamples) -> dict[str, float | None]:
     """Difference in BLEU to another record and its p-value; None without another record or a score."""
     if other is None or record.bleu is None:
         return {f"bleu_delta_{name}": None, f"bleu_p_{name}": None}
-    delta = record.bleu - other.bleu
+    delta = record.bleu - number(other, "bleu")
     p = p_value(resamples[record.output], resamples[other.output], delta)
     return {f"bleu_delta_{name}": delta, f"bleu_p_{name}": p}
 
@@ -54,11 +53,11 @@ def control(record: Measurement, measured: list[Measurement], learned: dict[str,
 def comparisons(
     record: Measurement,
     measured: list[Measurement],
-    resamples: dict[str, np.ndarray],
+    resamples: Resamples,
     teacher: str | None,
     learned: dict[str, Learned],
 ) -> dict[str, Any]:
-    """The fields that compare a record with the teacher and its control. resamples: BLEU of the resamples by output."""
+    """The fields that compare a record with the teacher and its control."""
     measured = of_test_set(measured, record.test_set)
     reference = full_precision(measured, teacher) if teacher else None
     other = control(record, measured, learned)
@@ -69,31 +68,34 @@ def comparisons(
 
 
 Output = tuple[Path, Measurement]  # file of translations and its record
+Key = tuple[object, ...]
 
 
-def dev_scores(outputs: list[Output], dev: Path, language: str) -> dict[tuple, float]:
+def dev_scores(outputs: list[Output], dev: Path, language: str) -> dict[Key, float]:
     """BLEU on the dev set by configuration."""
     test_set = TestSet(dev, language, samples=1)  # no p-values are needed
     shown = progress(outputs, "scoring the dev set", total=len(outputs), unit="output")
     return {key(record): test_set.score(path)[0]["bleu"] for path, record in shown}
 
 
-def key(record: Measurement) -> tuple:
+def key(record: Measurement) -> Key:
     """Identifies a configuration on all test sets."""
     return tuple(configured(record).values())
 
 
 def scored(
     outputs: list[Output], test_sets: dict[str, TestSet], comet: CometScores, folder: Path
-) -> tuple[list[Measurement], dict[str, np.ndarray]]:
-    """The records with scores, and BLEU of the resamples by output. Paths of outputs are relative to ``folder``."""
-    measured, resamples = [], {}
+) -> tuple[list[Measurement], Resamples]:
+    """The records with scores, and BLEU of the resamples. Paths of outputs are relative to ``folder``."""
+    measured: list[Measurement] = []
+    resamples: Resamples = {}
     for path, record in progress(outputs, "scoring", total=len(outputs), unit="output"):
-        output, scores = os.path.relpath(path, folder), {}
+        output = os.path.relpath(path, folder)
+        record = replace(record, output=output)
         if not record.speed_only:
-            scores, resamples[output] = test_sets[record.test_set].score(path)
-            scores = scores | comet.of(record.test_set, path)
-        measured.append(replace(record, output=output, **scores))
+            quality, resamples[output] = test_sets[record.test_set].score(path)
+            record = replace(record, **quality, **comet.of(record.test_set, path))
+        measured.append(record)
     return measured, resamples
 
 
@@ -104,7 +106,7 @@ def read(paths: list[Path], test_sets: set[str]) -> list[Output]:
         for record in measurement.read(path):
             if record.test_set not in test_sets:
                 raise UserError(f"{path}: test set {record.test_set} is not among --test-sets")
-            outputs.append((path.parent / record.output, record))
+            outputs.append((translations(path, record), record))
     return outputs
 
 
@@ -123,10 +125,10 @@ def main() -> None:
     args = parser.parse_args()
 
     test_sets = {name: TestSet(path, args.target_language, args.samples) for name, path in args.test_sets}
-    dev, dev_path = args.dev or (None, None)
-    outputs = read(args.records, {*test_sets, dev})
+    dev = args.dev[0] if args.dev else None
+    outputs = read(args.records, {*test_sets, *filter(None, [dev])})
     on_dev = [(path, record) for path, record in outputs if record.test_set == dev]
-    dev_bleu = dev_scores(on_dev, dev_path, args.target_language) if dev else {}
+    dev_bleu = dev_scores(on_dev, args.dev[1], args.target_language) if dev else {}
     on_tests = [(path, record) for path, record in outputs if record.test_set != dev]
     measured, resamples = scored(on_tests, test_sets, CometScores.read(args.comet), args.output.parent)
     learned = training_differences.read(args.learned)

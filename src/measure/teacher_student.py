@@ -13,17 +13,32 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.chrf import CHRF
 
 from common.command_line import json_value, named_path, positive
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
 from formats import records
-from formats.metrics import CometScores, bleu
+from formats.gap import (
+    Beam,
+    Change,
+    Comparison,
+    Differences,
+    Gap,
+    Group,
+    Part,
+    Scored,
+    Scores,
+    Sentence,
+    System,
+    Trainings,
+    Twins,
+)
+from formats.metrics import Comet, CometScores, bleu
 from measure import training_differences
 from measure.bootstrap import TestSet
 
@@ -31,13 +46,15 @@ SAMPLES = 1000  # of the bootstrap
 DIFFERENT = 10  # sentences to show where student and teacher differ most
 PARTS = 4  # of a test set, by the length of the source
 
-Row = dict[str, Any]
+Key = Literal["student", "mixture"]
+Pair = tuple[Scored, Scored]
+Grouped = dict[str | None, dict[str | None, list[Scored]]]
 
 
 class Compared(TestSet):
     """A test set and the teacher's translation of it. comet: returns the fields of COMET for a file of translations."""
 
-    def __init__(self, path: Path, language: str, teacher: Path, comet: Callable[[Path], Row]):
+    def __init__(self, path: Path, language: str, teacher: Path, comet: Callable[[Path], Comet]):
         super().__init__(path, language, SAMPLES)
         self._comet = comet
         self.pairs = records.pairs(path)
@@ -48,7 +65,7 @@ class Compared(TestSet):
         edges = np.quantile(self._words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
         self._part = np.searchsorted(edges, self._words, side="left")
 
-    def row(self, path: Path) -> Row:
+    def row(self, path: Path) -> Scores:
         """The scores of one output, its likeness to the teacher's, and BLEU by length."""
         lines = records.read_output(path, len(self.pairs))
         references = [[reference for _, reference in self.pairs]]
@@ -65,7 +82,7 @@ class Compared(TestSet):
             "by_length": self._by_length(lines),
         }
 
-    def _by_length(self, lines: list[str]) -> list[Row]:
+    def _by_length(self, lines: list[str]) -> list[Part]:
         """BLEU of each part of the test set, from short sentences to long ones."""
         sufficient = self._bleu.statistics(lines)
         return [
@@ -78,88 +95,106 @@ class Compared(TestSet):
             if len(rows)
         ]
 
-    def most_different(self, path: Path) -> list[Row]:
+    def most_different(self, path: Path) -> list[Sentence]:
         """The sentences where an output is least like the teacher's (lowest sentence chrF)."""
         lines, metric = records.read_output(path, len(self.pairs)), CHRF()
-        rows = []
+        rows: list[Sentence] = []
         for number, (line, teacher, pair) in enumerate(zip(lines, self.teacher, self.pairs, strict=True), 1):
-            row = {"line": number, "chrf": metric.sentence_score(line, [teacher]).score}
-            rows.append(row | {"source": pair[0], "reference": pair[1], "teacher": teacher, "student": line})
+            score = metric.sentence_score(line, [teacher]).score
+            row: Sentence = {
+                "line": number,
+                "chrf": score,
+                "source": pair[0],
+                "reference": pair[1],
+                "teacher": teacher,
+                "student": line,
+            }
+            rows.append(row)
         return sorted(rows, key=itemgetter("chrf"))[:DIFFERENT]
 
 
-def grouped(rows: list[Row]) -> list[Row]:
+def grouped(rows: list[Scored]) -> list[Group]:
     """Mean and spread over the seeds of a student and mixture."""
-    groups = []
+    groups: list[Group] = []
     for (student, mixture), (first, *others) in itertools.groupby(rows, key=itemgetter("student", "mixture")):
         values = [row["bleu"] for row in (first, *others)]
-        spread = {"bleu": statistics.mean(values), "bleu_min": min(values), "bleu_max": max(values)}
-        sentences = first.get("learned") and sum(first["learned"]["sentences"].values())
-        groups.append({"student": student, "mixture": mixture, "seeds": len(values), "sentences": sentences} | spread)
+        learned = first.get("learned")
+        groups.append(
+            {
+                "student": student,
+                "mixture": mixture,
+                "seeds": len(values),
+                "sentences": sum(learned.sentences.values()) if learned else None,
+                "bleu": statistics.mean(values),
+                "bleu_min": min(values),
+                "bleu_max": max(values),
+            }
+        )
     return groups
 
 
-def comparisons(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
+def comparisons(rows: list[Scored], test_set: Compared, output: dict[str, Path]) -> Iterator[Comparison]:
     """Every student against itself with another mixture, the original data last, seed by seed."""
     for student, mixtures in trained(rows, "student", "mixture").items():
         for mixture, other in itertools.combinations(mixtures, 2):
             if pairs := of_one_seed(mixtures[mixture], mixtures[other]):
-                about = {"student": student, "mixture": mixture, "than": other, **apart(*pairs[0])}
-                yield about | tested(pairs, test_set, output)
+                own = Trainings(student=student, mixture=mixture, than=other)
+                yield {**own, **apart(*pairs[0]), **tested(pairs, test_set, output)}
 
 
-def changes(rows: list[Row], test_set: Compared, output: dict[str, Path]) -> Iterator[Row]:
+def changes(rows: list[Scored], test_set: Compared, output: dict[str, Path]) -> Iterator[Change]:
     """Every student against others of its mixture that differ in one setting of network or training, seed by seed."""
     for mixture, students in trained([row for row in rows if row.get("settings")], "mixture", "student").items():
         for than, student in itertools.combinations(students, 2):
             pairs = of_one_seed(students[student], students[than])
             if pairs and (found := training_differences.setting_difference(*(row["settings"] for row in pairs[0]))):
-                about = {"student": student, "than": than, "mixture": mixture}
-                named = dict(zip(("difference", "instead"), found, strict=True))
-                yield about | named | tested(pairs, test_set, output)
+                own = Trainings(student=student, than=than, mixture=mixture)
+                yield {**own, "difference": found[0], "instead": found[1], **tested(pairs, test_set, output)}
 
 
-def trained(rows: list[Row], outer: str, inner: str) -> dict[str, dict[str, list[Row]]]:
+def trained(rows: list[Scored], outer: Key, inner: Key) -> Grouped:
     """Students by two of their fields, controls last."""
-    found: dict[str, dict[str, list[Row]]] = {}
+    found: Grouped = {}
     for row in sorted((row for row in rows if row["role"] != "teacher"), key=lambda row: row["role"] == "control"):
         found.setdefault(row[outer], {}).setdefault(row[inner], []).append(row)
     return found
 
 
-def of_one_seed(systems: list[Row], others: list[Row]) -> list[tuple[Row, Row]]:
+def of_one_seed(systems: list[Scored], others: list[Scored]) -> list[Pair]:
     return [(own, other) for own in systems for other in others if own["seed"] == other["seed"]]
 
 
-def tested(pairs: list[tuple[Row, Row]], test_set: Compared, output: dict[str, Path]) -> Row:
+def tested(pairs: list[Pair], test_set: Compared, output: dict[str, Path]) -> Differences:
     """The differences of pairs of systems and their p-values, for each seed."""
     found = [test_set.difference(output[own["system"]], output[other["system"]]) for own, other in pairs]
     differences, p_values = zip(*found, strict=True)
     return {
         "seeds": [own["seed"] for own, _ in pairs],
         "bleu_delta": statistics.mean(differences),
-        "bleu_deltas": differences,
-        "bleu_p": p_values,
+        "bleu_deltas": [*differences],
+        "bleu_p": [*p_values],
     }
 
 
-def apart(system: Row, other: Row) -> Row:
+def apart(system: Scored, other: Scored) -> Twins:
     """Whether two systems are twins, and how they differ; None where their training data is unknown."""
-    both = [row["learned"] for row in (system, other) if row.get("learned")]
-    if len(both) < 2:
+    own, others = system.get("learned"), other.get("learned")
+    if not own or not others:
         return {"twins": None, "difference": None}
-    return {"twins": training_differences.same_sentences(*both), "difference": training_differences.difference(*both)}
+    same, difference = training_differences.same_sentences(own, others), training_differences.difference(own, others)
+    return {"twins": same, "difference": difference}
 
 
 def explain(
-    systems: list[Row],
+    systems: list[System],
     teacher: tuple[str, int],
     beams: list[int],
     test_sets: dict[str, Path],
     outputs: Path,
     language: str,
     comet: CometScores,
-) -> Row:
+    config_hash: str,
+) -> Gap:
     """Scores, comparisons and the most different sentences, for every test set and beam size.
 
     systems: system, role, student, mixture, seed and ``learned`` (measure.training_differences, if known) of each, and
@@ -167,7 +202,13 @@ def explain(
     """
     name_of_teacher, beam_of_teacher = teacher
     shown = next((system["system"] for system in systems if system["role"] == "student"), systems[-1]["system"])
-    result: Row = {"teacher": name_of_teacher, "teacher_beam": beam_of_teacher, "systems": systems, "test_sets": {}}
+    result: Gap = {
+        "config_hash": config_hash,
+        "teacher": name_of_teacher,
+        "teacher_beam": beam_of_teacher,
+        "systems": systems,
+        "test_sets": {},
+    }
     for name, path in progress(test_sets.items(), "comparing", total=len(test_sets), unit="test set"):
         translated = outputs / name_of_teacher / f"beam{beam_of_teacher}.{name}.txt"
         test_set = Compared(path, language, translated, partial(comet.of, name))
@@ -181,14 +222,16 @@ def explain(
     return result
 
 
-def of_beam(systems: list[Row], test_set: Compared, outputs: Path, file: str) -> Row:
+def of_beam(systems: list[System], test_set: Compared, outputs: Path, file: str) -> Beam:
     """The systems that have an output of this name; an ensemble has no greedy one."""
     paths = {s["system"]: outputs / s["system"] / file for s in systems if (outputs / s["system"] / file).exists()}
-    rows = [{**system, **test_set.row(paths[system["system"]])} for system in systems if system["system"] in paths]
-    pairs = {"comparisons": list(comparisons(rows, test_set, paths)), "changes": list(changes(rows, test_set, paths))}
+    rows: list[Scored] = [
+        {**system, **test_set.row(paths[system["system"]])} for system in systems if system["system"] in paths
+    ]
+    compared, changed = list(comparisons(rows, test_set, paths)), list(changes(rows, test_set, paths))
     for row in rows:
         row.pop("settings", None)  # kept with the systems of the study
-    return {"systems": rows, "groups": grouped(rows), **pairs}
+    return {"systems": rows, "groups": grouped(rows), "comparisons": compared, "changes": changed}
 
 
 def main() -> None:
@@ -214,8 +257,9 @@ def main() -> None:
         args.outputs,
         args.target_language,
         CometScores.read(args.comet),
+        args.config_hash,
     )
-    write_json(args.output, {"config_hash": args.config_hash, **result})
+    write_json(args.output, result)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,10 @@ that only one training saw.
 """
 
 from pathlib import Path
-from typing import Any
 
-from common.errors import UserError
-from common.files import read_json
-
-Settings = dict[str, Any]  # by the names of the configuration
+from common.files import read_json, typed
+from formats.gap import Settings
+from formats.learning import Learned
 
 DEFAULTS = {"decoder": "self-attention"}  # if a shape does not name it
 COUNTED = ("encoder_layers", "decoder_layers", "units", "ffn_units", "heads", "embedding_units")
@@ -19,8 +17,6 @@ COUNTED = ("encoder_layers", "decoder_layers", "units", "ffn_units", "heads", "e
 WORDS = {"best": "best", "interpolated": "interpolated", "mbr": "MBR", "all": "n-best"}  # before "targets"
 
 FEW = 0.01  # share of sentences
-
-Learned = dict[str, Any]  # a JSON of train.training_record
 
 
 def setting_difference(settings: Settings, other: Settings) -> tuple[str, str] | None:
@@ -62,19 +58,17 @@ def read(paths: list[Path]) -> dict[str, Learned]:
     """Training data by the name of the system. Raises UserError for a file not made by train.training_record."""
     by_system = {}
     for path in paths:
-        learned = read_json(path)
-        if not isinstance(learned, dict) or not {"system", "shares", "sentences"} <= set(learned):
-            raise UserError(f"{path}: not made by train.training_record")
-        by_system[learned["system"]] = learned
+        learned = typed(read_json(path), Learned, f"{path}: not made by train.training_record")
+        by_system[learned.system] = learned
     return by_system
 
 
 def same_sentences(first: Learned, other: Learned) -> bool:
     """Whether both learned from the same sentences, but for a few; numbers are not compared for n-best targets."""
-    if first["shares"] != other["shares"] or first["drop_worst"] or other["drop_worst"]:
+    if first.shares != other.shares or first.drop_worst or other.drop_worst:
         return False
-    fewer, more = sorted(sum(one["sentences"].values()) for one in (first, other))
-    return "all" in (first["targets"], other["targets"]) or fewer >= (1 - FEW) * more
+    fewer, more = sorted(sum(one.sentences.values()) for one in (first, other))
+    return "all" in (first.targets, other.targets) or fewer >= (1 - FEW) * more
 
 
 def difference(first: Learned, other: Learned) -> str:
@@ -87,29 +81,29 @@ def difference(first: Learned, other: Learned) -> str:
 
 def targets(first: Learned, other: Learned) -> str:
     """The difference in the target sentences, empty if there is no difference."""
-    if not first["teachers"] and not other["teachers"]:
+    if not first.teachers and not other.teachers:
         return ""
-    if not other["teachers"]:
-        return "distillation" + ("" if first["targets"] == "best" else f" with {WORDS[first['targets']]} targets")
-    if not first["teachers"]:
+    if not other.teachers:
+        return "distillation" + ("" if first.targets == "best" else f" with {WORDS[first.targets]} targets")
+    if not first.teachers:
         return "no distillation"
-    if first["targets"] != other["targets"]:
-        return f"{WORDS[first['targets']]} against {WORDS[other['targets']]} targets"
-    if first["teachers"] != other["teachers"]:
-        return f"translations by {', '.join(first['teachers'])} against {', '.join(other['teachers'])}"
+    if first.targets != other.targets:
+        return f"{WORDS[first.targets]} against {WORDS[other.targets]} targets"
+    if first.teachers != other.teachers:
+        return f"translations by {', '.join(first.teachers)} against {', '.join(other.teachers)}"
     return ""
 
 
 def corpora(first: Learned, other: Learned) -> list[str]:
     """The differences in the source sentences of two trainings that are no twins."""
-    names = first["sentences"] | other["sentences"]
-    changes = [first["sentences"].get(name, 0) - other["sentences"].get(name, 0) for name in names]
+    names = first.sentences | other.sentences
+    changes = [first.sentences.get(name, 0) - other.sentences.get(name, 0) for name in names]
     more, fewer = (sum(max(sign * change, 0) for change in changes) for sign in (1, -1))
-    if "all" in (first["targets"], other["targets"]):  # several pairs of a sentence were counted
+    if "all" in (first.targets, other.targets):  # several pairs of a sentence were counted
         more = fewer = 0
     parts = [counted(more, "more")] if more else []
     parts += [counted(fewer, "fewer")] if fewer else []
-    if first["shares"].keys() == other["shares"].keys() and first["shares"] != other["shares"]:
+    if first.shares.keys() == other.shares.keys() and first.shares != other.shares:
         parts.append("other weights")
     return parts or ["other sentences"]
 

@@ -34,7 +34,7 @@ from decode import engines, tuned
 from decode.engines.native import Native
 from decode.pipeline import MANY_CORES, ONE_CORE
 from decode.translate import decoded
-from decode.tuned import Settings
+from decode.tuned import Settings, Times
 from formats import model_folder, native_model, records, safetensors
 from measure import timing_loop
 from measure.kept_runs import Run, inherited, others
@@ -45,8 +45,6 @@ ROWS = 60  # as the encoder multiplies at a time
 CANDIDATES = 512  # largest number of outputs: the vocabulary map leaves some hundred of the output layer
 SECONDS = 0.01  # of a call
 ROUNDS = 5  # the fastest call counts
-
-Times = dict[str, dict[str, dict[str, float]]]  # by shape ("128x512"), type and tile: 10^9 operations a second
 
 BATCHES = (64, 128, 256, 512, 1024, 2048)
 REPEATS = Repeats(runs=3, noise=0.1)
@@ -89,7 +87,7 @@ def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
     once = min(seconds(lambda: call("usual", 10)) for _ in range(ROUNDS)) / 10
     repeat = max(1, round(SECONDS / once))
     named = [tile for tile in TILES if tile != "usual"]
-    spent = [{tile: seconds(lambda tile=tile: call(tile, repeat)) for tile in named} for _ in range(ROUNDS)]
+    spent = [{tile: seconds(functools.partial(call, tile, repeat)) for tile in named} for _ in range(ROUNDS)]
     operations = 2e-9 * ROWS * inputs * outputs * repeat
     return {tile: float(f"{operations / min(times[tile] for times in spent):.4g}") for tile in named}
 
@@ -105,7 +103,8 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     remembered = tuned.read(folder)
     cores = [*machine.cores()]
     widest = engines.of(folder).widest()
-    choices = {"isa": [widest, "AVX2"] if widest else [None], "batch_tokens": list(BATCHES)}
+    isas: list[Settings] = [{"isa": isa} for isa in ([widest, "AVX2"] if widest else [None])]
+    sizes: list[Settings] = [{"batch_tokens": tokens} for tokens in BATCHES]
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text.tsv.zst"
@@ -113,11 +112,11 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
         used, _ = records.write(text, ((line,) for line in chosen))
         if used < SENTENCES // 10:
             raise UserError(f"{used} lines are too few to tune with; give {SENTENCES:,} of the kind to translate")
-        for setting, values in choices.items():
-            candidates = [best | {setting: value} for value in values]
+        for choices in (isas, sizes):
+            candidates: list[Settings] = [{**best, **choice} for choice in choices]
             speeds = words_per_second(folder, text, cores, candidates, beam_size)
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
-    settings = {**best, "source_words_per_second": round(speed)}
+    settings: Settings = {**best, "source_words_per_second": round(speed)}
     if engines.of(folder) is Native:
         settings["products"] = products(folder)
     write_json(folder / model_folder.TUNED, {**remembered, tuned.here(beam_size): settings})
@@ -145,11 +144,13 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     batching = {"batch_tokens": settings["batch_tokens"], "workers": len(cores), "cores": tuple(cores)}
     decoding = Decoding(model=folder, beam_size=beam_size, vocabulary_map=True, **batching)
     call = Task(decoding, [("text", text)], output).command(text.with_name("task.json"))
-    forced = {engines.of(folder).isa_variable: settings["isa"]} if settings["isa"] else {}
+    variable = engines.of(folder).isa_variable
+    forced = {variable: settings["isa"]} if variable and settings["isa"] else {}
     done = subprocess.run(call, env=inherited() | forced, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
-    return read_json(output)
+    run: Run = read_json(output)
+    return run
 
 
 def main() -> None:

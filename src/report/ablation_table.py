@@ -13,7 +13,10 @@ from typing import Any
 from formats import captions, comparison
 from formats.best_model import STUDENTS
 from formats.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
+from formats.gap import Beam, Differences, Gap, TestSet
+from formats.learning import Learning
 from formats.measurement import Measurement, Spread
+from formats.rounding import OtherCpus
 from report import teacher_student
 from report.markup import NONE
 
@@ -23,9 +26,9 @@ BLEU, SPEED = "+z.2f", ".2f"
 
 def tables(
     records: list[Measurement],
-    gap: dict[str, Any] | None = None,
-    learning: Iterable[dict[str, Any]] = (),
-    elsewhere: tuple[str | None, list[dict[str, Any]]] = (None, []),
+    gap: Gap | None = None,
+    learning: Iterable[Learning] = (),
+    elsewhere: tuple[str | None, list[OtherCpus]] = (None, []),
 ) -> dict[str, list[Row]]:
     """The ideas by their kind; kinds that the study did not try are left out.
 
@@ -55,7 +58,7 @@ def known(rows: list[Row]) -> list[Row]:
     return [{name: cell for name, cell in row.items() if name not in left} for row in rows]
 
 
-def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
+def trainings(test_set: TestSet) -> Iterator[Row]:
     """A row for each pair of mixtures of a student, greedy and with a beam. p: of the least significant seed."""
     for beam, result in shown(test_set["beams"]):
         for pair in result["comparisons"]:
@@ -63,14 +66,14 @@ def trainings(test_set: dict[str, Any]) -> Iterator[Row]:
             yield tested(pair["difference"] or pair["mixture"], what, beam, pair)
 
 
-def shown(beams: dict[str, Any]) -> list[tuple[str, Any]]:
+def shown(beams: dict[str, Beam]) -> list[tuple[str, Beam]]:
     """The smallest beam, and the one that searches are compared with or else the largest; gap.md has all."""
     first, *_, last = [*beams, *beams]
     searches = dict.fromkeys((first, f"beam {BEAM}" if f"beam {BEAM}" in beams else last))
     return [(search, beams[search]) for search in searches]
 
 
-def tested(idea: str, compared: str, beam: str, pair: dict[str, Any], speed: str = NONE) -> Row:
+def tested(idea: str, compared: str, beam: str, pair: Differences, speed: str = NONE) -> Row:
     """A row of two trainings that were compared seed by seed."""
     count = f"{len(pair['seeds'])} seeds" if len(pair["seeds"]) > 1 else "1 training each"
     bleu = mean(pair["bleu_deltas"])
@@ -91,11 +94,11 @@ def to_controls(records: list[Measurement]) -> Iterator[Row]:
             yield row(difference, compared, f"{record.bleu_delta_control:{BLEU}}", record.bleu_p_control)
 
 
-def averages(learning: Iterable[dict[str, Any]]) -> Iterator[Row]:
+def averages(learning: Iterable[Learning]) -> Iterator[Row]:
     """Averages of several checkpoints against the last one alone, in BLEU on the dev set, over all trainings."""
     gains: dict[int, list[float]] = {}
     for system in learning:
-        bleu = {average["checkpoints"]: average["bleu"] for average in system["averages"]}
+        bleu = {average.checkpoints: average.bleu for average in system.averages}
         for count in bleu.keys() - {1} if 1 in bleu else ():
             gains.setdefault(count, []).append(bleu[count] - bleu[1])
     for count, found in sorted(gains.items()):
@@ -144,7 +147,7 @@ def engine_and_search(record: Measurement) -> str:
     return f"{captions.engine_label(record)}, {captions.search(record)}"
 
 
-def changes(test_set: dict[str, Any], records: list[Measurement]) -> Iterator[Row]:
+def changes(test_set: TestSet, records: list[Measurement]) -> Iterator[Row]:
     """Students that differ in one setting of network or training; the ratio of speeds over all ways to decode both."""
     students = {(one.student, one.mixture): one.system for one in comparison.systems(records).values()}
     for beam, result in shown(test_set["beams"]):
@@ -195,7 +198,7 @@ def speeds(pairs: list[Contrast]) -> str:
     return (ratios[0] if len(ratios) == 1 else Spread.of(ratio.middle for ratio in ratios)).short(SPEED)
 
 
-def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: list[dict[str, Any]]) -> Iterator[Row]:
+def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: list[OtherCpus]) -> Iterator[Row]:
     """8 bits as other CPUs compute them, against this one: greedy, without a map; not timed."""
     for other in elsewhere:
         values = {"engine": CTRANSLATE2, "compute_type": other["compute_type"], "beam_size": 1, "vocabulary_map": False}

@@ -2,7 +2,6 @@
 
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from common.errors import UserError
-from common.files import read_json
+from common.files import read_json, typed
+from formats.counts import Cleaned
 from report import figure
 
 KEPT = "#bbbbbb"
@@ -34,27 +34,25 @@ OTHER = "#cc79a7"
 NOTE_WIDTH = 50  # characters above a bar
 LEGEND_COLUMNS = 3
 
-Counts = dict[str, Any]  # of a corpus: name, role, lines_in, lines_out, dropped by reason
-
 BEFORE, AFTER = "#bbbbbb", "#0072b2"
 BIN_WORDS = 5  # width of a bin; corpora.funnel counts in these
 
 
-def read_funnel(*paths: Path) -> list[Counts]:
+def read_funnel(*paths: Path) -> list[Cleaned]:
     """Read the JSON beside each cleaned corpus. Raises UserError for a file without its counts."""
     found = []
     for path in paths:
         try:
-            counts = read_json(path)
-            found.append({key: counts[key] for key in ("name", "role", "lines_in", "lines_out", "dropped")})
-        except (ValueError, KeyError, TypeError) as error:
-            hint = "give corpora/clean/*.json"
-            raise UserError(f"{path}: not the counts of a cleaned corpus ({error}); {hint}") from None
+            content = read_json(path)
+        except ValueError:
+            content = None
+        problem = f"{path}: not the counts of a cleaned corpus; give corpora/clean/*.json"
+        found.append(typed(content, Cleaned, problem))
     return found
 
 
 @figure.in_column
-def draw_funnel(corpora: list[Counts]) -> Figure:
+def draw_funnel(corpora: list[Cleaned]) -> Figure:
     """Above: lines kept and dropped, to scale. Below: the dropped lines alone, enlarged to one length."""
     colors = {"kept": KEPT, **REASONS}
     notes = [dropped(counts) for counts in corpora]
@@ -91,18 +89,18 @@ def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: di
     axes.grid(axis="y", visible=False)
 
 
-def kept(counts: Counts) -> str:
+def kept(counts: Cleaned) -> str:
     share = counts["lines_out"] / max(counts["lines_in"], 1)
     return f"{counts['lines_out']:,} of {counts['lines_in']:,} lines kept ({share:.2%})"
 
 
-def dropped(counts: Counts) -> str:
+def dropped(counts: Cleaned) -> str:
     """The counts in words; some bars are too short to be seen."""
     parts = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in counts["dropped"].items() if count]
     return textwrap.fill(f"dropped: {', '.join(parts) or 'none'}", NOTE_WIDTH)
 
 
-def ordered(counts: Counts) -> dict[str, int]:
+def ordered(counts: Cleaned) -> dict[str, int]:
     """The dropped lines by reason, in the order of the checks; reasons that REASONS lacks come last."""
     return {reason: counts["dropped"].get(reason, 0) for reason in {**REASONS, **counts["dropped"]}}
 
@@ -112,16 +110,16 @@ def percent(parts: dict[str, int]) -> dict[str, float]:
     return {reason: 100 * count / total for reason, count in parts.items()}
 
 
-def read_lengths(*paths: Path) -> list[dict[str, Any]]:
+def read_lengths(*paths: Path) -> list[Cleaned]:
     """Read the JSON beside each cleaned corpus. Raises UserError for a file without histograms."""
-    found = {path: read_json(path) for path in paths}
-    if missing := [path for path, counts in found.items() if not counts.get("lengths")]:
+    found = read_funnel(*paths)
+    if missing := [path for path, counts in zip(paths, found, strict=True) if not counts.get("lengths")]:
         raise UserError(f"{missing[0]}: no histograms of lengths; give corpora/clean/*.json of a finished run")
-    return [*found.values()]
+    return found
 
 
 @figure.in_column
-def draw_lengths(corpora: list[dict[str, Any]]) -> Figure:
+def draw_lengths(corpora: list[Cleaned]) -> Figure:
     """A row for each corpus, a column for each side. Grey: before cleaning; blue: kept."""
     picture = Figure(figsize=(figure.COLUMN, 0.6 + 1.1 * len(corpora)), layout="constrained")
     grid = picture.subplots(len(corpora), 2, squeeze=False, sharex="row")

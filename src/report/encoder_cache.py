@@ -1,11 +1,13 @@
 """The measurements of experiments.encoder_cache as tables and a picture."""
 
-from typing import Any
+from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from common.files import read_json, typed
 from formats.captions import repeats
+from formats.experiments import Cache, CacheRow, CopiesRow, StepRow
 from formats.measurement import Spread
 from report import figure, markup, table_parts
 
@@ -27,7 +29,11 @@ BATCH = "{system} ({shape}, {quantization}), {sentences} sources of {length} pie
 MEGA = 1e-6
 
 
-def table(result: dict[str, Any]) -> str:
+def read(path: Path) -> Cache:
+    return typed(read_json(path), Cache, f"{path}: not made by experiments.encoder_cache")
+
+
+def table(result: Cache) -> str:
     noise = result["noise"]
     parts = [
         NOTE.format(**result, repeats=repeats([result["runs"]])),
@@ -40,19 +46,19 @@ def table(result: dict[str, Any]) -> str:
     return markup.document("Encoder cache", *parts, table_parts.row_marks(timed, noise))
 
 
-def engine_parts(result: dict[str, Any]) -> list[str]:
+def engine_parts(result: Cache) -> list[str]:
     """What CTranslate2 adds to its memory, where it runs the system."""
     note = ENGINE.format(**{**result["model"], **result, **result["engine"][0]})
     return [note, markup.table([measured(row, result["noise"]) for row in result["engine"]])]
 
 
-def native_parts(result: dict[str, Any]) -> list[str]:
+def native_parts(result: Cache) -> list[str]:
     """The time and the memory of the native engine with one copy and with a copy a beam."""
     batch = "the same batch" if result["engine"] else BATCH.format(**{**result["model"], **result["native"][0]})
     return [NATIVE.format(batch=batch), markup.table([both_ways(row, result["noise"]) for row in result["native"]])]
 
 
-def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
+def measured(row: CacheRow, noise: float) -> dict[str, str]:
     """The cells of a run of the engine."""
     return {
         "beam": str(row["beam_size"]),
@@ -62,7 +68,7 @@ def measured(row: dict[str, Any], noise: float) -> dict[str, str]:
     }
 
 
-def both_ways(row: dict[str, Any], noise: float) -> dict[str, str]:
+def both_ways(row: CopiesRow, noise: float) -> dict[str, str]:
     """The cells of a beam in the native engine."""
     return {
         "beam": str(row["beam_size"]),
@@ -74,7 +80,7 @@ def both_ways(row: dict[str, Any], noise: float) -> dict[str, str]:
     }
 
 
-def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
+def reckoned(rows: list[StepRow], noise: float) -> list[dict[str, str]]:
     """A line for each length and beam, with the ways side by side."""
     lines: dict[tuple[int, int], dict[str, str]] = {}
     for row in sorted(rows, key=lambda row: (row["length"], row["beam_size"])):
@@ -89,7 +95,7 @@ def reckoned(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
 
 
 @figure.styled
-def draw(result: dict[str, Any]) -> Figure:
+def draw(result: Cache) -> Figure:
     """Left: memory of the engines and of copies. Right: times the shared copy, in NumPy and the native engine."""
     picture = Figure(figsize=(9.6, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2)
@@ -111,7 +117,7 @@ def draw(result: dict[str, Any]) -> Figure:
     return picture
 
 
-def memory(axes: Axes, rows: list[dict[str, Any]]) -> None:
+def memory(axes: Axes, rows: list[CacheRow]) -> None:
     beams = [row["beam_size"] for row in rows]
     measured = [row["added_bytes"] * MEGA for row in rows]
     blue = figure.STUDENTS[0].color
@@ -120,7 +126,7 @@ def memory(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.plot(beams, copies, color="#777777", linestyle="--", label="copies of the cache alone would (reckoned)")
 
 
-def slower(axes: Axes, rows: list[dict[str, Any]]) -> None:
+def slower(axes: Axes, rows: list[StepRow]) -> None:
     longest = max(row["length"] for row in rows)
     for way, style in zip(("copied", "reordered"), figure.STUDENTS, strict=False):
         shown = [row for row in rows if row["way"] == way and row["length"] == longest]
@@ -131,7 +137,7 @@ def slower(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.set_title(f"NumPy, sources of {longest} pieces")
 
 
-def both_copies(left: Axes, right: Axes, rows: list[dict[str, Any]]) -> None:
+def both_copies(left: Axes, right: Axes, rows: list[CopiesRow]) -> None:
     """The native engine with one copy and with one a beam: what it adds, and how many times the CPU time."""
     beams, color = [row["beam_size"] for row in rows], figure.STUDENTS[1].color
     for way, line, label in (("shared", "-", "one copy"), ("copied", ":", "a copy a beam")):

@@ -1,12 +1,15 @@
 """The measurements of experiments.pipeline_cost and experiments.ngram_timing as tables and pictures (FastSeq)."""
 
-from typing import Any
+from pathlib import Path
+from typing import TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from common.files import read_json, typed
 from formats import captions
 from formats.captions import repeats
+from formats.experiments import AlgorithmRow, BlockingRow, Ngrams, Pipeline, PipelineRow
 from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from report import figure, markup, table_parts
 
@@ -40,25 +43,36 @@ LINES = {"on": "-", "with vectors": "--", "place by place": ":"}  # of the engin
 RANDOM = "The algorithms work on random hypotheses. Extra milliseconds of zero or less are not drawn."
 
 
-def setting(row: dict[str, Any]) -> str:
+Row = TypeVar("Row", PipelineRow, AlgorithmRow, BlockingRow)
+
+
+def read_pipeline(path: Path) -> Pipeline:
+    return typed(read_json(path), Pipeline, f"{path}: not made by experiments.pipeline_cost")
+
+
+def read_ngrams(path: Path) -> Ngrams:
+    return typed(read_json(path), Ngrams, f"{path}: not made by experiments.ngram_timing")
+
+
+def setting(row: PipelineRow) -> str:
     workers, cores = row["workers"], len(row["cores"])
     return f"{workers} worker{'s' * (workers > 1)}, {cores} core{'s' * (cores > 1)}"
 
 
-def grouped(rows: list[dict[str, Any]], *keys: str) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+def grouped(rows: list[Row], *keys: str) -> dict[tuple[str, ...], list[Row]]:
     """The rows by their values of these keys."""
-    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[key] for key in keys), []).append(row)
     return found
 
 
-def cost(row: dict[str, Any]) -> Spread:
+def cost(row: PipelineRow) -> Spread:
     """Per cent of time over the engine."""
     return Spread(*(100 * (times - 1) for times in Spread.read(row, "times_engine")))
 
 
-def table_pipeline(result: dict[str, Any]) -> str:
+def table_pipeline(result: Pipeline) -> str:
     rows, noise = result["rows"], result["noise"]
     bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == "engine"}
     cells = [
@@ -78,7 +92,7 @@ def table_pipeline(result: dict[str, Any]) -> str:
 
 
 @figure.styled
-def draw_pipeline(result: dict[str, Any]) -> Figure:
+def draw_pipeline(result: Pipeline) -> Figure:
     """What both pipelines cost over the engine in every setting, a panel for each engine."""
     engines = grouped(result["rows"], "engine_label")
     picture = Figure(figsize=(2.0 + 4.4 * len(engines), 3.6), layout="constrained")
@@ -92,7 +106,7 @@ def draw_pipeline(result: dict[str, Any]) -> Figure:
     return picture
 
 
-def pipeline_panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
+def pipeline_panel(axes: Axes, rows: list[PipelineRow]) -> None:
     settings = list(dict.fromkeys(map(setting, rows)))
     for number, way in enumerate(("synchronous", "asynchronous")):
         costs = [cost(row) for row in rows if row["way"] == way]
@@ -110,7 +124,7 @@ def pipeline_panel(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.grid(visible=False, axis="x")
 
 
-def table_ngrams(result: dict[str, Any]) -> str:
+def table_ngrams(result: Ngrams) -> str:
     noise = result["noise"]
     parts = [
         NGRAMS_NOTE.format(**result, repeats=repeats([result["runs"]])),
@@ -123,14 +137,14 @@ def table_ngrams(result: dict[str, Any]) -> str:
     return markup.document("N-gram blocking", *parts, marks)
 
 
-def engines(result: dict[str, Any]) -> str:
+def engines(result: Ngrams) -> str:
     """The engines that decoded, in words."""
     labels = dict.fromkeys(row["engine_label"] for row in result["engine"])
     text = "; and ".join(ENGINES[label].format(**result) for label in labels)
     return text[0].upper() + text[1:]
 
 
-def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
+def alone(rows: list[AlgorithmRow], noise: float) -> list[dict[str, str]]:
     """A line for each beam and length, with the algorithms side by side."""
     lines: dict[tuple[int, int], dict[str, str]] = {}
     for row in rows:
@@ -142,7 +156,7 @@ def alone(rows: list[dict[str, Any]], noise: float) -> list[dict[str, str]]:
     return list(lines.values())
 
 
-def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
+def in_engine(row: BlockingRow, noise: float) -> dict[str, str]:
     """The cells of a run of an engine."""
     return {
         "engine": row["engine_label"],
@@ -157,7 +171,7 @@ def in_engine(row: dict[str, Any], noise: float) -> dict[str, str]:
 
 
 @figure.styled
-def draw_ngrams(result: dict[str, Any]) -> Figure:
+def draw_ngrams(result: Ngrams) -> Figure:
     """A panel for each beam: milliseconds of a step over the length, both logarithmic."""
     beams = sorted({row["beam_size"] for row in result["algorithms"]})
     picture = Figure(figsize=(4.6 * len(beams), 3.8), layout="constrained")
@@ -169,7 +183,7 @@ def draw_ngrams(result: dict[str, Any]) -> Figure:
     return picture
 
 
-def ngrams_panel(axes: Axes, result: dict[str, Any], beam: int) -> None:
+def ngrams_panel(axes: Axes, result: Ngrams, beam: int) -> None:
     alone = [row for row in result["algorithms"] if row["beam_size"] == beam]
     for ((way,), rows), style in zip(grouped(alone, "way").items(), figure.STUDENTS, strict=False):
         values = [1e3 * row["step_seconds"] for row in rows]

@@ -20,6 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import to_builtins
 from snakemake.assets import Assets
 
 from common.errors import UserError, command
@@ -33,6 +34,7 @@ from report import figure, markup
 from report import measurements as tables
 from report.figure import Style
 from report.markup import templates
+from report.samples import Sample, Samples
 from report.samples import read as read_samples
 
 FIRST, END = "vega/vega.js", "vega-embed/vega-embed.js"  # of Snakemake's assets, between them all that Vega-Lite needs
@@ -111,13 +113,13 @@ class Study:
     name: str
     folder: Path
     records: list[Measurement]
-    samples: dict[str, Any]
+    samples: Samples
     kept: dict[str, list[str]]
 
     @property
-    def sentences(self) -> list[dict[str, Any]]:
+    def sentences(self) -> list[Sample]:
         """SENTENCES of the samples, evenly chosen."""
-        found = self.samples["samples"]
+        found = self.samples.samples
         count = min(SENTENCES, len(found))
         return [found[len(found) * number // count] for number in range(count)]
 
@@ -126,10 +128,10 @@ class Study:
         if record.output in self.kept:
             return self.kept[record.output]
         path = self.folder / record.output if record.output else None
-        if record.test_set != self.samples["test_set"] or not record.sentences or not (path and path.is_file()):
+        if record.test_set != self.samples.test_set or not record.sentences or not (path and path.is_file()):
             return None
         lines = read_output(path, record.sentences)
-        return [lines[sample["line"] - 1] for sample in self.sentences if sample["line"] <= len(lines)]
+        return [lines[sample.line - 1] for sample in self.sentences if sample.line <= len(lines)]
 
 
 def read(paths: list[Path], samples: list[Path]) -> list[Study]:
@@ -235,7 +237,7 @@ def data(studies: list[Study]) -> dict[str, Any]:
         "facets": facets(words),
         "styles": styles(studies, words),
         "samples": {
-            study.name: {"test_set": study.samples["test_set"], "sentences": study.sentences} for study in studies
+            study.name: {"test_set": study.samples.test_set, "sentences": study.sentences} for study in studies
         },
     }
 
@@ -267,7 +269,7 @@ def page(studies: list[Study]) -> str:
         .render(
             studies=[study.name for study in studies],
             facets=values["facets"],
-            data=compressed(json.dumps(values, separators=(",", ":"))),
+            data=compressed(json.dumps(values, separators=(",", ":"), default=to_builtins)),
             across=[axis for axis in ACROSS if axis.name in values["places"]],
             up=[axis for axis in (*UP, COMET) if axis.name in values["places"]],
             keys=[key for key in KEYS if key == "system" or key in values["facets"]],

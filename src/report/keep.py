@@ -16,6 +16,7 @@ from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import engine_ablations, front_page
 from report.registry import MEASUREMENTS
+from report.study_page import Page
 
 KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
 LEARNING, COUNTS = "systems/{}/learning.json", "corpora/clean/{}.json"
@@ -49,7 +50,7 @@ def found(study: Path) -> Iterator[tuple[str, Any]]:
         yield name, {key: value for key, value in read_json(study / name).items() if key != "samples"}
 
 
-def without_page(study: Path) -> dict[str, Any]:
+def without_page(study: Path) -> Page:
     """What page.json names, of a study of which only a part was made: explain, maps, search, speed."""
     roles = {path.stem: read_json(path)["role"] for path in sorted(study.glob(COUNTS.format("*")))}
     covered = {path.stem for path in study.glob("alignment/coverage/*.json")}

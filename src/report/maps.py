@@ -1,15 +1,16 @@
 """Vocabulary maps of many knobs: what they allow, cost and save (table 1 of WNMT 2018), as a table and a picture."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.errors import UserError
-from common.files import read_json
+from common.files import read_json, typed
 from formats import comparison
 from formats.captions import repeats
+from formats.experiments import Coverage, MapCoverage, MapTiming, MapTimingRow, Picked
 from formats.measurement import Spread
 from report import figure, markup, table_parts
 
@@ -31,15 +32,19 @@ batch are those of a sentence.
 COLORS = {1: "#e69f00", 2: "#0072b2", 3: "#009e73"}  # by the longest n-gram
 MARKERS = "os^vDPX"  # by the minimum frequency
 
-Row = dict[str, Any]
+
+class Row(MapCoverage):
+    """A map with its timings by batch size."""
+
+    timed: dict[int, MapTimingRow]
 
 
 class Maps(NamedTuple):
     """The maps of a grid, and what they were timed under."""
 
-    dev: dict[str, Any]  # JSON of export.coverage of the dev set, which picked the map of the study
-    rows: list[Row]  # of export.coverage of the test set, a map each; ``timed``: rows of ``timing`` by batch size
-    timing: dict[str, Any]  # JSON of experiments.map_timing of the test set
+    dev: Picked  # of the dev set, which picked the map of the study
+    rows: list[Row]  # of the test set, a map each
+    timing: MapTiming  # of the test set
 
     @property
     def picked(self) -> str:
@@ -49,12 +54,17 @@ class Maps(NamedTuple):
 
 def read(dev: Path, coverage: Path, timing: Path) -> Maps:
     """Read what export.coverage and experiments.map_timing wrote. Raises UserError where a map was not timed."""
-    return joined(*map(read_json, (dev, coverage, timing)))
+    covered = "not made by export.coverage"
+    return joined(
+        typed(read_json(dev), Picked, f"{dev}: {covered}"),
+        typed(read_json(coverage), Coverage, f"{coverage}: {covered}"),
+        typed(read_json(timing), MapTiming, f"{timing}: not made by experiments.map_timing"),
+    )
 
 
-def joined(dev: dict[str, Any], coverage: dict[str, Any], timing: dict[str, Any]) -> Maps:
+def joined(dev: Picked, coverage: Coverage, timing: MapTiming) -> Maps:
     """Put the rows of each map together. Raises UserError where a map was not timed, or without BLEU."""
-    timed: dict[str, dict[int, Row]] = {}
+    timed: dict[str, dict[int, MapTimingRow]] = {}
     for row in timing["rows"]:
         timed.setdefault(row["map"], {})[row["batch_tokens"]] = row
     if "bleu" not in timing["rows"][0]:

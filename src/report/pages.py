@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -27,6 +27,7 @@ from report import figure, front_page, latex, samples, study_page
 from report import measurements as tables
 from report.__main__ import read
 from report.registry import MEASUREMENTS, SUBJECTS
+from report.study_page import Page
 
 SYSTEM = "{system}"
 # Of the page of a study: name there, name of the subject.
@@ -43,7 +44,7 @@ class Kept(NamedTuple):
     """The folder of a study that is kept. about: its page.json; empty if missing."""
 
     folder: Path
-    about: dict[str, Any]
+    about: Page
 
     def path(self, pattern: str) -> Path | None:
         """A file by its path below the folder of a run; those of report/ are kept beside the others."""
@@ -113,7 +114,7 @@ def write_pages(study: Kept, output: Path) -> None:
     """Write the samples, the CSV, the front and the page of a study, whose pictures are drawn before."""
     sampled, measured = study.path("samples.json"), study.path(MEASUREMENTS)
     if sampled:
-        samples.write(output / "samples.md", **samples.read(sampled))
+        samples.write(output / "samples.md", samples.read(sampled))
     if not measured:
         return
     records = measurement.read(measured)

@@ -1,12 +1,13 @@
 """What rounding does to the weights of a model (export.quantization), and what its types have in BLEU."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from common.files import read_json
+from common.files import read_json, typed
 from formats import captions, measurement
 from formats.comparison import CTRANSLATE2, matching
 from formats.measurement import Measurement
+from formats.rounding import OtherCpus, Quantization
 from report import markup
 from report.markup import NONE
 
@@ -21,12 +22,12 @@ class Rounded(NamedTuple):
 
     errors: dict[str, dict[str, float]]  # of the weights, as shares of their norm, by type and name of the matrix
     records: list[Measurement]  # the types measured on this CPU; empty for a model that is in no study
-    elsewhere: list[dict[str, Any]]  # JSON of measure.int8_other_cpus: 8 bits as other CPUs compute them
+    elsewhere: list[OtherCpus]  # JSON of measure.int8_other_cpus: 8 bits as other CPUs compute them
 
 
 def read(quantization: Path, measurements: Path | None = None) -> Rounded:
     """Read the JSON of export.quantization, and measurements.json for the BLEU of its system."""
-    result = read_json(quantization)
+    result = typed(read_json(quantization), Quantization, f"{quantization}: not made by export.quantization")
     records = quality(measurement.read(measurements), result["system"]) if measurements else []
     return Rounded(result["errors"], records, result.get("elsewhere", []))
 
@@ -50,7 +51,7 @@ def table(rounded: Rounded) -> str:
     return f"# Quantization\n\n{note}\n{markup.table(cells, left=cells[0])}\n\n{layers}\n"
 
 
-def scores(records: list[Measurement], elsewhere: list[dict[str, Any]]) -> list[dict[str, str]]:
+def scores(records: list[Measurement], elsewhere: list[OtherCpus]) -> list[dict[str, str]]:
     """BLEU of every type on this CPU, and of 8 bits as others compute them, which were not timed."""
     rows = [
         {

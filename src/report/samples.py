@@ -4,11 +4,12 @@ import argparse
 import itertools
 import random
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from common.command_line import named_path, positive
 from common.errors import UserError, command
-from common.files import read_json, write_json, write_text
+from common.files import read_json, typed, write_json, write_text
 from formats import records
 from report.markup import escaped
 
@@ -20,50 +21,65 @@ def numbers(total: int, count: int, seed: int) -> list[int]:
     return [generator.randrange(start, end) for start, end in itertools.pairwise(edges)]
 
 
-def choose(test_set: Path, outputs: dict[str, Path], count: int, seed: int) -> list[dict[str, Any]]:
-    """Samples: line (from 1), source, reference, and outputs by system."""
+class Sample(Struct):
+    """A sentence of a test set. line: from 1; outputs: by system."""
+
+    line: int
+    source: str
+    reference: str
+    outputs: dict[str, str]
+
+
+class Samples(Struct):
+    """test_set: None if there are no samples."""
+
+    test_set: str | None
+    samples: list[Sample]
+
+
+def choose(test_set: Path, outputs: dict[str, Path], count: int, seed: int) -> list[Sample]:
     pairs = records.read_pairs(test_set)
     translations = {system: records.read_output(path, len(pairs)) for system, path in outputs.items()}
     return [
-        {
-            "line": number + 1,
-            "source": pairs[number][0],
-            "reference": pairs[number][1],
-            "outputs": {system: lines[number] for system, lines in translations.items()},
-        }
+        Sample(
+            line=number + 1,
+            source=pairs[number][0],
+            reference=pairs[number][1],
+            outputs={system: lines[number] for system, lines in translations.items()},
+        )
         for number in numbers(len(pairs), count, seed)
     ]
 
 
-def markdown(test_set: str, samples: list[dict[str, Any]]) -> str:
+def markdown(samples: Samples) -> str:
     """A small table for each sentence."""
-    parts = [f"# {len(samples)} sentences of {test_set}\n"]
-    for sample in samples:
-        rows = {"source": sample["source"], "reference": sample["reference"], **sample["outputs"]}
+    parts = [f"# {len(samples.samples)} sentences of {samples.test_set}\n"]
+    for sample in samples.samples:
+        rows = {"source": sample.source, "reference": sample.reference, **sample.outputs}
         cells = (f"| {name} | {escaped(text)} |\n" for name, text in rows.items())
-        parts.append(f"\n| line | {sample['line']} |\n|---|---|\n{''.join(cells)}")
+        parts.append(f"\n| line | {sample.line} |\n|---|---|\n{''.join(cells)}")
     return "".join(parts)
 
 
-def write(path: Path, test_set: str, samples: list[dict[str, Any]]) -> None:
+def write(path: Path, samples: Samples) -> None:
     """Write samples in the format of the suffix. Raises UserError for another one."""
     if path.suffix == ".json":
-        write_json(path, {"test_set": test_set, "samples": samples})
+        write_json(path, samples)
     elif path.suffix == ".md":
-        write_text(path, markdown(test_set, samples))
+        write_text(path, markdown(samples))
     else:
         raise UserError(f"{path}: samples are written as .md or .json")
 
 
-def read(path: Path | None) -> dict[str, Any]:
-    """``test_set``, None without a file, and ``samples``. Raises UserError for a file of another kind."""
+def read(path: Path | None) -> Samples:
+    """The samples of a file, none without a file. Raises UserError for a file of another kind."""
     if path is None:
-        return {"test_set": None, "samples": []}
+        return Samples(None, [])
     try:
-        found = read_json(path)
-        return {name: found[name] for name in ("test_set", "samples")}
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"{path}: not the JSON of report.samples; make it again") from None
+        content = read_json(path)
+    except ValueError:
+        content = None
+    return typed(content, Samples, f"{path}: not the JSON of report.samples; make it again")
 
 
 def main() -> None:
@@ -75,9 +91,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, nargs="+", required=True, help="files to write: .md, .json")
     args = parser.parse_args()
     name, path = args.test_set
-    samples = choose(path, dict(args.outputs), args.count, args.seed)
+    samples = Samples(name, choose(path, dict(args.outputs), args.count, args.seed))
     for output in args.output:
-        write(output, name, samples)
+        write(output, samples)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The plan of study.scale_plan for clusters of several sizes, as a table and a picture."""
 
 import itertools
-from typing import Any
+from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from common.files import read_json, typed
+from formats.node_plan import NodePlan, PlannedStage
 from report import figure, markup
 
 NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs for {usd_per_hour:g} USD an hour ({provider}, \
@@ -19,13 +21,17 @@ PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. E
 "all", jobs run side by side where they wait for nothing. Dashed: follows from the speed of GPUs, which is assumed."""
 
 
-def table(plan: dict[str, Any]) -> str:
+def read(path: Path) -> NodePlan:
+    return typed(read_json(path), NodePlan, f"{path}: not made by study.scale_plan")
+
+
+def table(plan: NodePlan) -> str:
     """The stages, and the rates that they follow from."""
     parts = stages(plan), note(plan), "## Rates", rates(plan), assumptions(plan)
     return markup.document(f"Plan of {plan['study']}", *parts)
 
 
-def stages(plan: dict[str, Any]) -> str:
+def stages(plan: NodePlan) -> str:
     """A row for each stage, and three for all of them."""
     rows = [row(stage, plan["nodes"]) for stage in plan["stages"]]
     every = any(stage["assumed"] for stage in plan["stages"])
@@ -36,7 +42,7 @@ def stages(plan: dict[str, Any]) -> str:
     return markup.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])
 
 
-def row(stage: dict[str, Any], nodes: list[int]) -> dict[str, str]:
+def row(stage: PlannedStage, nodes: list[int]) -> dict[str, str]:
     jobs, guessed = stage["jobs"], stage["assumed"]
     cells = {
         "stage": stage["stage"],
@@ -67,7 +73,7 @@ def time(hours: float) -> str:
     return f"{hours:.1f} h" if hours < 72 else f"{hours / 24:.1f} days"
 
 
-def note(plan: dict[str, Any]) -> str:
+def note(plan: NodePlan) -> str:
     guess = plan["assumed"]
     most = {nodes: fastest_writes(plan, str(nodes)) for nodes in plan["nodes"]}
     writes = ", ".join(
@@ -78,14 +84,14 @@ def note(plan: dict[str, Any]) -> str:
     return NOTE.format(writes=writes, **speeds, **plan["node"])
 
 
-def fastest_writes(plan: dict[str, Any], nodes: str) -> tuple[float, str]:
+def fastest_writes(plan: NodePlan, nodes: str) -> tuple[float, str]:
     """The largest of the stages' bytes a second, and the stage."""
     some = sum(stage["bytes"] for stage in plan["stages"]) / 100  # what leaves less than a hundredth of all is no load
     working = [stage for stage in plan["stages"] if stage["jobs"] and stage["bytes"] > some]
     return max((stage["bytes"] / (stage["hours"][nodes] * 3600), stage["stage"]) for stage in working)
 
 
-def rates(plan: dict[str, Any]) -> str:
+def rates(plan: NodePlan) -> str:
     rows = [
         {
             "work": rate["work"],
@@ -98,7 +104,7 @@ def rates(plan: dict[str, Any]) -> str:
     return markup.table(rows, left=["work", "measured on", "file"])
 
 
-def assumptions(plan: dict[str, Any]) -> str:
+def assumptions(plan: NodePlan) -> str:
     guess = plan["assumed"]
     speeds = ", ".join(f"{name} {speed:,.0f}" for name, speed in guess["sentences_per_second"].items())
     text = f"Assumed: {guess['pieces_per_sentence']} pieces in a sentence of either side"
@@ -106,7 +112,7 @@ def assumptions(plan: dict[str, Any]) -> str:
 
 
 @figure.styled
-def draw(plan: dict[str, Any]) -> Figure:
+def draw(plan: NodePlan) -> Figure:
     """Hours of each stage by the number of nodes, and of all."""
     picture = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = picture.add_subplot()
@@ -123,7 +129,7 @@ def draw(plan: dict[str, Any]) -> Figure:
     return picture
 
 
-def line(axes: Axes, stage: dict[str, Any], nodes: list[int], style: figure.Style) -> None:
+def line(axes: Axes, stage: PlannedStage, nodes: list[int], style: figure.Style) -> None:
     hours = [stage["hours"][str(number)] for number in nodes]
     look = {"color": style.color, "marker": style.marker, "linestyle": "--" if stage["assumed"] else "-"}
     axes.plot(nodes, hours, label=stage["stage"], linewidth=2.5 if stage["stage"] == "all" else 1.2, **look)

@@ -8,11 +8,13 @@ import csv
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from common.errors import command
 from common.files import read_json, write_json, write_text
 from formats import best_model, captions, comparison, measurement
+from formats.gap import Gap
+from formats.learning import Learning
 from formats.measurement import Measurement
 from report import ablation_table, recommendation, samples, teacher_student, training
 from report import measurements as tables
@@ -41,6 +43,18 @@ ROLES = {  # names of one and of several in a sentence
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0
 MIB = 1.048576  # MB; Snakemake's unit of memory
+
+
+class Page(TypedDict, total=False):
+    """``page.json``: what only the page of a study knows; names of the JSON of systems and corpora, in order."""
+
+    note: str | None
+    configuration: str | None
+    trained: list[str]
+    corpora: list[str]
+    dev: list[str]
+    timed: list[str]
+    jobs: list[tuple[str, float, float]]  # as ``times``
 
 
 def times(folder: Path) -> list[tuple[str, float, float]]:
@@ -79,7 +93,7 @@ def millions(parameters: list[int]) -> str:
     return f"{low:.1f} M parameters" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f} M parameters"
 
 
-def systems(records: list[Measurement], learning: list[dict[str, Any]]) -> list[dict[str, str]]:
+def systems(records: list[Measurement], learning: list[Learning]) -> list[dict[str, str]]:
     """A row for each system: what it is, the BLEU of its best search, and how it was trained, where that is known."""
     timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
     trained = {row["system"]: row for row in map(training.row, learning)}
@@ -100,7 +114,7 @@ def shared(records: list[Measurement], key: str) -> str | None:
     return ", ".join(texts) or None
 
 
-def conditions(records: list[Measurement], gap: dict[str, Any] | None) -> dict[str, str]:
+def conditions(records: list[Measurement], gap: Gap | None) -> dict[str, str]:
     """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
     found = {title: shared(records, key) for key, title in CONDITIONS.items()}
     best = best_model.best(records)
@@ -137,8 +151,8 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         cpu=captions.cpu(records[0]),
         front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
         ideas=ablation_table.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
-        samples=found["samples"],
-        sampled=found["test_set"],
+        samples=found.samples,
+        sampled=found.test_set,
         systems=systems(records, learning),
         times=args.jobs,
         least=f"{LEAST_SECONDS:g}",
@@ -175,12 +189,12 @@ def main() -> None:
         write_json(args.record, record(args))
 
 
-def record(args: argparse.Namespace) -> dict[str, Any]:
+def record(args: argparse.Namespace) -> Page:
     """What the page shows that is in no other JSON, and the names of the JSON of systems and corpora, in order."""
     return {
         "note": args.note,
         "configuration": args.configuration,
-        "trained": [learning["system"] for learning in training.read(*args.trained)],
+        "trained": [learning.system for learning in training.read(*args.trained)],
         "corpora": args.corpora,
         "dev": [args.dev] * (args.dev is not None),
         "timed": [args.timed] * (args.timed is not None),

@@ -1,6 +1,6 @@
 """What the tables and pictures of experiments share: cells, titles, notes, marks of disturbed timings."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from matplotlib.axes import Axes
@@ -9,6 +9,7 @@ from matplotlib.patches import Patch
 
 from formats import captions, comparison
 from formats.captions import best_searches, cpu, mark, marks, once, repeats
+from formats.experiments import Disturbed
 from formats.measurement import Measurement, Spread
 from report import figure, markup
 
@@ -127,17 +128,17 @@ def ratio_bars(
     axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
 
 
-def row_mark(row: dict[str, Any], noise: float) -> str:
+def row_mark(row: Disturbed, noise: float) -> str:
     """The mark of a timing (``formats.captions``)."""
     return captions.disturbance_mark(row["others"], noise)
 
 
-def marked(row: dict[str, Any], noise: float, name: str, scale: float = 1.0, digits: int = 2) -> str:
+def marked(row: Disturbed, noise: float, name: str, scale: float = 1.0, digits: int = 2) -> str:
     """The spread of a timing, times a scale, with its mark."""
     return f"{Spread.read(row, name, scale):,.{digits}f}{row_mark(row, noise)}"
 
 
-def row_marks(rows: list[dict[str, Any]], noise: float) -> str:
+def row_marks(rows: Sequence[Disturbed], noise: float) -> str:
     """What the marks of these timings mean."""
     return captions.legend(row_mark(row, noise) for row in rows)
 
@@ -153,7 +154,7 @@ class Conditions(NamedTuple):
     isa: str
 
     @classmethod
-    def read(cls, result: dict[str, Any]) -> Self:
+    def read(cls, result: Mapping[str, Any]) -> Self:
         """Those of the JSON of an experiment."""
         model = result.get("model") or result["rows"][0]
         return cls(model["system"], model["shape"], *(result[name] for name in ("test_set", "runs", "cpu", "isa")))

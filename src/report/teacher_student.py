@@ -7,14 +7,15 @@ learned from and by the length of the sentence.
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from common.errors import UserError
-from common.files import read_json
+from common.files import read_json, typed
+from formats.gap import Beam, Gap, Group, Scored, System, TestSet, Trainings, Twins
 from formats.measurement import Spread
 from report import figure, markup
 from report.figure import Style
@@ -27,11 +28,10 @@ regard to case, for comparison with papers that report it. "sentences": how many
 n-best targets, once for each of its translations)."""
 APART = """What sets the two trainings apart is in the column "difference". Only twins, which learned from the same
 sentences, show the effect of distillation; where one training saw more sentences than the other, they are counted."""
+Score = Literal["bleu_lowercased", "chrf", "comet", "bleu_delta_teacher", "agreement_bleu", "agreement_exact"]
 
-Row = dict[str, Any]
 
-
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Gap:
     """Read a gap.json. Raises UserError for another file."""
     try:
         gap = read_json(path)
@@ -40,15 +40,15 @@ def read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not made by measure.teacher_student ({error!r})") from None
     if empty:
         raise UserError(f"{path}: no beam of the test set {empty[0]} was scored; run measure.teacher_student again")
-    return gap
+    return typed(gap, Gap, f"{path}: not made by measure.teacher_student")
 
 
-def label(row: Row) -> str:
+def label(row: Group | System) -> str:
     """The name of a group of seeds, from the group or one of its systems: ``deep, distilled``."""
     return row["student"] if row["mixture"] is None else f"{row['student']}, {row['mixture']}"
 
 
-def table(gap: dict[str, Any]) -> str:
+def table(gap: Gap) -> str:
     parts = ["# The gap between teacher and students\n", NOTE.format(**gap) + "\n"]
     for name, test_set in gap["test_sets"].items():
         parts += [f"## {name}, {test_set['sentences']:,} sentences\n", words(scores(test_set))]
@@ -72,7 +72,7 @@ def words(rows: Iterable[dict[str, str]]) -> str:
     return markup.table(rows, left=rows[0]) + "\n"
 
 
-def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
+def scores(test_set: TestSet) -> Iterator[dict[str, str]]:
     """A row for each group and beam size."""
     for beam, result in test_set["beams"].items():
         for group in result["groups"]:
@@ -92,7 +92,7 @@ def scores(test_set: dict[str, Any]) -> Iterator[dict[str, str]]:
             }
 
 
-def pairs(test_set: dict[str, Any], kind: str) -> Iterator[dict[str, str]]:
+def pairs(test_set: TestSet, kind: str) -> Iterator[dict[str, str]]:
     """A row for each pair and beam size. kind: ``comparisons`` of two mixtures, or ``changes`` of one setting."""
     for beam, result in test_set["beams"].items():
         for pair in result["comparisons"] if kind == "comparisons" else result.get(kind, ()):
@@ -109,7 +109,16 @@ def pairs(test_set: dict[str, Any], kind: str) -> Iterator[dict[str, str]]:
             }
 
 
-def closed(gap: dict[str, Any], test_set: str, beam: str) -> list[dict[str, Any]]:
+class Closed(Trainings, Twins):
+    """What a mixture closes of the gap that another one leaves (``closed``)."""
+
+    gap: float
+    won: float
+    closed: float | None
+    p: float
+
+
+def closed(gap: Gap, test_set: str, beam: str) -> list[Closed]:
     """For each pair of mixtures of a student the part of its gap to the teacher that the first one closes.
 
     ``gap`` is how far the student is below the teacher, in BLEU, after it learned from the other mixture; ``won`` what
@@ -117,14 +126,24 @@ def closed(gap: dict[str, Any], test_set: str, beam: str) -> list[dict[str, Any]
     significant seed. All are means over the seeds.
     """
     result = gap["test_sets"][test_set]["beams"][beam]
-    rows = []
+    rows: list[Closed] = []
     for pair in result["comparisons"]:
-        than = {"student": pair["student"], "mixture": pair["than"]}
-        below = -mean([row for row in result["systems"] if label(row) == label(than)], "bleu_delta_teacher")
-        won = pair["bleu_delta"]
-        share = won / below if below > 0 else None
-        shown = {key: pair[key] for key in ("student", "mixture", "than", "difference", "twins")}
-        rows.append({**shown, "gap": below, "won": won, "closed": share, "p": max(pair["bleu_p"])})
+        than = pair["student"], pair["than"]
+        systems = [row for row in result["systems"] if (row["student"], row["mixture"]) == than]
+        below, won = -mean(systems, "bleu_delta_teacher"), pair["bleu_delta"]
+        rows.append(
+            {
+                "student": pair["student"],
+                "mixture": pair["mixture"],
+                "than": pair["than"],
+                "difference": pair["difference"],
+                "twins": pair["twins"],
+                "gap": below,
+                "won": won,
+                "closed": won / below if below > 0 else None,
+                "p": max(pair["bleu_p"]),
+            }
+        )
     return rows
 
 
@@ -132,11 +151,11 @@ def search(beam: str) -> str:
     return "greedy" if beam == "beam 1" else beam
 
 
-def mean(rows: list[Row], key: str) -> float:
+def mean(rows: list[Scored], key: Score) -> float:
     return sum(row[key] for row in rows) / len(rows)
 
 
-def sentences(test_set: dict[str, Any]) -> str:
+def sentences(test_set: TestSet) -> str:
     """A small table for each of the sentences where a student is least like the teacher."""
     different = test_set["most_different"]
     parts = [f"### Where {different['system']} differs most from the teacher\n"]
@@ -148,7 +167,7 @@ def sentences(test_set: dict[str, Any]) -> str:
 
 
 @figure.in_column
-def draw(gap: dict[str, Any]) -> Figure:
+def draw(gap: Gap) -> Figure:
     """A column of a paper for each test set.
 
     Above: greedy BLEU of every system, the mean of its seeds as a bar, the teacher as a line.
@@ -174,7 +193,7 @@ def draw(gap: dict[str, Any]) -> Figure:
     return picture
 
 
-def bars(axes: Axes, result: dict[str, Any], groups: list[str], styles: dict[str, Style]) -> None:
+def bars(axes: Axes, result: Beam, groups: list[str], styles: dict[str, Style]) -> None:
     """A bar for each group, a dot for each seed."""
     lowest = min(group["bleu_min"] for group in result["groups"])
     for group in result["groups"]:
@@ -194,7 +213,7 @@ def bars(axes: Axes, result: dict[str, Any], groups: list[str], styles: dict[str
     axes.grid(axis="y", visible=False)
 
 
-def lengths(axes: Axes, rows: list[Row], styles: dict[str, Style]) -> None:
+def lengths(axes: Axes, rows: list[Scored], styles: dict[str, Style]) -> None:
     """A line for each group, the mean over its seeds."""
     parts = [f"{part['words'][0]} to {part['words'][1]}" for part in rows[0]["by_length"]]
     for name, (color, marker) in styles.items():

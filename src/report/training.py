@@ -13,20 +13,16 @@ The curves are drawn against batches, not updates: a phase may add up the gradie
 import re
 import statistics
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from common.errors import UserError
-from common.files import read_json
+from common.files import read_json, typed
+from formats.learning import Learning, Phase
 from report import figure, markup
 
-NEEDED = {"system", "role", "shape", "parameters", "training", "validation", "phases", "seconds", "seen", "averages"}
 LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches
 MARKED = 0.15  # length of a line from marker to marker, as a share of the diagonal
-
-Learning = dict[str, Any]  # the learning.json of a system
 
 
 def read(*paths: Path) -> list[Learning]:
@@ -34,11 +30,10 @@ def read(*paths: Path) -> list[Learning]:
     found = []
     for path in paths:
         try:
-            found.append(read_json(path))
+            content = read_json(path)
         except ValueError:
-            found.append(None)
-        if not isinstance(found[-1], dict) or not found[-1].keys() >= NEEDED:
-            raise UserError(f"{path}: not a learning curve; give the learning.json of a system")
+            content = None
+        found.append(typed(content, Learning, f"{path}: not a learning curve; give the learning.json of a system"))
     return found
 
 
@@ -49,39 +44,39 @@ def table(systems: list[Learning]) -> str:
 
 def row(learning: Learning) -> dict[str, str]:
     """The cells of a system."""
-    scores = [point["bleu"] for point in learning["validation"]]
+    scores = [point.bleu for point in learning.validation]
     return {
-        "system": learning["system"],
-        "shape": learning["shape"],
-        "parameters": f"{learning['parameters']:,}",
-        **(updates(learning) if learned(learning) else {"steps": f"0, from {learning['start_from']}"}),
+        "system": learning.system,
+        "shape": learning.shape,
+        "parameters": f"{learning.parameters:,}",
+        **(updates(learning) if learned(learning) else {"steps": f"0, from {learning.start_from}"}),
         "dev BLEU, best": f"{max(scores):.2f}" if scores else "",
-        **{f"average of {average['checkpoints']}": f"{average['bleu']:.2f}" for average in learning["averages"]},
+        **{f"average of {average.checkpoints}": f"{average.bleu:.2f}" for average in learning.averages},
     }
 
 
 def learned(learning: Learning) -> bool:
     """Whether the system was trained at all."""
-    return learning["phases"][-1]["end"] > 0
+    return learning.phases[-1].end > 0
 
 
 def updates(learning: Learning) -> dict[str, str]:
     """The cells of a training."""
-    rates = [point["tokens_per_second"] for point in learning["training"] if point["tokens_per_second"]]
+    rates = [point.tokens_per_second for point in learning.training if point.tokens_per_second]
     return {
-        "steps": " + ".join(phases(learning["phases"])),
+        "steps": " + ".join(phases(learning.phases)),
         "tokens/s": f"{statistics.median(rates):,.0f}" if rates else "",
-        "minutes": f"{learning['seconds'] / 60:.0f}",
-        "pairs seen": f"{learning['seen']['pairs']:,} ({learning['seen']['passes']:.1f} passes)",
-        "left out": "{pairs:,} of {of:,}".format(**learning["left_out"]) if "left_out" in learning else "",
+        "minutes": f"{learning.seconds / 60:.0f}",
+        "pairs seen": f"{learning.seen.pairs:,} ({learning.seen.passes:.1f} passes)",
+        "left out": f"{learning.left_out.pairs:,} of {learning.left_out.of:,}" if learning.left_out else "",
     }
 
 
-def phases(ends: list[dict[str, int]]) -> list[str]:
+def phases(ends: list[Phase]) -> list[str]:
     """The steps of each phase, with the batches of an update where there are several."""
-    starts = [0, *(phase["end"] for phase in ends)]
+    starts = [0, *(phase.end for phase in ends)]
     return [
-        f"{phase['end'] - start:,}" + (f" x{phase['accumulate']}" if phase["accumulate"] > 1 else "")
+        f"{phase.end - start:,}" + (f" x{phase.accumulate}" if phase.accumulate > 1 else "")
         for start, phase in zip(starts, ends, strict=False)
     ]
 
@@ -91,17 +86,18 @@ def draw(systems: list[Learning]) -> Figure:
     """Two panels: loss, and BLEU on the dev set. The seeds of a system have one colour."""
     if not (systems := [*filter(learned, systems)]):
         return figure.nothing("No system was trained here: all have the weights that they started from.")
-    styles = figure.styles({group(learning["system"]): learning["role"] for learning in systems})
+    styles = figure.styles({group(learning.system): learning.role for learning in systems})
     legend = LEGEND_ROW * -(-len(styles) // LEGEND_COLUMNS)
     picture = Figure(figsize=(figure.COLUMN, 3.8 + legend), layout="constrained")
     above, below = picture.subplots(2, 1, sharex=True)
     for learning in systems:
-        color, marker = styles[group(learning["system"])]
+        color, marker = styles[group(learning.system)]
         line = {"color": color, "marker": marker, "markersize": 3.5, "linewidth": 0.9}
-        above.plot(*series(learning, "training", "loss"), **line, markevery=MARKED)
-        below.plot(*series(learning, "validation", "bleu"), **line)
-        for phase in learning["phases"][:-1]:
-            below.axvline(batches(phase["end"], learning["phases"]), color=color, linestyle=":", linewidth=1)
+        losses = [(point.step, point.loss) for point in learning.training]
+        above.plot(*series(losses, learning.phases), **line, markevery=MARKED)
+        below.plot(*series([(score.step, score.bleu) for score in learning.validation], learning.phases), **line)
+        for phase in learning.phases[:-1]:
+            below.axvline(batches(phase.end, learning.phases), color=color, linestyle=":", linewidth=1)
     above.set(title="Loss on the training data", ylabel="loss, nats per token")
     below.set(title="BLEU on the dev set", xlabel="batches; a phase ends at a dotted line", ylabel="BLEU")
     above.xaxis.set_major_formatter("{x:,.0f}")
@@ -115,16 +111,16 @@ def group(system: str) -> str:
     return re.sub(r"-seed\d+$", "", system)
 
 
-def series(learning: Learning, kind: str, quantity: str) -> tuple[list[int], list[float]]:
-    """Batches, and the values that were measured after them; kind: training or validation."""
-    points = [point for point in learning[kind] if point.get(quantity) is not None]
-    return [batches(point["step"], learning["phases"]) for point in points], [point[quantity] for point in points]
+def series(values: list[tuple[int, float | None]], phases: list[Phase]) -> tuple[list[int], list[float]]:
+    """Batches, and the values that were measured after them. values: each with its step; None is left out."""
+    known = [(batches(step, phases), value) for step, value in values if value is not None]
+    return [place for place, _ in known], [value for _, value in known]
 
 
-def batches(step: int, phases: list[dict[str, int]]) -> int:
+def batches(step: int, phases: list[Phase]) -> int:
     """How many batches were read for the updates up to ``step``."""
     total = start = 0
     for phase in phases:
-        total += max(min(step, phase["end"]) - start, 0) * phase["accumulate"]
-        start = phase["end"]
+        total += max(min(step, phase.end) - start, 0) * phase.accumulate
+        start = phase.end
     return total

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.files import read_json
+from common.files import read_json, typed
 from formats import measurement
 from formats.captions import best_searches, cpu, engine_label, mark, marks, repeats
 from formats.comparison import NATIVE, loss, of_test_set
+from formats.experiments import Components, ComponentsRow, Share
 from formats.measurement import COMPONENTS, FEW, OPERATORS, Measurement, Spread
 from report import figure, markup, table_parts
 
@@ -134,22 +134,23 @@ def heat(axes: Axes, grid: Grid, measure: str) -> None:
     axes.set_title(title)
 
 
-def read_components(*paths: Path) -> dict[str, Any]:
+def read_components(*paths: Path) -> Components:
     """Read the JSON of both experiments."""
-    return together([read_json(path) for path in paths])
+    made = "not made by experiments.components or experiments.components_tf"
+    return together([typed(read_json(path), Components, f"{path}: {made}") for path in paths])
 
 
-def together(results: list[dict[str, Any]]) -> dict[str, Any]:
+def together(results: list[Components]) -> Components:
     """The rows of all results, under the conditions of the first."""
     return {**results[0], "rows": [row for result in results for row in result["rows"]]}
 
 
-def name(row: dict[str, Any]) -> str:
+def name(row: ComponentsRow) -> str:
     mapped = ", map" if row["vocabulary_map"] else ""
     return f"{row.get('engine_label', row['engine'])}, {row['compute_type']}, beam {row['beam_size']}{mapped}"
 
 
-def table_components(result: dict[str, Any]) -> str:
+def table_components(result: Components) -> str:
     rows, noise = result["rows"], result["noise"]
     notes = [COMPONENTS_NOTE.format(**result, repeats=repeats([result["runs"]]))]
     if inferred := next((row for row in rows if row["how"] == "differences"), None):
@@ -162,7 +163,7 @@ def table_components(result: dict[str, Any]) -> str:
     return markup.document("Components", note, markup.table(cells), *below, table_parts.row_marks(rows, noise))
 
 
-def row_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
+def row_cells(row: ComponentsRow, noise: float) -> dict[str, str]:
     return {
         "": name(row) + table_parts.row_mark(row, noise),
         "how": row["how"],
@@ -172,12 +173,12 @@ def row_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
     }
 
 
-def with_operators(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_operators(rows: list[ComponentsRow]) -> list[ComponentsRow]:
     """The rows whose clock tells operators apart."""
     return [row for row in rows if "operators" in row]
 
 
-def operator_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
+def operator_cells(row: ComponentsRow, noise: float) -> dict[str, str]:
     shares = row["operators"]
     return {"": name(row) + table_parts.row_mark(row, noise)} | {
         operator: f"{Spread.read(shares[operator], 'share', 100):,.1f}" if operator in shares else ""
@@ -186,7 +187,7 @@ def operator_cells(row: dict[str, Any], noise: float) -> dict[str, str]:
 
 
 @figure.styled
-def draw_components(result: dict[str, Any]) -> Figure:
+def draw_components(result: Components) -> Figure:
     """A bar for each way to decode, by components and, below, by operators where there are any.
 
     Parts below zero are not drawn; the others fill the bar.
@@ -204,7 +205,7 @@ def draw_components(result: dict[str, Any]) -> Figure:
     return picture
 
 
-def _bars(axes: Axes, rows: list[dict[str, Any]], spreads: list[dict[str, Any]], parts: tuple[str, ...]) -> None:
+def _bars(axes: Axes, rows: list[ComponentsRow], spreads: list[dict[str, Share]], parts: tuple[str, ...]) -> None:
     shares = [{part: max(share["share"], 0.0) for part, share in of_row.items()} for of_row in spreads]
     left = [0.0] * len(rows)
     for part, color in zip(parts, COLORS, strict=False):

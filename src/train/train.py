@@ -23,11 +23,12 @@ from common import folder_lock
 from common.batch_job import BatchJob
 from common.command_line import json_value, pick
 from common.errors import UserError, command
-from common.files import atomic_path, read_json, sha256, write_json
+from common.files import atomic_path, sha256, write_json
+from formats.learning import Average, Learning, LeftOut
 from formats.shape import shape
 from train.schedule import kept_checkpoints
 from train.training import Inputs, Training
-from train.training_record import learning_curve, left_out, mixture, training_seconds
+from train.training_record import learning_curve, left_out, mixture, read_epochs, training_seconds
 
 FULL = ("No space left", "quota exceeded")  # TensorFlow has the same error for full disks and full memory
 
@@ -70,7 +71,7 @@ def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
     return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]) -> list[dict[str, float]]:
+def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]) -> list[Average]:
     """Dev BLEU of averages of the last checkpoints, for each of ``counts`` that the run has enough of.
 
     Leaves the weights of the last average in the model.
@@ -81,7 +82,7 @@ def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]
     for count in counts:
         if len(paths := checkpoints(run)) >= count:
             average_checkpoints_into_layer(paths[-count:], model, "model")
-            scores.append({"checkpoints": count, "bleu": bleu()})
+            scores.append(Average(count, bleu()))
     return scores
 
 
@@ -126,8 +127,8 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: BatchJob) -> dict[str, Any]:
-    """Train in the run folder and write the average. Returns the content of learning.json."""
+def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: BatchJob) -> Learning:
+    """Train in the run folder and write the average."""
     import tensorflow as tf
 
     try:
@@ -141,27 +142,27 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
         if any(text in str(error) for text in FULL):
             raise UserError(f"{run}: the disk is full; free space and run again, to go on from here") from error
         raise UserError(f"training of {args.system}: out of memory; a lower batch_tokens needs less") from error
-    average_scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
+    scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
     average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
-    curve, epochs = learning_curve(run), [read_json(path) for path in args.epochs]
+    curve, epochs = learning_curve(run), read_epochs(args.epochs)
     sides = zip(args.source, args.target, strict=True)
     skipped = [left_out(source, target, args.training["max_length"]) for source, target in sides]
-    return {
-        "system": args.system,
-        "role": args.role,
-        "steps": training.step,
-        "phases": training.phases(),
-        "shape": str(shape(args.shape)),
-        "parameters": int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
-        "seed": args.seed,
-        "start_from": str(args.start_from) if args.start_from else None,
-        "seen": mixture(epochs, skipped, training.passes()),
-        "left_out": {"pairs": sum(skipped), "of": sum(epoch["lines"] for epoch in epochs)},
-        "seconds": round(training_seconds(curve), 1),
-        "training": curve,
-        "validation": training.validation.scores(),
-        "averages": average_scores,
-    }
+    return Learning(
+        system=args.system,
+        role=args.role,
+        steps=training.step,
+        phases=training.phases(),
+        shape=str(shape(args.shape)),
+        parameters=int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
+        seed=args.seed,
+        start_from=str(args.start_from) if args.start_from else None,
+        seen=mixture(epochs, skipped, training.passes()),
+        left_out=LeftOut(sum(skipped), sum(epoch.lines for epoch in epochs)),
+        seconds=round(training_seconds(curve), 1),
+        training=curve,
+        validation=training.validation.scores(),
+        averages=scores,
+    )
 
 
 def main() -> None:

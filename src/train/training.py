@@ -9,7 +9,7 @@ from typing import Any
 from common.batch_job import BatchJob
 from common.errors import UserError
 from common.files import read_json, write_text
-from formats import records
+from formats import learning, records
 from formats.shape import Custom, shape
 from train import optimizer
 from train.dataset import MergedTail, dataset
@@ -194,10 +194,10 @@ class Training:
         number, batches = self._position()
         return number + (batches / self._epoch_batches() if batches else 0)
 
-    def phases(self) -> list[dict[str, int]]:
+    def phases(self) -> list[learning.Phase]:
         """The last step of each phase, and the batches per update of all replicas together."""
         ends = zip(self._journal.ends(self.schedule), self.schedule, strict=True)
-        return [{"end": end, "accumulate": phase.batches} for end, phase in ends]
+        return [learning.Phase(end, phase.batches) for end, phase in ends]
 
 
 def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> None:

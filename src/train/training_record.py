@@ -4,21 +4,40 @@ Comparisons read it to decide whether two systems are twins.
 """
 
 import argparse
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from common.command_line import json_value
 from common.errors import command
-from common.files import read_json, write_json
+from common.files import read_json, typed, write_json
+from formats.learning import Learned, Learning, Point, Seen
 
 
-def learning_curve(run: Path) -> list[dict[str, float]]:
-    """The points of the TensorBoard logs in a run folder, over all restarts, by step.
+class Drawn(Struct):
+    """A corpus in an epoch."""
 
-    A point has ``step``, ``loss`` (nats per target token), ``steps_per_second``, ``tokens_per_second`` (pieces of both
-    sides) and ``seconds`` (since the first point, by the clock).
-    """
+    name: str
+    lines: int
+    drawn: int  # pairs of the epoch
+
+
+class Epoch(Struct):
+    """The JSON of train.sample."""
+
+    lines: int
+    corpora: list[Drawn]
+
+
+def read_epochs(paths: Iterable[Path]) -> list[Epoch]:
+    """Raises UserError for a file that train.sample did not make."""
+    return [typed(read_json(path), Epoch, f"{path}: not made by train.sample") for path in paths]
+
+
+def learning_curve(run: Path) -> list[Point]:
+    """The points of the TensorBoard logs in a run folder, over all restarts, by step."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorflow import make_ndarray
 
@@ -34,22 +53,22 @@ def learning_curve(run: Path) -> list[dict[str, float]]:
     rate = series("steps_per_sec")
     start = min((clock for clock, _ in loss.values()), default=0.0)
     return [
-        {
-            "step": step,
-            "loss": value,
-            "steps_per_second": rate.get(step, (0, 0.0))[1],
-            "tokens_per_second": source.get(step, (0, 0.0))[1] + target.get(step, (0, 0.0))[1],
-            "seconds": clock - start,
-        }
+        Point(
+            step=step,
+            loss=value,
+            steps_per_second=rate.get(step, (0, 0.0))[1],
+            tokens_per_second=source.get(step, (0, 0.0))[1] + target.get(step, (0, 0.0))[1],
+            seconds=clock - start,
+        )
         for step, (clock, value) in sorted(loss.items())
     ]
 
 
-def training_seconds(curve: list[dict[str, float]]) -> float:
+def training_seconds(curve: list[Point]) -> float:
     """Seconds spent on updates, without startup, validation, and the pauses after a kill."""
-    steps = [0, *(point["step"] for point in curve)]
+    steps = [0, *(point.step for point in curve)]
     updates = (end - start for start, end in pairwise(steps))
-    rates = [point["steps_per_second"] for point in curve]
+    rates = [point.steps_per_second for point in curve]
     return sum(count / rate for count, rate in zip(updates, rates, strict=True) if rate)
 
 
@@ -60,7 +79,7 @@ def left_out(source: Path, target: Path, max_length: int) -> int:
         return sum(not all(0 < len(side.split()) <= max_length for side in pair) for pair in pairs)
 
 
-def mixture(epochs: list[dict[str, Any]], left_out: list[int], passes: float) -> dict[str, Any]:
+def mixture(epochs: list[Epoch], left_out: list[int], passes: float) -> Seen:
     """Count the pairs that a training reads in ``passes`` passes, and the share of each corpus in the pairs drawn.
 
     epochs: the JSON files of train.sample in the order in which the training cycles through them. left_out: how many
@@ -70,18 +89,15 @@ def mixture(epochs: list[dict[str, Any]], left_out: list[int], passes: float) ->
     draws: dict[str, float] = {}
     for number, epoch in enumerate(epochs):
         repeats = reads(passes, number, len(epochs))
-        for corpus in epoch["corpora"]:
-            draws[corpus["name"]] = draws.get(corpus["name"], 0) + corpus["drawn"] * repeats
+        for corpus in epoch.corpora:
+            draws[corpus.name] = draws.get(corpus.name, 0) + corpus.drawn * repeats
     total = sum(draws.values())
     skipped = sum(count * reads(passes, number, len(epochs)) for number, count in enumerate(left_out))
-    return {
-        "pairs": round(total - skipped),
-        "passes": round(passes, 3),
-        "shares": {name: round(count / total, 6) if total else 0.0 for name, count in draws.items()},
-    }
+    shares = {name: round(count / total, 6) if total else 0.0 for name, count in draws.items()}
+    return Seen(round(total - skipped), round(passes, 3), shares)
 
 
-def sentences(epochs: list[dict[str, Any]], passes: float) -> dict[str, int]:
+def sentences(epochs: list[Epoch], passes: float) -> dict[str, int]:
     """Count the distinct sentences of each corpus that a training sees in ``passes`` passes.
 
     Epochs draw from an endless stream of each corpus, in which no sentence repeats before all have appeared. An epoch
@@ -90,8 +106,8 @@ def sentences(epochs: list[dict[str, Any]], passes: float) -> dict[str, int]:
     counts: dict[str, float] = {}
     for number, epoch in enumerate(epochs):
         part = min(reads(passes, number, len(epochs)), 1.0)
-        for corpus in epoch["corpora"]:
-            counts[corpus["name"]] = min(counts.get(corpus["name"], 0.0) + corpus["drawn"] * part, corpus["lines"])
+        for corpus in epoch.corpora:
+            counts[corpus.name] = min(counts.get(corpus.name, 0.0) + corpus.drawn * part, corpus.lines)
     return {name: round(count) for name, count in counts.items()}
 
 
@@ -109,9 +125,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
 
-    learning = read_json(args.learning)
-    counts = sentences([read_json(path) for path in args.epochs], learning["seen"]["passes"])
-    write_json(args.output, {"system": learning["system"], **args.mixture, "sentences": counts})
+    learning = typed(read_json(args.learning), Learning, f"{args.learning}: not made by train.train")
+    counts = sentences(read_epochs(args.epochs), learning.seen.passes)
+    learned = {"system": learning.system, **args.mixture, "sentences": counts}
+    write_json(args.output, typed(learned, Learned, "--mixture: not of study.systems.composition"))
 
 
 if __name__ == "__main__":

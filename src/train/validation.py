@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from common.files import read_json, write_json
 from formats import loading
 from formats.conversion import Converter
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
+from formats.learning import Score
 from formats.metrics import bleu
 from formats.sentence import split_pieces
 
@@ -39,18 +42,18 @@ class Validation:
 
     def continue_from(self, step: int, due: bool) -> None:
         """Drop the scores after ``step``, from which a restart goes on; validate it if ``due`` and not yet scored."""
-        self._write([score for score in self.scores() if score["step"] <= step])
-        if due and step not in {score["step"] for score in self.scores()}:
+        self._write([score for score in self.scores() if score.step <= step])
+        if due and step not in {score.step for score in self.scores()}:
             self(step)
 
-    def scores(self) -> list[dict[str, float]]:
-        """``step`` and ``bleu`` of all validations so far."""
+    def scores(self) -> list[Score]:
+        """Of all validations so far."""
         found = read_json(self._path) if self._path.exists() else []
         found = [score for score in found if score.get("dev", self._dev) == self._dev]  # earlier versions wrote no dev
-        return [{"step": score["step"], "bleu": score["bleu"]} for score in found]
+        return [Score(score["step"], score["bleu"]) for score in found]
 
-    def _write(self, scores: list[dict[str, float]]) -> None:
-        write_json(self._path, [score | {"dev": self._dev} for score in scores])
+    def _write(self, scores: list[Score]) -> None:
+        write_json(self._path, [{**asdict(score), "dev": self._dev} for score in scores])
 
     def bleu(self) -> float:
         """BLEU with the current weights, 0 to 100, rounded to two decimals."""
@@ -60,13 +63,13 @@ class Validation:
     def __call__(self, step: int) -> None:
         self.last_evaluated_step = step
         found = self.bleu()
-        earlier = [score for score in self.scores() if score["step"] < step]
-        self._write([*earlier, {"step": int(step), "bleu": found}])
+        earlier = [score for score in self.scores() if score.step < step]
+        self._write([*earlier, Score(int(step), found)])
         logging.getLogger("tensorflow").info("Step = %d ; dev BLEU, greedy = %.2f", step, found)
 
     def should_stop(self) -> bool:
         """Whether the running phase ends now."""
-        bleus = [score["bleu"] for score in self.scores() if score["step"] > self.phase_start]
+        bleus = [score.bleu for score in self.scores() if score.step > self.phase_start]
         return self._patience is not None and stalled(bleus, self._patience)
 
 

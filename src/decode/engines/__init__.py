@@ -29,23 +29,23 @@ ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (OpenNMTTF
 def describe(folder: Path) -> Description:
     """The ``model.json`` of a model folder. Raises UserError if it cannot be read or names an unknown engine."""
     description = model_folder.describe(folder)
-    if description["engine"] not in ENGINES:
+    if description.engine not in ENGINES:
         path, names = folder / model_folder.DESCRIPTION, ", ".join(sorted(ENGINES))
-        raise UserError(f"{path}: unknown engine {description['engine']!r}; this version knows {names}")
+        raise UserError(f"{path}: unknown engine {description.engine!r}; this version knows {names}")
     return description
 
 
 def describe_for(folder: Path, engine: type[Engine]) -> Description:
     """The ``model.json`` of a model folder. Raises UserError if it is for another engine."""
     description = describe(folder)
-    if description["engine"] != engine.name:
-        raise UserError(f"{folder}: is for {ENGINES[description['engine']].label}, not for {engine.label}")
+    if description.engine != engine.name:
+        raise UserError(f"{folder}: is for {ENGINES[description.engine].label}, not for {engine.label}")
     return description
 
 
 def of(folder: Path) -> type[Engine]:
     """The engine of a model folder. Raises UserError as ``describe``."""
-    return ENGINES[describe(folder)["engine"]]
+    return ENGINES[describe(folder).engine]
 
 
 def running(shape: Mapping[str, Any], names: Collection[str]) -> list[type[Engine]]:
@@ -77,13 +77,15 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
     folder, and for a search that the engine lacks.
     """
     description = describe(folder)
-    engine = ENGINES[description["engine"]]
+    engine = ENGINES[description.engine]
     if search.device not in engine.devices:
         raise UserError(f"{folder}: {engine.label} decodes on the CPU here; leave out --device")
-    if search.vocabulary_map and engine.map_file is None:
-        raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
-    if search.vocabulary_map and not (folder / engine.map_file).exists():
-        raise UserError(f"{folder}: its vocabulary map {engine.map_file} is missing; decode with --no-vocabulary-map")
+    if search.vocabulary_map:
+        if engine.map_file is None:
+            raise UserError(f"{folder}: {engine.label} has no vocabulary map; decode with --no-vocabulary-map")
+        if not (folder / engine.map_file).exists():
+            missing = f"its vocabulary map {engine.map_file} is missing"
+            raise UserError(f"{folder}: {missing}; decode with --no-vocabulary-map")
     had = {*switches.of_engine(engine.name), *switches.of_pipeline(), "map_per_sentence"}  # others map batches anyway
     if refused := switches.changed(search).keys() - had:
         names = ", ".join(map(switches.option, sorted(refused)))

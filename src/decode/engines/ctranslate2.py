@@ -74,14 +74,14 @@ class CTranslate2(Engine):
         return [piece for path in sorted(folder.glob("*vocabulary.json")) for piece in read_json(path)]
 
     def __init__(self, folder: Path, description: Description, search: Search):
-        decoding.prepare(description["quantization"], search.device)
+        decoding.prepare(description.quantization, search.device)
         if "packed" in search.without:
             os.environ[PACKED] = "0"  # for the process: CTranslate2 has no other option
         if search.device == "cuda":
             loading.use_gpu()
         import ctranslate2
 
-        compute_type = decoding.compute_type(description["quantization"], search.device)
+        compute_type = decoding.compute_type(description.quantization, search.device)
         supported = ctranslate2.get_supported_compute_types(search.device)
         if compute_type not in {*supported, "default"}:  # CTranslate2 may silently take another type
             types = ", ".join(sorted(supported))

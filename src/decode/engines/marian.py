@@ -56,7 +56,7 @@ class Marian(Engine):
 
     def __init__(self, folder: Path, description: Description, search: Search):
         marian.require()
-        self.effective_compute_type = description["quantization"]
+        self.effective_compute_type = description.quantization
         self.int8_saturates = None if self.effective_compute_type == "int8" else False
         if self.effective_compute_type not in self.types:
             types = ", ".join(self.types)
@@ -114,28 +114,31 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._log,
         )
+        assert self._process.stdin and self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
         weakref.finalize(self, stop, self._process)
 
     def ask(self, *request: Any) -> None:
         """Send a line of JSON."""
         with contextlib.suppress(BrokenPipeError):  # the process has ended; ``answer`` reports why
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
+            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.flush()
 
     def answer(self) -> list[str]:
         """Wait for the answer, a line of JSON. Raises DiedError."""
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         if not line.endswith(b"\n"):
             status = self._process.wait()
             self._log.seek(0)
             raise DiedError(marian.complaint(self._log.read(), status))
-        return json.loads(line)
+        translations: list[str] = json.loads(line)
+        return translations
 
 
-def stop(process: subprocess.Popen) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
     """Kill a worker and close its pipes."""
     process.kill()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
+    for pipe in filter(None, (process.stdin, process.stdout)):
         with contextlib.suppress(BrokenPipeError):
             pipe.close()

@@ -89,10 +89,10 @@ class Native(Engine):
             self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
-        self._free: queue.SimpleQueue = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for worker in self._workers:
             self._free.put(worker)
-        self.effective_compute_type = description["quantization"]
+        self.effective_compute_type = description.quantization
         self.isa = engine.isa()
         frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
         self.longest_input = min(self.longest_input, model.positions - frame)
@@ -142,7 +142,8 @@ class Native(Engine):
                     worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
             finally:
                 worker.calibrate(False)
-            return worker.input_scales()
+            scales: dict[str, Any] = worker.input_scales()
+            return scales
 
     @contextlib.contextmanager
     def _worker(self) -> Iterator[Any]:
@@ -174,7 +175,7 @@ def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[
     products, found = tuned.settings(folder, beam_size).get("products", {}), {}
     try:
         for shape, of_types in products.items():
-            times = of_types[description["quantization"]]
+            times = of_types[description.quantization]
             inputs, outputs = map(int, shape.split("x"))
             found[inputs, outputs] = max(tiles[1:], key=times.__getitem__)
         return found

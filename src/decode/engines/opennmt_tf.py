@@ -16,6 +16,9 @@ from formats import opennmt_tf
 from formats.decoding import longest_output
 from formats.model_folder import Description
 
+Tensors = dict[str, Any]  # by name
+Inference = Callable[[Tensors], Tensors]
+
 
 class OpenNMTTF(Engine):
     """Decodes averaged checkpoints of any shape, always in float32."""
@@ -69,7 +72,7 @@ class OpenNMTTF(Engine):
         return [[piece.decode() for piece in pieces[:length]] for pieces, length in zip(*best, strict=True)]
 
 
-def inference(model: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def inference(model: Any) -> Inference:
     """OpenNMT-tf's ``serve_function`` without AutoGraph, whose rewriting takes longer than tracing the model.
 
     OpenNMT-tf's models need it only for one loop (opennmt_tf_search).
@@ -79,13 +82,15 @@ def inference(model: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
     specs = model.features_inputter.input_signature()
     signature = {name: tf.TensorSpec.from_spec(spec, name=name) for name, spec in specs.items()}
 
-    def run(features: dict[str, Any]) -> dict[str, Any]:
-        return model.infer(model.features_inputter.make_features(features=features.copy()))
+    def run(features: Tensors) -> Tensors:
+        predictions: Tensors = model.infer(model.features_inputter.make_features(features=features.copy()))
+        return predictions
 
-    return tf.function(run, input_signature=(signature,), autograph=False)
+    graph: Inference = tf.function(run, input_signature=(signature,), autograph=False)
+    return graph
 
 
-def with_beam_search(dynamic_decode: Callable, search: Search, longest: int) -> Callable:
+def with_beam_search(dynamic_decode: Callable[..., Any], search: Search, longest: int) -> Callable[..., Any]:
     """OpenNMT-tf's ``Decoder.dynamic_decode`` with the beam search of opennmt_tf_search.
 
     longest: maximum length of a hypothesis in pieces.

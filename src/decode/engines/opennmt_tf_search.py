@@ -30,7 +30,7 @@ class BeamSearch(decoding.BeamSearch):
         super().__init__(beam_size, length_penalty)
         self._maximum = maximum
 
-    def initialize(self, start_ids: tf.Tensor, attention_size: tf.Tensor | None = None) -> tuple:
+    def initialize(self, start_ids: tf.Tensor, attention_size: tf.Tensor | None = None) -> tuple[Any, ...]:
         """Add the state of each sentence: the number of ended hypotheses, and the best of them.
 
         Of the best: score, length without the end token, and index in the beam before it ended.
@@ -51,7 +51,7 @@ class BeamSearch(decoding.BeamSearch):
         state: Any = None,
         attention: tf.Tensor | None = None,
         **variables: Any,
-    ) -> tuple:
+    ) -> tuple[Any, ...]:
         """Extend all hypotheses by a piece.
 
         log_probs: float [sentences * beam_size, vocabulary]; cum_log_probs: float [sentences * beam_size].
@@ -80,8 +80,8 @@ class BeamSearch(decoding.BeamSearch):
         return tf.reshape(words, [-1]), tf.reshape(totals, [-1]), finished, state, best
 
     def _better(
-        self, best: dict[str, Any], total: tf.Tensor, scored: tf.Tensor, length: tf.Tensor, place: tf.Tensor
-    ) -> dict[str, Any]:
+        self, best: dict[str, tf.Tensor], total: tf.Tensor, scored: tf.Tensor, length: tf.Tensor, place: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """The best hypothesis of each sentence: the best so far, or the given one.
 
         total: its log probability, float [sentences]; scored: length for its score; length, place: as in
@@ -94,7 +94,7 @@ class BeamSearch(decoding.BeamSearch):
 
     def finalize(
         self, outputs: tf.TensorArray, end_id: int, attention: tf.TensorArray | None = None, **variables: Any
-    ) -> tuple:
+    ) -> tuple[Any, ...]:
         """Like OpenNMT-tf's own, but return one hypothesis per sentence."""
         lengths = tf.repeat(variables["length"], self.beam_size)
         hypotheses = finalize(

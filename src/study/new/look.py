@@ -25,6 +25,7 @@ from corpora.sources import source_of
 from corpora.sources.source import CountedCorpus, languages
 from corpora.text_features import Measured, characters
 from formats.batches import Batch, indexed
+from formats.counts import Counts
 from formats.records import Record
 from study import config
 from study.new.contents import identifier
@@ -51,7 +52,7 @@ class Look:
     corpus: Corpus
     lines: int
     read_errors: dict[str, int]  # lines that the reader left out, by reason
-    counts: dict[str, Any]  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
+    counts: Counts  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
     words: list[float]  # the mean of a line, for each side
     in_script: list[float]  # the share of the letters of each side in a script of its language
     repeats: int  # kept records that equal an earlier one
@@ -111,7 +112,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str
     return looked
 
 
-def _require_text(corpus: Corpus, counts: dict[str, Any]) -> None:
+def _require_text(corpus: Corpus, counts: Counts) -> None:
     """Raises UserError if a dev or test set has an empty side, or if cleaning leaves no line."""
     if corpus.role not in ("train", "monolingual") and (empty := counts["dropped"]["empty"]):
         raise UserError(f"{corpus}: {empty:,} lines have an empty side; a {corpus.role} set is taken as it is, mend it")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from common.errors import UserError
+from formats.shape import Values
 from study.estimate import duration, of_cores, wall_seconds
 from study.expansion import read
 from study.rates import Rates
@@ -25,8 +25,6 @@ LEAST = 0.5  # of the steps of the smallest size: shorter trainings learn too li
 # Pieces of a vocabulary for at least so many pairs: as configs/demo.yaml and configs/mixed.yaml, and between them.
 PIECES = ((3_000_000, 32000), (600_000, 16000), (150_000, 8000), (20_000, 4000), (7_000, 2000), (0, 1000))
 
-Shape = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Size:
@@ -39,11 +37,11 @@ class Size:
     pairs: int
     pieces: int
     batch_tokens: int
-    teacher: Shape
+    teacher: Values
     teacher_steps: int
     teacher_rate: float
-    deep: Shape
-    tiny: Shape
+    deep: Values
+    tiny: Values
     student_steps: int
     student_rate: float
 
@@ -79,7 +77,7 @@ def _as_in(name: str, pairs: int, pieces: int) -> Size:
     )  # fmt: skip
 
 
-def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int) -> Shape:
+def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int) -> Values:
     """A Transformer with feed-forward layers of four times its units."""
     layers = {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
     return layers | {"units": units, "ffn_units": 4 * units, "heads": heads, "share_embeddings": True}

@@ -1,0 +1,137 @@
+"""``gap.json`` of measure.teacher_student: how students compare with their teacher, and with one another."""
+
+from typing import Any, NotRequired, TypedDict
+
+from formats.learning import Learned
+from formats.metrics import Comet, Quality
+
+Settings = dict[str, Any]  # of the network and the training, by the names of the configuration
+
+
+class System(TypedDict):
+    """A system that is compared, as the study names it."""
+
+    system: str
+    role: str
+    student: str
+    mixture: str | None
+    seed: int | None
+    settings: NotRequired[Settings]  # of students; files of earlier versions have none
+    learned: NotRequired[Learned | None]
+
+
+class Part(TypedDict):
+    """A part of a test set, by the length of the source. words: of the shortest and of the longest sentence."""
+
+    words: list[int]
+    sentences: int
+    bleu: float
+
+
+class Scores(Quality, Comet):
+    """The scores of one output. agreement: with the teacher's output; exact: share of equal sentences."""
+
+    bleu_lowercased: float
+    bleu_lowercased_signature: str
+    bleu_delta_teacher: float
+    bleu_p_teacher: float
+    agreement_bleu: float
+    agreement_exact: float
+    by_length: list[Part]
+
+
+class Scored(System, Scores):
+    """A system with its scores."""
+
+
+class Group(TypedDict):
+    """Mean and spread over the seeds of a student and mixture. sentences: that the training saw."""
+
+    student: str
+    mixture: str | None
+    seeds: int
+    sentences: int | None
+    bleu: float
+    bleu_min: float
+    bleu_max: float
+
+
+class Differences(TypedDict):
+    """Of two trainings in BLEU, seed by seed: their mean, each, and its p-value."""
+
+    seeds: list[int | None]
+    bleu_delta: float
+    bleu_deltas: list[float]
+    bleu_p: list[float]
+
+
+class Twins(TypedDict):
+    """Whether two trainings read the same sentences, and how they differ; None where the data is unknown."""
+
+    twins: bool | None
+    difference: str | None
+
+
+class Trainings(TypedDict):
+    """A student that learned from a mixture, and what it is compared with."""
+
+    student: str | None
+    mixture: str | None
+    than: str | None
+
+
+class Comparison(Trainings, Twins, Differences):
+    """A student against itself after another mixture, ``than``."""
+
+
+class Change(Trainings, Differences):
+    """A student against another one, ``than``. difference: the one setting apart; instead: what the other has."""
+
+    difference: str
+    instead: str
+
+
+class Beam(TypedDict):
+    """What a beam size gives. changes: missing in files before 0.9."""
+
+    systems: list[Scored]
+    groups: list[Group]
+    comparisons: list[Comparison]
+    changes: NotRequired[list[Change]]
+
+
+class Sentence(TypedDict):
+    """A sentence where student and teacher differ. chrf: of the student's output against the teacher's."""
+
+    line: int
+    chrf: float
+    source: str
+    reference: str
+    teacher: str
+    student: str
+
+
+class Different(TypedDict):
+    """The sentences where a system differs most from the teacher."""
+
+    system: str
+    sentences: list[Sentence]
+
+
+class TestSet(TypedDict):
+    """beams: by search, such as ``beam 4``."""
+
+    sentences: int
+    sha256: str
+    beams: dict[str, Beam]
+    most_different: Different
+
+
+class Gap(TypedDict):
+    """teacher_beam: with which the teacher translated the training data."""
+
+    config_hash: str
+    teacher: str
+    teacher_beam: int
+    systems: list[System]
+    test_sets: dict[str, TestSet]
