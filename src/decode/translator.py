@@ -13,9 +13,9 @@ from common.errors import UserError
 from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.interface import Device
-from decode.pipeline import GPU, MANY_CORES, ONE_CORE, LongLines, Pipeline
+from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
 from formats import model_folder, records, switches
-from formats.decoding import MAXIMUM_INPUT
+from formats.decoding import MAXIMUM_INPUT, ONE_CORE
 from formats.loading import pieces
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
@@ -141,8 +141,10 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
             switches.option(name), type=positive, default=0, metavar="N", help=switches.SWITCHES[name].help
         )
     for name in switches.flags():
-        shown = {"const": name, "default": [], "help": switches.SWITCHES[name].help}
-        group.add_argument(switches.option(name), dest="without", action="append_const", **shown)
+        about = switches.SWITCHES[name].help
+        group.add_argument(
+            switches.option(name), dest="without", action="append_const", const=name, default=[], help=about
+        )
 
 
 def loaded(args: argparse.Namespace) -> Translator:

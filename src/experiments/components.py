@@ -34,11 +34,11 @@ from common.files import read_json, write_json, write_text
 from decode import engines
 from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
-from decode.pipeline import ONE_CORE
 from experiments import altered_models, components_native
 from experiments.altered_models import exactly, loaded, without_attention
 from formats import loading
 from formats.ctranslate2_model import Model
+from formats.decoding import ONE_CORE
 from formats.experiments import ComponentsRow
 from formats.measurement import COMPONENTS, FEW, Spread
 from measure import in_process

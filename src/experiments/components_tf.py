@@ -20,9 +20,9 @@ from common.files import write_json
 from decode import engines
 from decode.engines import Batch, Engine, Search
 from decode.engines.opennmt_tf import OpenNMTTF
-from decode.pipeline import ONE_CORE
 from experiments import components_native
 from experiments.components_native import Profile
+from formats.decoding import ONE_CORE
 from formats.measurement import COMPONENTS, OPERATORS
 from measure import in_process
 from measure.timing_loop import watch

@@ -16,9 +16,10 @@ from typing import Any
 from common import machine
 from common.errors import UserError, command
 from decode import engines, tuned
-from decode.pipeline import MANY_CORES, ONE_CORE
+from decode.pipeline import MANY_CORES
 from formats import measurement
 from formats.comparison import BASELINE, BEAM
+from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
 

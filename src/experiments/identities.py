@@ -16,8 +16,8 @@ from common import machine
 from common.errors import UserError, command
 from decode import engines
 from decode.engines.native import Native
-from decode.pipeline import ONE_CORE
 from formats import comparison, measurement
+from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
 

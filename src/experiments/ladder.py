@@ -24,9 +24,9 @@ from typing import Any
 from common import machine
 from common.errors import UserError, command
 from decode import engines
-from decode.pipeline import ONE_CORE
 from formats import comparison, measurement
 from formats.comparison import fastest
+from formats.decoding import ONE_CORE
 from formats.measurement import (
     BEAM,
     EXACT,

@@ -17,8 +17,9 @@ from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
 from decode.engines import Batch, Engine, Search
-from decode.pipeline import MANY_CORES, ONE_CORE, Pipeline
+from decode.pipeline import MANY_CORES, Pipeline
 from decode.translator import Tokenizer
+from formats.decoding import ONE_CORE
 from formats.experiments import PipelineRow
 from formats.records import sources
 from measure import in_process

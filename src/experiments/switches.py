@@ -20,8 +20,9 @@ from common.errors import command
 from decode import engines
 from decode.engines import native
 from decode.engines.native import Native
-from decode.pipeline import MANY_CORES, ONE_CORE
+from decode.pipeline import MANY_CORES
 from formats import comparison, measurement
+from formats.decoding import ONE_CORE
 from formats.measurement import EVERYTHING
 from measure import protocol
 from measure.configuration import Configuration

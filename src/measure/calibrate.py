@@ -20,9 +20,9 @@ from decode import engines
 from decode.batching import batches
 from decode.engines import Search
 from decode.engines.native import Native
-from decode.pipeline import ONE_CORE
 from decode.translator import Tokenizer
 from formats import model_folder, native_model, records, safetensors
+from formats.decoding import ONE_CORE
 from formats.model_folder import Calibration, Making
 
 SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/model/model.cpp)

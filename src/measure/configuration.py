@@ -51,8 +51,8 @@ class Configuration(Decoding):
     @property
     def settings(self) -> dict[str, Any]:
         """Its fields in a record. The baseline always uses as many threads as cores."""
-        names = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads", "isa", "sentences")
-        names += ("batch_sentences", "without", *switches.numbers())
+        names = ["beam_size", "vocabulary_map", "batch_tokens", "workers", "threads", "isa", "sentences"]
+        names += ["batch_sentences", "without", *switches.numbers()]
         threads = {"threads": len(self.cores)} if self.baseline else {}
         return {name: getattr(self, name) for name in names} | threads | {"cores": list(self.cores)}
 

@@ -32,10 +32,11 @@ from common.files import read_json, write_json
 from common.progress import progress
 from decode import engines, tuned
 from decode.engines.native import Native
-from decode.pipeline import MANY_CORES, ONE_CORE
+from decode.pipeline import MANY_CORES
 from decode.translate import decoded
 from decode.tuned import Settings, Times
 from formats import model_folder, native_model, records, safetensors
+from formats.decoding import ONE_CORE
 from measure import timing_loop
 from measure.kept_runs import Run, inherited, others
 from measure.task import Decoding, Task
@@ -141,8 +142,14 @@ def words_per_second(
 def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_size: int, _number: int) -> Run:
     """Decode the text in a process of its own."""
     output = text.with_name("run.json")
-    batching = {"batch_tokens": settings["batch_tokens"], "workers": len(cores), "cores": tuple(cores)}
-    decoding = Decoding(model=folder, beam_size=beam_size, vocabulary_map=True, **batching)
+    decoding = Decoding(
+        model=folder,
+        beam_size=beam_size,
+        vocabulary_map=True,
+        batch_tokens=settings["batch_tokens"],
+        workers=len(cores),
+        cores=tuple(cores),
+    )
     call = Task(decoding, [("text", text)], output).command(text.with_name("task.json"))
     variable = engines.of(folder).isa_variable
     forced = {variable: settings["isa"]} if variable and settings["isa"] else {}
