@@ -99,7 +99,7 @@ def test_numbers_and_commands_are_of_one_run():
         files = {timing.rpartition(" ")[0] for row in made for timing in row["timings"] if timing[-1].isdigit()}
         for file in {each for each in files if (ROOT / "results/reference" / each).is_file()}:
             record = measurement.read(ROOT / "results/reference" / file)[0]
-            corpora = config.load(ROOT / f"configs/{record.study}.yaml", here=False)["corpora"]
+            corpora = config.load(ROOT / f"configs/{record.study}.yaml")["corpora"]
             timed = next(corpus for corpus, entry in corpora.items() if entry["role"] == "test")
             assert record.test_set == timed, (name, file)
 
