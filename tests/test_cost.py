@@ -103,5 +103,5 @@ def test_published_systems_are_those_of_both_tables():
 @pytest.mark.parametrize(("cores", "machines"), [([0], 1), ([0, 1], 1), ([0, 1, 2], 2), ([4, 5, 6, 7], 2)])
 def test_a_run_pays_for_whole_machines_of_the_paper(cores, machines):
     expected = 1000 * 3600 / (machines * PRICES[CPU])
-    record = measured(source_words_per_second=800.0, source_tokens_moses=5000, text_seconds=5.0, cores=cores)
+    record = measured(source_words_per_second=800.0, source_words=4000, source_tokens_moses=5000, cores=cores)
     assert priced(record) == pytest.approx(expected)

@@ -20,6 +20,8 @@ def timed(name, *seconds, **values):
         "cpu": "a CPU",
         "sentences": 200,
         "test_set": "newstest2014",
+        "source_words": 1000,
+        "source_words_per_second": 1000 / spread["text_seconds"],
         "source_tokens_moses": 1020,
         "runs": len(seconds),
     }

@@ -251,7 +251,7 @@ class Measurement:
                 f"{self.study}: {self.system} on {self.test_set} has no source_tokens_moses, which older versions "
                 "did not count; measure it again"
             )
-        return self.source_tokens_moses / self.text_seconds
+        return self.source_words_per_second * self.source_tokens_moses / self.source_words
 
     def spread(self, name: str) -> Spread:
         return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))
