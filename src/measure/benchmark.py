@@ -57,12 +57,12 @@ def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
     """The fastest way of each compared system (int8, greedy, with its map if any), sentence by sentence."""
     one = {"batch_sentences": 1, "workers": 1, "runs": 1, "test_sets": (test_set,)}
     described = [(configuration, engines.describe(configuration.model)) for configuration in todo]
-    role = compared(about.get("role") for _, about in described)
+    role = compared(about.role for _, about in described)
     return [
         replace(configuration, **one).but(without={"overlap"})
         for configuration, about in described
-        if (about.get("role"), about["quantization"]) == (role, "int8") and not configuration.baseline
-        if configuration.beam_size == 1 and configuration.vocabulary_map == bool(about["vocabulary_map"])
+        if (about.role, about.quantization) == (role, "int8") and not configuration.baseline
+        if configuration.beam_size == 1 and configuration.vocabulary_map == bool(about.vocabulary_map)
     ]
 
 
