@@ -319,7 +319,8 @@ def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
 def test_folders_of_an_engine_that_is_not_installed_are_left_out(tmp_path, monkeypatch, capsys):
     models = [tmp_path / name for name in ("int8", "native-int8")]
     for model, engine in zip(models, ("ctranslate2", "native"), strict=True):
-        write_json(model / "model.json", {"format": 1, "engine": engine, "quantization": "int8"})
+        described = {"format": 1, "engine": engine, "quantization": "int8", "vocabulary_map": False}
+        write_json(model / "model.json", described)
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
     assert benchmark.installed(models) == models and not capsys.readouterr().err
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
