@@ -54,6 +54,9 @@ def made(tmp_path, vmap=None):
 
 
 def test_folder_holds_everything_and_a_description(weights, tmp_path):
+    (weights / ".snakemake_timestamp").touch()
+    (weights / "__pycache__").mkdir()  # Python compiles what it reads, and again after a copy
+    (weights / "__pycache__/model_description.cpython-311.pyc").touch()
     folder = made(tmp_path, "map.txt")
     assert {path.name for path in folder.iterdir()} == {
         "model.bin", "shared_vocabulary.json", "sentencepiece.model", "vmap.txt", "model.json", "README.md",

@@ -34,7 +34,7 @@ from formats.model_folder import Description
 SUFFIX = ".tar.gz"
 SUMS = "SHA256SUMS"
 LICENCE = "LICENSE.md"  # a name that Hugging Face links to
-LEFT_OUT = (*model_folder.NOT_DECODED, ".*")  # the card replaces the folder's own README
+LEFT_OUT = (*model_folder.NOT_DECODED, ".*", "__pycache__")  # the card replaces the folder's own README
 TERMS = "The model was made of these data; whether and how it may be used follows from their licences."
 CARD = """---
 {front}---

@@ -59,7 +59,8 @@ class Configuration(Decoding):
     def model_files(self) -> list[Path]:
         """The files that decoding needs."""
         unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [engines.of(self.model).map_file])}
-        return sorted(path for path in self.model.rglob("*") if path.is_file() and path.name not in unused)
+        files = (path for path in self.model.rglob("*") if path.is_file() and path.suffix != ".pyc")
+        return sorted(path for path in files if path.name not in unused)
 
 
 @dataclass(frozen=True)

@@ -115,11 +115,12 @@ class Engine(ABC):
     def copy_weights(cls, weights: Path, folder: Path) -> None:
         """Make ``folder`` with the weights and their files. Raises UserError if there are no weights.
 
-        Hidden files are left out: Snakemake writes some into output folders.
+        Hidden files are left out, as Snakemake writes some into output folders; and compiled Python, which is compiled
+        again after a copy and would differ from its checksum.
         """
         if not (weights / cls.weights).exists():
             raise UserError(f"{weights}: no weights of {cls.label} in it, {cls.weights} is missing")
-        shutil.copytree(weights, folder, ignore=shutil.ignore_patterns(".*"))
+        shutil.copytree(weights, folder, ignore=shutil.ignore_patterns(".*", "__pycache__"))
         folder.chmod(folder.stat().st_mode | stat.S_IWUSR)  # the source may be read-only
 
     @classmethod
