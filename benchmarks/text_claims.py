@@ -10,6 +10,7 @@ each run is a process; all take turns.
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -173,6 +174,7 @@ def main() -> None:
         native(read_opennmt_tf.read(folder.with_name("checkpoint")), PIECES, folder, "int16")
         found |= timed(folder, args.runs)
     found = json.loads(json.dumps(found), parse_float=lambda number: round(float(number), 2))
+    found["command"] = f"python benchmarks/text_claims.py {shlex.join(sys.argv[1:])}"
     shared = {"shape": SHAPE, "runs": args.runs, "commit": protocol.commit()} | machine.describe()
     write_json(args.output, found | shared)
 
