@@ -21,6 +21,7 @@ MAXIMUM = 150  # pieces of a side, as in the studies
 EPSILON = 1e-3  # formats.conversion, which needs CTranslate2
 FLAGS = {"activation": 0, "pre_norm": 1, "scale_embeddings": 1}  # of CTranslate2's TransformerSpec, int8
 DECODER_FLAGS = dict.fromkeys(("alibi", "alibi_use_positive_positions", "scale_alibi", "start_from_zero_embedding"), 0)
+TYPES = {np.float32: 0, np.float16: 4}  # numbers of CTranslate2's types
 ENCODER_FLAGS = dict.fromkeys(("embeddings_merge", "multi_query_attention"), 0)
 
 
@@ -131,12 +132,12 @@ def positions(length: int, units: int) -> Tensor:
 # CTranslate2
 
 
-def variables(weights: dict[str, Tensor], heads: int) -> dict[str, Variable]:
-    """The variables of CTranslate2's TransformerSpec, revision 7, in float16."""
+def variables(weights: dict[str, Tensor], heads: int, dtype: type[np.floating]) -> dict[str, Variable]:
+    """The variables of CTranslate2's TransformerSpec, revision 7, in float16 or float32."""
     found: dict[str, Variable] = {}
     for name, tensor in weights.items():
-        array = tensor.cpu().numpy().astype(np.float16)
-        found[of_ctranslate2(name)] = Variable(array.shape, 4, memoryview(array.tobytes()))
+        array = tensor.detach().cpu().numpy().astype(dtype)
+        found[of_ctranslate2(name)] = Variable(array.shape, TYPES[dtype], memoryview(array.tobytes()))
     for side, flags in (("encoder", FLAGS | ENCODER_FLAGS), ("decoder", FLAGS | DECODER_FLAGS)):
         for name, value in flags.items():
             found[f"{side}/{name}"] = Variable((), 1, memoryview(np.int8(value).tobytes()))
@@ -156,10 +157,22 @@ def of_ctranslate2(name: str) -> str:
     return name.replace(".", "/")
 
 
-def write(folder: Path, weights: dict[str, Tensor], heads: int, pieces: list[str]) -> None:
+def write(
+    folder: Path,
+    weights: dict[str, Tensor],
+    heads: int,
+    pieces: list[str],
+    dtype: type[np.floating] = np.float16,
+    share: bool = True,
+) -> None:
+    """share: write the embeddings once, not three times."""
     folder.mkdir(parents=True)
     shared = dict.fromkeys(("decoder/projection/weight", "encoder/embeddings_0/weight"), "decoder/embeddings/weight")
-    model = ctranslate2_model.Model("TransformerSpec", 7, variables(weights, heads), shared)
+    found = variables(weights, heads, dtype)
+    if not share:
+        found |= {name: found[original] for name, original in shared.items()}
+        found, shared = dict(sorted(found.items())), {}
+    model = ctranslate2_model.Model("TransformerSpec", 7, found, shared)
     ctranslate2_model.write(folder, model)
     config = {
         "add_source_bos": False,

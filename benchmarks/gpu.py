@@ -1,0 +1,233 @@
+"""Time the papers' Transformers on a GPU: table 6 of WNGT 2020 and table 3 of Marian at WNMT 2018.
+
+CTranslate2 decodes all shapes; transformers' MarianMT, with beam 4, stands for the papers' baseline, OpenNMT-tf.
+Weights are random and translations as long as the references, so this is about speed only. All systems take turns;
+loading, tokenisation and detokenisation are timed apart from decoding. It needs PyTorch, transformers, CTranslate2,
+SentencePiece and msgspec, and src/ on PYTHONPATH.
+"""
+
+import argparse
+import gzip
+import shlex
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import ctranslate2
+import gpu_models
+import numpy as np
+import torch
+from sentencepiece import SentencePieceProcessor as Tokenizer
+from transformers import LogitsProcessorList, MarianMTModel
+
+from common import machine
+from common.files import write_json
+from formats.shape import registry
+
+BATCH = {"opennmt-2020": 6000, "marian-2018": 8192}  # tokens of a batch
+LONGEST_OUTPUT = 400
+
+
+class System(NamedTuple):
+    """A row of a table. row: its number in papers.csv."""
+
+    paper: str
+    row: str
+    shape: str
+    engine: str
+    type: str
+    beam: int
+
+    def __str__(self) -> str:
+        return f"{self.paper} ({self.row}) {self.shape} {self.engine} {self.type} beam {self.beam}"
+
+
+WNGT = dict(zip(("wngt2020-base", "wngt2020-4-3-2xffn", "wngt2020-6-3", "wngt2020-4-3"), range(13, 17), strict=True))
+MARIAN = {("marian-big", 8): 3, ("marian-big", 4): 5, ("marian-big", 2): 6, ("marian-big", 1): 7}
+MARIAN |= {("marian-base", 4): 8, ("marian-base", 2): 9, ("marian-base", 1): 10, ("marian-small", 1): 14}
+PEER, OURS = "transformers", "CTranslate2"
+SYSTEMS = [
+    System("opennmt-2020", str(row + 4), shape, OURS, kind, beam)
+    for shape, row in WNGT.items()
+    for kind, beam in (("float32", 1), ("float32", 4), ("float16", 1))
+]
+SYSTEMS += [
+    System("marian-2018", str(row), shape, OURS, kind, beam)
+    for (shape, beam), row in MARIAN.items()
+    for kind in ("float32", "float16")
+]
+SYSTEMS += [System("opennmt-2020", str(row), shape, PEER, "float32", 4) for shape, row in WNGT.items()]
+
+
+class TestSet(NamedTuple):
+    """Sentences, and the pieces of their references."""
+
+    name: str
+    lines: list[str]
+    lengths: np.ndarray  # [sentences]
+
+
+def read(source: Path, target: Path, tokenizer: Tokenizer) -> TestSet:
+    lines, references = (gzip.decompress(path.read_bytes()).decode().splitlines() for path in (source, target))
+    lengths = np.array([len(pieces) for pieces in tokenizer.encode(references)])
+    return TestSet(source.name.split(".")[0], lines, np.clip(lengths, 1, 250))
+
+
+Run = dict[str, float]
+Decode = Callable[[list[list[str]]], list[list[str]]]
+
+
+def load_ctranslate2(system: System, folder: Path, test_set: TestSet, ids: dict[str, int]) -> Decode:
+    translator = ctranslate2.Translator(str(folder), device="cuda", compute_type=system.type)
+
+    def decode(sentences: list[list[str]]) -> list[list[str]]:
+        results = translator.translate_batch(
+            sentences,
+            beam_size=system.beam,
+            batch_type="tokens",
+            max_batch_size=BATCH[system.paper],
+            max_decoding_length=LONGEST_OUTPUT,
+            max_input_length=0,
+        )
+        return [result.hypotheses[0] for result in results]
+
+    return decode
+
+
+def load_transformers(system: System, folder: Path, test_set: TestSet, ids: dict[str, int]) -> Decode:
+    model = MarianMTModel.from_pretrained(folder, dtype=getattr(torch, system.type)).cuda().eval()
+    entries = [*ids, "<unk>"]
+
+    def decode(sentences: list[list[str]]) -> list[list[str]]:
+        numbers = [[ids.get(piece, len(ids)) for piece in sentence] for sentence in sentences]
+        outputs: list[list[str]] = [[]] * len(sentences)
+        for batch in batches(numbers, BATCH[system.paper]):
+            lengths = torch.tensor(test_set.lengths[batch]).cuda().repeat_interleave(system.beam)
+            sources = gpu_models.padded([numbers[number] for number in batch])
+            found = model.generate(
+                input_ids=sources,
+                attention_mask=(sources != gpu_models.PADDING).long(),
+                num_beams=system.beam,
+                max_new_tokens=LONGEST_OUTPUT,
+                early_stopping=True,
+                logits_processor=LogitsProcessorList([gpu_models.GivenLengths(lengths)]),
+            )
+            for number, row, length in zip(batch, found[:, 1:].tolist(), test_set.lengths[batch], strict=True):
+                outputs[number] = [entries[piece] for piece in row[:length]]
+        return outputs
+
+    return decode
+
+
+def batches(sentences: list[list[int]], tokens: int) -> Iterator[list[int]]:
+    """Numbers of sentences, the longest first, in batches of at most so many tokens with padding."""
+    batch: list[int] = []
+    for number in sorted(range(len(sentences)), key=lambda number: -len(sentences[number])):
+        if batch and (len(batch) + 1) * len(sentences[batch[0]]) > tokens:
+            yield batch
+            batch = []
+        batch.append(number)
+    yield batch
+
+
+LOAD = {OURS: load_ctranslate2, PEER: load_transformers}
+
+
+def timed(system: System, folder: Path, test_set: TestSet, tokenizer: Tokenizer, ids: dict[str, int]) -> Run:
+    """Seconds of each step, and pieces of all translations."""
+    torch.cuda.empty_cache()
+    clock = [time.perf_counter()]
+    decode = LOAD[system.engine](system, folder, test_set, ids)
+    clock.append(time.perf_counter())
+    decode([tokenizer.encode(test_set.lines[0], out_type=str)])  # warm: kernels are loaded
+    clock.append(time.perf_counter())
+    sentences = tokenizer.encode(test_set.lines, out_type=str)
+    clock.append(time.perf_counter())
+    outputs = decode(sentences)
+    clock.append(time.perf_counter())
+    tokenizer.decode(outputs)
+    clock.append(time.perf_counter())
+    steps = ("load_seconds", "first_seconds", "tokenise_seconds", "decode_seconds", "detokenise_seconds")
+    return dict(zip(steps, np.diff(clock).tolist(), strict=True)) | {"pieces": sum(map(len, outputs))}
+
+
+def write_models(
+    folder: Path, ids: dict[str, int], sets: dict[str, TestSet], tokenizer: Tokenizer, systems: list[System]
+) -> dict[str, int]:
+    """Write every model once. Returns the parameters by shape."""
+    entries, found = [*ids], {}
+    for shape, paper, engine in sorted({(each.shape, each.paper, each.engine) for each in systems}):
+        values = registry()[shape]
+        if engine == PEER:
+            gpu_models.transformers(values, len(entries) + 1, folder / f"{shape} {engine}")
+            continue
+        lines = tokenizer.encode(sets[paper].lines, out_type=str)
+        sources = [[ids.get(piece, len(ids)) for piece in line] for line in lines]
+        output = folder / f"{shape} {engine}"
+        found[shape] = gpu_models.ctranslate2(values, entries, sources, sets[paper].lengths, output)
+        print(f"{shape}: {found[shape]:,} parameters", flush=True)
+    return found
+
+
+def summary(systems: list[System], runs: dict[System, list[Run]], sets: dict[str, TestSet]) -> list[dict]:
+    return [
+        system._asdict()
+        | {name: statistics.median(run[name] for run in runs[system]) for name in runs[system][0]}
+        | {"pieces_of_references": int(sets[system.paper].lengths.sum()), "runs": runs[system]}
+        for system in systems
+        if system in runs
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentencepiece", type=Path, required=True)
+    parser.add_argument("--vocabulary", type=Path, required=True, help="of OpenNMT-tf, an entry a line")
+    for paper, name in (("opennmt-2020", "newstest2019"), ("marian-2018", "newstest2014")):
+        help = f"source and reference of {name}, or a translation of the same length, gzipped"
+        parser.add_argument(f"--{paper}", type=Path, nargs=2, required=True, help=help)
+    parser.add_argument("--sentences", type=int, help="of each test set, the first; default: all")
+    parser.add_argument("--types", nargs="+", default=["float32", "float16"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no other round that would end later")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    args = parser.parse_args()
+
+    begin = time.perf_counter()
+    tokenizer = Tokenizer(model_file=str(args.sentencepiece))
+    ids = {entry: number for number, entry in enumerate(args.vocabulary.read_text(encoding="utf-8").splitlines())}
+    systems = [system for system in SYSTEMS if system.type in args.types]
+    sets = {paper: read(*getattr(args, paper.replace("-", "_")), tokenizer) for paper in BATCH}
+    first = slice(args.sentences)
+    sets = {paper: TestSet(each.name, each.lines[first], each.lengths[first]) for paper, each in sets.items()}
+    runs: dict[System, list[Run]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        parameters = write_models(Path(scratch), ids, sets, tokenizer, systems)
+        print(f"models: {time.perf_counter() - begin:.0f} s", flush=True)
+        for number in range(args.rounds):
+            round_began = time.perf_counter()
+            for system in systems:
+                folder = Path(scratch, f"{system.shape} {system.engine}")
+                found = timed(system, folder, sets[system.paper], tokenizer, ids)
+                runs.setdefault(system, []).append(found)
+                print(f"{number + 1}: {system}: {found['decode_seconds']:.2f} s, {found['pieces']} pieces", flush=True)
+                record = {
+                    "command": f"python benchmarks/gpu.py {shlex.join(sys.argv[1:])}",
+                    "gpu": torch.cuda.get_device_name(),
+                    "versions": {name: version(name) for name in ("ctranslate2", "torch", "transformers")},
+                    "test_sets": {paper: [each.name, len(each.lines)] for paper, each in sets.items()},
+                    "parameters": parameters,
+                    "systems": summary(systems, runs, sets),
+                }
+                write_json(args.output, record | machine.describe())
+            if 2 * time.perf_counter() - round_began - begin > args.seconds:
+                break
+
+
+if __name__ == "__main__":
+    main()
