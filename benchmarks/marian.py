@@ -23,9 +23,9 @@ from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
 from decode.pipeline import MANY_CORES, ONE_CORE
+from findings.captions import compute_type, mark, marks, search
+from findings.comparison import BASELINE, BEAM, find, of_test_set, times_faster
 from formats import marian, records
-from formats.captions import compute_type, mark, marks, search
-from formats.comparison import BASELINE, BEAM, find, of_test_set, times_faster
 from formats.measurement import Measurement, Spread
 from measure import protocol
 from measure.configuration import Conditions, Configuration

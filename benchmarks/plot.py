@@ -14,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from decode.engines import ENGINES
+from findings.captions import marks
 from formats import measurement
-from formats.captions import marks
 from formats.measurement import Measurement, Spread
 from report import figure, markup
 

@@ -19,8 +19,9 @@ from common.errors import UserError
 from common.files import write_json
 from decode.engines.native import Native
 from decode.translator import Translator
-from formats import comparison, decoding, records
-from formats.cost import prices
+from findings import comparison
+from findings.cost import prices
+from formats import decoding, records
 from formats.measurement import Measurement
 from measure import benchmark, kept_runs, protocol, run
 from measure.task import Decoding, Task

@@ -10,8 +10,9 @@ from snakefile import TINY, dry_run, planned, snakemake
 
 from common.errors import UserError
 from common.files import read_json, sha256
-from formats import measurement, metrics, records
-from formats.metrics import CometScores
+from findings import metrics
+from findings.metrics import CometScores
+from formats import measurement, records
 from measure import comet as scoring
 from measure import score, teacher_student
 from report import teacher_student as gap_tables

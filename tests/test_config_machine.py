@@ -7,7 +7,7 @@ from configurations import CONFIGS, OWN_MACHINE, edited, machine, saved, without
 from common import cpu
 from common.errors import UserError
 from decode.engines.native import Native
-from formats.cost import prices
+from findings.cost import prices
 from study import config, expansion, machine_checks, precision, system_checks
 from study.plan import Study
 from study.schema import config_hash

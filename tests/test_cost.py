@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measured import measured
 
-from formats import cost as prices
-from formats.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
+from findings import cost as prices
+from findings.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
 from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, tokens_per_usd
 
 XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"

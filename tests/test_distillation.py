@@ -21,8 +21,8 @@ from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.rescore import merged, rescored
 from distill.select import TARGETS, Selection
 from distill.tokenization import SentencePiece
+from findings.metrics import bleu
 from formats import records
-from formats.metrics import bleu
 from study.schema import schema
 from study.systems import TRANSLATED
 from train.encode import encode

@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 import yaml
 
-from formats import captions, comparison, measurement
+from findings import captions, comparison
+from formats import measurement
 from report import measurements as tables
 
 ROOT = Path(__file__).parents[1]

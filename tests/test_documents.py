@@ -10,9 +10,9 @@ from formats.counts import Cleaned
 from formats.experiments import Components
 from formats.gap import Gap
 from formats.learning import Learned, Learning
-from formats.node_plan import NodePlan
 from formats.rounding import Quantization
 from report.samples import Samples
+from report.scale_plan import NodePlan
 
 KINDS = {
     "gap.json": Gap,

@@ -19,7 +19,8 @@ from decode import engines, translate
 from decode.engines import Engine
 from decode.translator import Tokenizer, Translator
 from export import model_folder
-from formats import captions, measurement, records
+from findings import captions
+from formats import measurement, records
 from formats.vocabulary_map import VocabularyMap
 from measure import benchmark, protocol, run
 

@@ -27,7 +27,8 @@ from decode.translator import Translator
 from export import submission
 from export.model_folder import make
 from export.package import package
-from formats import best_model, measurement
+from findings import best_model
+from formats import measurement
 from formats.model_folder import Description
 
 DESCRIPTION = {

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.comparison import dominates, pareto
+from findings.comparison import dominates, pareto
 
 # Few values, so that equal speeds, equal qualities and equal points are common.
 POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30)

@@ -21,8 +21,9 @@ from snakemake.assets import Assets
 from common.errors import UserError
 from common.files import read_json, write_json, write_text
 from decode.translator import decoding_options
-from formats import captions, comparison, measurement
-from formats.comparison import pareto
+from findings import captions, comparison
+from findings.comparison import pareto
+from formats import measurement
 from formats.shape import DECODERS, decoder_kind, registry, shape
 from measure.configuration import Configuration
 from report import figure, front, front_page

@@ -72,7 +72,7 @@ READ_BY = {
         "training.smk",
     ],
     "shape": ["src/study/expansion.py"],
-    "price": ["src/formats/cost.py", "src/study/jobs.py"],
+    "price": ["src/findings/cost.py", "src/study/jobs.py"],
 }
 TABLES = {  # keys that the code has in tables of its own
     "cleaning": {key for key, _ in REGISTRY.values()},

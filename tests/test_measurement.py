@@ -14,7 +14,8 @@ from measured import measured
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from formats import captions, measurement, schema_from_dataclass, switches
+from findings import captions
+from formats import measurement, schema_from_dataclass, switches
 from report.keep import compact
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from common.files import read_json, write_json
-from formats import cost
+from findings import cost
 
 pytestmark = pytest.mark.slow
 

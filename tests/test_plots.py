@@ -13,7 +13,8 @@ from reports import FIXTURE, REFERENCE, TIMED, run
 
 from common.errors import UserError
 from common.files import write_json
-from formats import best_model, comparison, measurement
+from findings import best_model, comparison
+from formats import measurement
 from formats.learning import Learning
 from formats.measurement import Spread
 from report import corpora_figures, figure, front, labels, published, training

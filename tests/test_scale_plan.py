@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from common.files import read_json
-from formats.cost import prices
+from findings.cost import prices
 from report import scale_plan as report
 from study import config, scale_plan, workload
 from study.job_limits import DAY, Requests

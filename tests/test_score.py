@@ -191,6 +191,6 @@ def test_an_output_of_another_length_and_an_unknown_test_set_are_refused(study):
 
 
 def test_a_missing_tokenizer_is_named(study, monkeypatch):
-    monkeypatch.setattr("formats.metrics.BLEU", Mock(side_effect=RuntimeError("no tokenizer for Japanese")))
+    monkeypatch.setattr("findings.metrics.BLEU", Mock(side_effect=RuntimeError("no tokenizer for Japanese")))
     with pytest.raises(UserError, match="BLEU for the target language de: no tokenizer for Japanese"):
         study[-1]()

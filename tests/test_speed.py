@@ -20,8 +20,8 @@ from decode import engines, tuned
 from decode.engines import Search, load
 from decode.translator import Translator
 from experiments import architectures, end_to_end, identities, ladder, scaling, switches
+from findings.comparison import times_faster
 from formats import measurement, records
-from formats.comparison import times_faster
 from formats.switches import values
 from measure import score
 from measure.task import Task

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.comparison import BASELINE
+from findings.comparison import BASELINE
 from measure.configuration import Configuration
 from study import config
 from study.plan import Study

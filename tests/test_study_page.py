@@ -12,7 +12,8 @@ from outline import Outline
 from reports import FIXTURE, REFERENCE, TIMED, run
 
 from common.files import read_json, write_json, write_text
-from formats import best_model, captions, comparison, measurement
+from findings import best_model, captions, comparison
+from formats import measurement
 from formats.learning import Learning
 from report import ablation_table, recommendation, study_page, teacher_student
 

@@ -12,9 +12,10 @@ from reports import FIXTURE, ROOT, TIMED, run
 from common.errors import UserError
 from common.files import write_text
 from decode.engines import ENGINES
-from formats import best_model, captions, comparison, measurement
-from formats.comparison import matching
-from formats.cost import NO_PRICE
+from findings import best_model, captions, comparison
+from findings.comparison import matching
+from findings.cost import NO_PRICE
+from formats import measurement
 from report import measurements, recommendation, terminal
 from report.measurements import headline
 

@@ -32,8 +32,8 @@ from common.files import write_json
 from common.progress import progress
 from distill import n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
+from findings.metrics import bleu
 from formats import records
-from formats.metrics import bleu
 
 Tokenizer = Callable[[str], str]  # puts spaces between tokens
 ORDER = 4  # of the longest n-grams

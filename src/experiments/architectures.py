@@ -10,8 +10,8 @@ from pathlib import Path
 from common import machine
 from common.errors import UserError, command
 from decode import engines
+from findings.comparison import BASELINE, NATIVE
 from formats import measurement
-from formats.comparison import BASELINE, NATIVE
 from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration

@@ -16,8 +16,8 @@ from common import machine
 from common.command_line import pick, positive
 from common.errors import command
 from decode import engines
+from findings.comparison import BEAM
 from formats import measurement
-from formats.comparison import BEAM
 from formats.measurement import Measurement
 from measure import protocol
 from measure.bootstrap import TestSet

@@ -17,8 +17,8 @@ from common import machine
 from common.errors import UserError, command
 from decode import engines, tuned
 from decode.pipeline import MANY_CORES
+from findings.comparison import BASELINE, BEAM
 from formats import measurement
-from formats.comparison import BASELINE, BEAM
 from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration

@@ -16,7 +16,8 @@ from common import machine
 from common.errors import UserError, command
 from decode import engines
 from decode.engines.native import Native
-from formats import comparison, measurement
+from findings import comparison
+from formats import measurement
 from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration

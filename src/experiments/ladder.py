@@ -24,8 +24,9 @@ from typing import Any
 from common import machine
 from common.errors import UserError, command
 from decode import engines
-from formats import comparison, measurement
-from formats.comparison import fastest
+from findings import comparison
+from findings.comparison import fastest
+from formats import measurement
 from formats.decoding import ONE_CORE
 from formats.measurement import (
     BEAM,

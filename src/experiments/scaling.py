@@ -15,8 +15,8 @@ from common import machine
 from common.errors import command
 from decode import engines
 from experiments.ladder import BATCHES
+from findings.comparison import fastest
 from formats import measurement
-from formats.comparison import fastest
 from measure import protocol
 from measure.configuration import Configuration
 

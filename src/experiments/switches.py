@@ -21,7 +21,8 @@ from decode import engines
 from decode.engines import native
 from decode.engines.native import Native
 from decode.pipeline import MANY_CORES
-from formats import comparison, measurement
+from findings import comparison
+from formats import measurement
 from formats.decoding import ONE_CORE
 from formats.measurement import EVERYTHING
 from measure import protocol

@@ -24,10 +24,10 @@ from decode.engines import ENGINES
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from export.model_folder import ROLES, checked
+from findings.best_model import RULE, best, verdict
+from findings.captions import configuration, search
+from findings.comparison import matching
 from formats import measurement, model_folder
-from formats.best_model import RULE, best, verdict
-from formats.captions import configuration, search
-from formats.comparison import matching
 from formats.measurement import Measurement
 from formats.model_folder import Description
 

@@ -32,10 +32,4 @@ Measurements:
 - ``gap``: how students compare with their teacher and with one another
 - ``experiments``: the JSON of experiments that are timed in one process
 - ``schema_from_dataclass``: JSON schema and table of described fields
-- ``comparison``: find and compare measurements; the Pareto front of speed and quality
-- ``best_model``: the best model of a study
-- ``captions``: measurements in words, and marks of disturbed ones
-- ``metrics``: sacreBLEU's BLEU with the tokenizer of a language; COMET's checkpoint, program and scores
-- ``cost``: the costs of translations, and prices of machines
-- ``node_plan``: hours and cost of a study on the nodes of a cluster
 """

@@ -3,9 +3,24 @@
 from typing import Any, NotRequired, TypedDict
 
 from formats.learning import Learned
-from formats.metrics import Comet, Quality
 
 Settings = dict[str, Any]  # of the network and the training, by the names of the configuration
+
+
+class Quality(TypedDict):
+    """sacreBLEU's scores of translations, with its signatures."""
+
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+
+
+class Comet(TypedDict):
+    """COMET of translations, where it was measured."""
+
+    comet: NotRequired[float]
+    comet_signature: NotRequired[str]
 
 
 class System(TypedDict):

@@ -18,8 +18,8 @@ from pathlib import Path
 from common.command_line import named_path, pick, positive
 from common.errors import command
 from decode import engines
+from findings.comparison import BASELINE, compared, configured
 from formats import measurement
-from formats.comparison import BASELINE, compared, configured
 from formats.measurement import Measurement
 from measure import protocol
 from measure.configuration import Conditions, Configuration

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
 
+from findings.metrics import bleu
 from formats import records
-from formats.metrics import Quality, bleu
+from formats.gap import Quality
 
 SEED = 12345  # sacreBLEU's own
 

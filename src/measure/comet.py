@@ -1,4 +1,4 @@
-"""COMET of all translations of a study, by the program comet-score of an environment of its own (formats.metrics).
+"""COMET of all translations of a study, by the program comet-score of an environment of its own (findings.metrics).
 
 The program loads the model once per test set and scores equal translations once. It runs on the CPU, in half precision
 as in unbabel-comet 2.2.7, and offline: the encoder's tokenizer and configuration must be in Hugging Face's cache.
@@ -19,8 +19,9 @@ from common.command_line import named_path
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
-from formats import measurement, metrics
-from formats.comparison import translations
+from findings import metrics
+from findings.comparison import translations
+from formats import measurement
 from formats.records import read_output, read_pairs
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}  # the latter for older releases of transformers

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from decode import engines
+from findings.cost import Price
 from formats import model_folder, switches
-from formats.cost import Price
 from measure.task import Decoding
 from measure.timing_loop import Repeats
 

@@ -1,6 +1,6 @@
 """Check before timing that this job is alone on its node and that the CPU is the one that the study names.
 
-Without a batch system nothing is known about neighbours; measurements then notice them (formats.captions).
+Without a batch system nothing is known about neighbours; measurements then notice them (findings.captions).
 """
 
 import argparse

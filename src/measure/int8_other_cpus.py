@@ -14,8 +14,8 @@ from pathlib import Path
 from common import cpu
 from common.errors import UserError, command
 from common.files import write_json
+from findings.metrics import bleu
 from formats import records
-from formats.metrics import bleu
 
 WITHOUT_VNNI = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"}
 EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}

@@ -23,8 +23,8 @@ from common.errors import UserError
 from common.files import read_json, sha256
 from decode import engines
 from decode.engines.native import Native
+from findings.cost import cost
 from formats import model_folder, switches
-from formats.cost import cost
 from formats.measurement import UNTRAINED, Measurement, Spread
 from formats.model_folder import Description
 from measure import code_fingerprint

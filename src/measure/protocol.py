@@ -19,8 +19,8 @@ from common.command_line import named_path, pick, positive
 from common.errors import UserError
 from common.files import write_json
 from decode import engines
-from formats import cost
-from formats.comparison import of_test_set
+from findings import cost
+from findings.comparison import of_test_set
 from formats.measurement import UNTRAINED, Measurement
 from measure import kept_runs, source_tokens, timing_loop
 from measure.configuration import Conditions, Configuration

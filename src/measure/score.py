@@ -17,11 +17,11 @@ from typing import Any
 from common.command_line import named_path, positive
 from common.errors import UserError, command
 from common.progress import progress
+from findings.comparison import CONFIGURATION, configured, full_precision, matching, number, of_test_set, translations
+from findings.metrics import CometScores
 from formats import measurement
-from formats.comparison import CONFIGURATION, configured, full_precision, matching, number, of_test_set, translations
 from formats.learning import Learned
 from formats.measurement import Measurement
-from formats.metrics import CometScores
 from measure import training_differences
 from measure.bootstrap import Floats, TestSet, p_value
 from measure.training_differences import difference, same_sentences

@@ -22,10 +22,12 @@ from common.command_line import json_value, named_path, positive
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
+from findings.metrics import CometScores, bleu
 from formats import records
 from formats.gap import (
     Beam,
     Change,
+    Comet,
     Comparison,
     Differences,
     Gap,
@@ -38,7 +40,6 @@ from formats.gap import (
     Trainings,
     Twins,
 )
-from formats.metrics import Comet, CometScores, bleu
 from measure import training_differences
 from measure.bootstrap import TestSet
 

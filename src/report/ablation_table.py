@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from formats import captions, comparison
-from formats.best_model import STUDENTS
-from formats.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
+from findings import captions, comparison
+from findings.best_model import STUDENTS
+from findings.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
 from formats.gap import Beam, Differences, Gap, TestSet
 from formats.learning import Learning
 from formats.measurement import Measurement, Spread

@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
+from findings.captions import engine_label
+from findings.comparison import BASELINE
 from formats import measurement
-from formats.captions import engine_label
-from formats.comparison import BASELINE
 from formats.measurement import Measurement
 from report import figure, table_parts
 

@@ -16,8 +16,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from common.errors import UserError
-from formats import captions, measurement
-from formats.comparison import BASELINE, NATIVE
+from findings import captions
+from findings.comparison import BASELINE, NATIVE
+from formats import measurement
 from formats.measurement import Measurement, Spread
 from report import figure, labels
 from report.front import amount

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.files import read_json, typed
-from formats.captions import repeats
+from findings.captions import repeats
 from formats.experiments import Cache, CacheRow, CopiesRow, StepRow
 from formats.measurement import Spread
 from report import figure, markup, table_parts

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from findings.captions import mark, once
+from findings.comparison import BASELINE, CTRANSLATE2, NATIVE, times_faster
 from formats import measurement
-from formats.captions import mark, once
-from formats.comparison import BASELINE, CTRANSLATE2, NATIVE, times_faster
 from formats.measurement import Measurement
 from report import figure, papers, table_parts
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.files import read_json, typed
-from formats import captions
-from formats.captions import repeats
+from findings import captions
+from findings.captions import repeats
 from formats.experiments import AlgorithmRow, BlockingRow, Ngrams, Pipeline, PipelineRow
 from formats.measurement import DIFFERENT, VOCABULARY, Spread
 from report import figure, markup, table_parts

@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator
 
 from common.errors import UserError
-from formats import best_model, captions, comparison, measurement
+from findings import best_model, captions, comparison
+from formats import measurement
 from formats.measurement import Measurement
 from report import figure, labels
 from report.figure import Style

@@ -25,7 +25,8 @@ from snakemake.assets import Assets
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
-from formats import captions, comparison, measurement
+from findings import captions, comparison
+from formats import measurement
 from formats.measurement import Measurement
 from formats.records import read_output
 from formats.schema_from_dataclass import Column

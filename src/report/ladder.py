@@ -4,9 +4,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from formats import comparison, measurement
-from formats.captions import engine_label, mark, sizes
-from formats.comparison import times_faster
+from findings import comparison
+from findings.captions import engine_label, mark, sizes
+from findings.comparison import times_faster
+from formats import measurement
 from formats.measurement import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH, Measurement
 from formats.shape import registry, shape
 from report import figure, markup, papers, table_parts

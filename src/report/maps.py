@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from common.errors import UserError
 from common.files import read_json, typed
-from formats import comparison
-from formats.captions import repeats
+from findings import comparison
+from findings.captions import repeats
 from formats.experiments import Coverage, MapCoverage, MapTiming, MapTimingRow, Picked
 from formats.measurement import Spread
 from report import figure, markup, table_parts

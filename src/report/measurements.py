@@ -9,8 +9,9 @@ from typing import Any
 
 from common.errors import command
 from common.files import write_json, write_text
-from formats import best_model, captions, comparison, measurement
-from formats.cost import NO_PRICE
+from findings import best_model, captions, comparison
+from findings.cost import NO_PRICE
+from formats import measurement
 from formats.measurement import Measurement
 from report import markup
 

@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from formats import comparison, measurement
-from formats.comparison import pareto
-from formats.cost import SECONDS_PER_HOUR
+from findings import comparison
+from findings.comparison import pareto
+from findings.cost import SECONDS_PER_HOUR
+from formats import measurement
 from formats.measurement import Measurement
 from report import figure, labels, papers
 from report.front import Plot, footnote, legend, scored

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from common.files import read_json, typed
-from formats import captions, measurement
-from formats.comparison import CTRANSLATE2, matching
+from findings import captions
+from findings.comparison import CTRANSLATE2, matching
+from formats import measurement
 from formats.measurement import Measurement
 from formats.rounding import OtherCpus, Quantization
 from report import markup

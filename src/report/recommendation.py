@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from formats import best_model, captions, comparison
+from findings import best_model, captions, comparison
 from formats.measurement import Measurement
 from report import measurements as tables
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from common.errors import command
 from common.files import read_json, write_text
+from findings.comparison import matching, times_faster
 from formats import measurement, switches
-from formats.comparison import matching, times_faster
 from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
 from report import papers

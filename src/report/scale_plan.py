@@ -2,12 +2,13 @@
 
 import itertools
 from pathlib import Path
+from typing import TypedDict
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.files import read_json, typed
-from formats.node_plan import NodePlan, PlannedStage
+from findings.cost import Price
 from report import figure, markup
 
 NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs for {usd_per_hour:g} USD an hour ({provider}, \
@@ -19,6 +20,53 @@ take {writes} as they are written, and counts as no limit."""
 SHOWN = 0.01  # of the hours of all: stages that take less have no line
 PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. Each stage has all nodes for itself; in \
 "all", jobs run side by side where they wait for nothing. Dashed: follows from the speed of GPUs, which is assumed."""
+
+
+class PlannedStage(TypedDict):
+    """A stage that has all nodes for itself. hours: by the number of nodes. assumed: follows from assumed speeds."""
+
+    stage: str
+    jobs: int
+    longest_job: str | None
+    longest_job_hours: float
+    core_hours: float
+    gpu_hours: float
+    usd: float
+    bytes: int
+    assumed: bool
+    hours: dict[str, float]
+
+
+class PlannedRate(TypedDict):
+    """A measured rate: units of work that a core does in a second, the file it is from, and the CPU."""
+
+    work: str
+    per_second: float
+    unit: str
+    file: str
+    cpu: str
+
+
+class Assumed(TypedDict):
+    """What was not measured. sentences_per_second: that a teacher translates on one GPU, by its name."""
+
+    gpu_training_operations_per_second: float
+    gpu_decoding_operations_per_second: float
+    pieces_per_sentence: int
+    sentences_per_second: dict[str, float]
+
+
+class NodePlan(TypedDict):
+    """node: its price. hours, usd_held: of all stages, by the number of nodes."""
+
+    study: str
+    node: Price
+    nodes: list[int]
+    stages: list[PlannedStage]
+    hours: dict[str, float]
+    usd_held: dict[str, int]
+    rates: list[PlannedRate]
+    assumed: Assumed
 
 
 def read(path: Path) -> NodePlan:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from findings.captions import engine_label, mark, sizes
+from findings.comparison import matching, times_faster
 from formats import measurement
-from formats.captions import engine_label, mark, sizes
-from formats.comparison import matching, times_faster
 from formats.measurement import Measurement
 from report import figure, labels, table_parts
 

@@ -12,7 +12,8 @@ from typing import TypedDict
 
 from common.errors import command
 from common.files import read_json, write_json, write_text
-from formats import best_model, captions, comparison, measurement
+from findings import best_model, captions, comparison
+from formats import measurement
 from formats.gap import Gap
 from formats.learning import Learning
 from formats.measurement import Measurement

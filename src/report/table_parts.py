@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from formats import captions, comparison
-from formats.captions import best_searches, cpu, mark, marks, once, repeats
+from findings import captions, comparison
+from findings.captions import best_searches, cpu, mark, marks, once, repeats
 from formats.experiments import Disturbed
 from formats.measurement import Measurement, Spread
 from report import figure, markup
@@ -129,7 +129,7 @@ def ratio_bars(
 
 
 def row_mark(row: Disturbed, noise: float) -> str:
-    """The mark of a timing (``formats.captions``)."""
+    """The mark of a timing (``findings.captions``)."""
     return captions.disturbance_mark(row["others"], noise)
 
 

@@ -6,7 +6,8 @@ import textwrap
 from pathlib import Path
 
 from common.errors import command
-from formats import best_model, captions, comparison, measurement
+from findings import best_model, captions, comparison
+from formats import measurement
 from formats.measurement import Measurement
 from report import markup
 from report.measurements import WORDS, row

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from common.files import read_json, typed
+from findings.captions import best_searches, cpu, engine_label, mark, marks, repeats
+from findings.comparison import NATIVE, loss, of_test_set
 from formats import measurement
-from formats.captions import best_searches, cpu, engine_label, mark, marks, repeats
-from formats.comparison import NATIVE, loss, of_test_set
 from formats.experiments import Components, ComponentsRow, Share
 from formats.measurement import COMPONENTS, FEW, OPERATORS, Measurement, Spread
 from report import figure, markup, table_parts

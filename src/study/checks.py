@@ -8,8 +8,8 @@ from corpora.sources.source import languages
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from formats.cost import PRICES
-from formats.metrics import bleu
+from findings.cost import PRICES
+from findings.metrics import bleu
 from formats.shape import registry
 from study import system_checks
 from study.expansion import listed_prices

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from common.errors import UserError
-from formats.cost import PRICES, prices
+from findings.cost import PRICES, prices
 from formats.shape import registry
 from study.schema import Config, definition, filled, problems, schema
 
@@ -102,7 +102,7 @@ def expanded(written: Config) -> Config:
 
 @cache
 def listed_prices() -> dict[str, Config]:
-    """formats/prices.yaml. Raises UserError for a price that does not say where it is from."""
+    """findings/prices.yaml. Raises UserError for a price that does not say where it is from."""
     price = {"type": "object", "$ref": "#/$defs/price"}
     entries = {"type": "object", "additionalProperties": price, "$defs": schema()["$defs"]}
     if lines := list(problems(prices(), entries)):

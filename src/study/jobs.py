@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from common.errors import UserError
-from formats.cost import Price
+from findings.cost import Price
 from study.rates import Rate
 from study.systems import System
 from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Stage, Work

@@ -13,7 +13,7 @@ from typing import Any
 from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_json
-from formats import cost
+from findings import cost
 from study import config
 from study.jobs import Jobs, Node, jobs, wall
 from study.rates import SHIPPED, Shipped, shipped
@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", type=Path, required=True, help="a file of configs/")
     parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
-    node = "a machine of src/formats/prices.yaml, or such an entry as JSON (default: %(default)s)"
+    node = "a machine of src/findings/prices.yaml, or such an entry as JSON (default: %(default)s)"
     parser.add_argument("--node", type=cost.price_argument, default=NODE, help=node)
     made = "of benchmarks/shipped_rates.py (default: %(default)s)"
     parser.add_argument("--rates", type=Path, default=SHIPPED, help=made)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from decode.engines.native import Native
-from formats.comparison import compared
+from findings.comparison import compared
 from formats.shape import shape
 from study.plan import Study
 from study.rates import WIDTH, Rates

@@ -10,11 +10,11 @@ from typing import Any
 from msgspec.structs import asdict
 
 from common.files import read_json, write_json
+from findings.metrics import bleu
 from formats import loading
 from formats.conversion import Converter
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
 from formats.learning import Score
-from formats.metrics import bleu
 from formats.sentence import split_pieces
 
 BATCH_SENTENCES = 64  # of OpenNMT-tf; CTranslate2 fills batches by tokens

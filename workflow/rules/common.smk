@@ -10,7 +10,7 @@ from pathlib import Path
 from common import folder_lock
 from common.errors import UserError
 from corpora.availability import available, read_unchecked
-from formats import metrics
+from findings import metrics
 from snakemake.exceptions import WorkflowError
 from study import machine_checks, precision, rates, system_checks
 from study.config import load

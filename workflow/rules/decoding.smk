@@ -35,7 +35,7 @@ rule benchmark:
 
 
 rule comet:
-    """COMET of all translations, by a program of another environment (src/formats/metrics.py)."""
+    """COMET of all translations, by a program of another environment (src/findings/metrics.py)."""
     input:
         translated=rules.benchmark.output.records,
         test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),

@@ -1,5 +1,5 @@
 # Everything that people look at, made from measurements.json, the counts, the learning curves and the translations.
-from formats.best_model import RULE
+from findings.best_model import RULE
 from report.registry import SUBJECTS, subject
 
 FRONTS = ["front_speed", "published"]

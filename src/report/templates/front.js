@@ -28,7 +28,7 @@ async function inflated(id) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-// Which points [x, y] no point dominates, as in formats.comparison; more is better. Equal points are on the front together.
+// Which points [x, y] no point dominates, as in findings.comparison; more is better. Equal points are on the front together.
 function pareto(points) {
   const order = points.map((_, number) => number);
   order.sort((a, b) => points[b][0] - points[a][0] || points[b][1] - points[a][1]);

@@ -6,7 +6,7 @@ from functools import cached_property
 from decode.engines import ENGINES, Engine, folders, refusal
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from formats.comparison import BASELINE, BEAM
+from findings.comparison import BASELINE, BEAM
 from study.plan.systems import Mixtures
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times

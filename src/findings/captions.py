@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 
-from formats.comparison import BASELINE, CTRANSLATE2, best_search, systems
+from findings.comparison import BASELINE, CTRANSLATE2, best_search, systems
 from formats.measurement import Measurement
 
 MARKS = {  # the worst first

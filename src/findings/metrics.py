@@ -10,33 +10,18 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 
 from common.errors import UserError
 from common.files import read_json, sha256
+from formats.gap import Comet
 
 WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one token of 13a
 
 COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
 INSTALL = "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
-
-
-class Quality(TypedDict):
-    """sacreBLEU's scores of translations, with its signatures."""
-
-    bleu: float
-    bleu_signature: str
-    chrf: float
-    chrf_signature: str
-
-
-class Comet(TypedDict):
-    """COMET of translations, where it was measured."""
-
-    comet: NotRequired[float]
-    comet_signature: NotRequired[str]
 
 
 def bleu(language: str, **options: Any) -> BLEU:

@@ -1,7 +1,7 @@
 """The best model of a study, chosen on the dev set, and its result on the test set."""
 
-from formats.captions import title
-from formats.comparison import drawn, loss, number, of_test_set, test_sets
+from findings.captions import title
+from findings.comparison import drawn, loss, number, of_test_set, test_sets
 from formats.measurement import Measurement
 
 STUDENTS = ("student", "control")  # roles of a configuration's students
