@@ -111,6 +111,17 @@ def test_best_gives_up_quality_for_speed_up_to_the_tolerance(records, timed):
     assert best_model.best(faster).system == "tiny"
 
 
+def test_a_tenth_more_speed_is_not_worth_half_a_bleu(timed):
+    best = best_model.best(timed)
+    rival = replace(
+        best, system="tiny", dev_bleu=best.dev_bleu - 0.45, source_words_per_second=best.source_words_per_second * 1.1
+    )
+    assert best_model.best([best, rival]) is best
+    assert (
+        best_model.best([best, replace(rival, source_words_per_second=best.source_words_per_second * 1.5)]) is not best
+    )
+
+
 def test_the_page_on_results_says_the_rule():
     assert " ".join((ROOT / "docs/results.md").read_text().split()).count(best_model.RULE) == 1
 
