@@ -42,5 +42,5 @@ rule all:
             picture=[*FRONTS, "learning", "funnel", "lengths"],
             format=["svg", "png"],
         ),
-        expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.imitated else [],
+        expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.teachers.imitated else [],
         f"{study.report}/quantization.md" if ROUNDING else [],

@@ -107,7 +107,7 @@ def test_an_engine_that_cannot_translate_is_reported_in_one_line(tmp_path, secti
     study = distilling(tmp_path, NATIVE | section, **(of_shape(NARROW) if "own" in reason else {}))
     (line,) = precision.warnings(study)
     assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
-    assert Study(study).teacher_engine == "ctranslate2"
+    assert Study(study).teachers.engine == "ctranslate2"
 
 
 OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "wnmt2018-rnn-tiny"}
@@ -117,10 +117,11 @@ OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "
 def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_path, shape):
     study = distilling(tmp_path, {}, **of_shape(shape))
     plan = Study(study)
-    assert chosen(study) == ("native", "int8") and plan.teacher_model("own") == plan.converted_native("own", "int8")
-    assert plan.native_source("own") == plan.averaged("own")
+    assert chosen(study) == ("native", "int8")
+    assert plan.teachers.model("own") == plan.paths.converted_native("own", "int8")
+    assert plan.models.native_source("own") == plan.paths.averaged("own")
     with_another = distilling(tmp_path, NATIVE, given=ELSEWHERE, **of_shape(shape))
-    assert Study(with_another).teacher_model("given").endswith("native-int8")
+    assert Study(with_another).teachers.model("given").endswith("native-int8")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_a_teacher_without_an_engine_is_refused_with_what_helps(tmp_path, sectio
 
 def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path):
     study = distilling(tmp_path, NATIVE, given=ELSEWHERE)
-    assert list(precision.warnings(study)) == [] and Study(study).teacher_engine == "native"
+    assert list(precision.warnings(study)) == [] and Study(study).teachers.engine == "native"
 
 
 def lacking(study):

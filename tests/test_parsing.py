@@ -69,8 +69,8 @@ def test_a_study_is_the_same_on_every_machine(path, tmp_path, monkeypatch):
         monkeypatch.setattr(Native, "supported", classmethod(lambda cls, there=installed: [*cls.types] * there))
         loaded = config.load(path)
         plan = Study(loaded)
-        formats = {system: plan.formats(system) for system in (*plan.measured, *plan.untrained)}
-        teachers = [plan.teacher_model(name) for name in plan.teachers]
+        formats = {system: plan.models.formats(system) for system in (*plan.systems.measured, *plan.systems.untrained)}
+        teachers = [plan.teachers.model(name) for name in plan.systems.teachers]
         minutes = Requests(loaded).minutes("translate_shard")
         found.append((loaded, config_hash(loaded), formats, teachers, minutes))
         note = tmp_path / plan.name / "distillation.json"  # of an earlier version

@@ -49,33 +49,33 @@ def foreign_teacher(**keys):
 
 def test_corpora_are_held_out_or_learned_from():
     study = plan(SEVERAL_TEACHERS)
-    assert study.dev in study.held_out and study.timed_corpus in study.held_out
-    assert sorted(study.held_out + study.training_corpora) == sorted(SEVERAL_TEACHERS["corpora"])
+    assert study.corpora.dev in study.corpora.held_out and study.corpora.timed in study.corpora.held_out
+    assert sorted(study.corpora.held_out + study.corpora.training) == sorted(SEVERAL_TEACHERS["corpora"])
 
 
 def test_chinese_and_japanese_keep_their_punctuation():
-    assert plan().normalization == "nmt_nfkc"
-    assert plan(target="zh").normalization == "identity"
-    assert plan(target="zh", vocabulary={"normalization": "nmt_nfkc"}).normalization == "nmt_nfkc"
+    assert plan().corpora.normalization == "nmt_nfkc"
+    assert plan(target="zh").corpora.normalization == "identity"
+    assert plan(target="zh", vocabulary={"normalization": "nmt_nfkc"}).corpora.normalization == "nmt_nfkc"
 
 
 def test_another_weight_is_no_reason_to_read_a_corpus_again():
-    name = plan().training_corpora[0]
+    name = plan().corpora.training[0]
     for key, value in {"weight": 7, "sample": 3, "max_lines": 3}.items():
         changed = plan(corpora={name: OFFLINE["corpora"][name] | {key: value}})
-        assert (changed.reading(name) == plan().reading(name)) == (key != "max_lines"), key
+        assert (changed.corpora.reading(name) == plan().corpora.reading(name)) == (key != "max_lines"), key
 
 
 def test_a_random_subset_is_cleaned_where_one_is_taken():
-    name = plan().training_corpora[0]
-    assert plan().uncleaned(name) + ".tsv.zst" == plan().raw(name)
+    name = plan().corpora.training[0]
+    assert plan().corpora.uncleaned(name) + ".tsv.zst" == plan().paths.raw(name)
     sampled = plan(corpora={name: OFFLINE["corpora"][name] | {"sample": 3}})
-    assert sampled.uncleaned(name) == f"results/offline/corpora/subset/{name}"
+    assert sampled.corpora.uncleaned(name) == f"results/offline/corpora/subset/{name}"
 
 
 def test_monolingual_text_is_in_the_source_language():
-    (name,) = plan().corpora["monolingual"]
-    assert plan().languages(name) == ["en"] and plan().languages(plan().dev) == ["en", "de"]
+    (name,) = plan().corpora.of_role("monolingual")
+    assert plan().corpora.languages(name) == ["en"] and plan().corpora.languages(plan().corpora.dev) == ["en", "de"]
 
 
 def test_the_note_warns_of_the_builtin_corpus():
@@ -86,40 +86,43 @@ def test_the_note_warns_of_the_builtin_corpus():
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_system_has_one_part_in_every_study(path):
     study = Study(config.load(path))
-    assert [*study.teachers, *study.students, *study.untrained] == list(study.systems)
-    assert set(study.measured) <= set(study.trained) and not set(study.trained) & set(study.imported)
-    assert set(study.teachers) <= {*study.trained, *study.imported}
-    assert set(study.transformers) <= set(study.measured)
-    assert (study.imitated is None) == (study.imitable == [])
-    assert not set(study.foreign) & set(study.trained) and set(study.foreign) <= set(study.imitable)
-    assert study.reference is None or study.reference in study.measured
+    assert [*study.systems.teachers, *study.systems.students, *study.systems.untrained] == list(study.systems)
+    assert set(study.systems.measured) <= set(study.systems.trained)
+    assert not set(study.systems.trained) & set(study.teachers.imported)
+    assert set(study.systems.teachers) <= {*study.systems.trained, *study.teachers.imported}
+    assert set(study.models.transformers) <= set(study.systems.measured)
+    assert (study.teachers.imitated is None) == (study.teachers.imitable == [])
+    assert not set(study.teachers.foreign) & set(study.systems.trained)
+    assert set(study.teachers.foreign) <= set(study.teachers.imitable)
+    assert study.teachers.reference is None or study.teachers.reference in study.systems.measured
 
 
 def test_of_several_seeds_the_first_is_measured():
     study = plan(SEVERAL_TEACHERS)
-    assert "deep-seed1" in study.measured and "deep-seed2" in study.trained
-    assert not any(name.endswith("seed2") for name in study.measured)
+    assert "deep-seed1" in study.systems.measured and "deep-seed2" in study.systems.trained
+    assert not any(name.endswith("seed2") for name in study.systems.measured)
     kinds = {name: (system.student, system.mixture) for name, system in study.systems.items()}
-    measured = [kinds[name] for name in study.measured]
-    assert all(measured.count(kinds[name]) == 1 for name in study.trained)
+    measured = [kinds[name] for name in study.systems.measured]
+    assert all(measured.count(kinds[name]) == 1 for name in study.systems.trained)
 
 
 def test_a_student_that_is_named_as_a_teacher_is_measured_too():
     named = {"teacher": OFFLINE["students"]["tiny"] | {"mixtures": ["original"], "seeds": None}}
     study = plan(change=lambda study: study.update(students=named))
-    assert study.measured == ["teacher", "teacher-original"]
+    assert study.systems.measured == ["teacher", "teacher-original"]
 
 
 def test_several_teachers_are_an_ensemble():
     study = plan(SEVERAL_TEACHERS)
-    assert study.teachers == ["wide", "narrow"] and study.ensemble == "ensemble"
-    assert study.imitated == "narrow" and study.foreign == ["ensemble"] and study.reference == "narrow"
+    assert study.systems.teachers == ["wide", "narrow"] and study.teachers.ensemble == "ensemble"
+    assert study.teachers.imitated == "narrow" and study.teachers.foreign == ["ensemble"]
+    assert study.teachers.reference == "narrow"
     together = plan(SEVERAL_TEACHERS, lambda study: study["mixtures"]["distilled"].update(teacher=None))
-    assert together.imitated == "ensemble" and together.reference == "wide"  # which is timed
+    assert together.teachers.imitated == "ensemble" and together.teachers.reference == "wide"  # which is timed
     names = [about["system"] for about in together.compared]
-    assert names == ["wide", "narrow", "ensemble", *together.students]
+    assert names == ["wide", "narrow", "ensemble", *together.systems.students]
     one = plan()
-    assert one.ensemble == one.imitated == "teacher" and one.foreign == []
+    assert one.teachers.ensemble == one.teachers.imitated == "teacher" and one.teachers.foreign == []
 
 
 def test_a_study_without_teachers_imitates_none():
@@ -128,16 +131,17 @@ def test_a_study_without_teachers_imitates_none():
         study["students"]["tiny"]["mixtures"] = study["students"]["deep"]["mixtures"] = None
 
     study = plan(change=change)
-    assert study.ensemble is study.imitated is study.reference is None
-    assert study.imitable == study.foreign == study.compared[2:] == [] and study.aligned_mixture == "original"
+    assert study.teachers.ensemble is study.teachers.imitated is study.teachers.reference is None
+    assert study.teachers.imitable == study.teachers.foreign == study.compared[2:] == []
+    assert study.mixtures.aligned == "original"
 
 
 def test_a_teacher_from_elsewhere_is_imported_translates_and_is_not_measured():
     study = plan(teachers={"given": foreign_teacher()})
-    assert list(study.imported) == ["given"] and "given" not in study.trained
-    assert study.teacher_model("given") == "results/offline/systems/given/imported/int8"
-    assert study.teacher_model("teacher") == "results/offline/systems/teacher/converted/int8"
-    assert study.foreign == ["given", "ensemble"] and study.reference == "teacher"
+    assert list(study.teachers.imported) == ["given"] and "given" not in study.systems.trained
+    assert study.teachers.model("given") == "results/offline/systems/given/imported/int8"
+    assert study.teachers.model("teacher") == "results/offline/systems/teacher/converted/int8"
+    assert study.teachers.foreign == ["given", "ensemble"] and study.teachers.reference == "teacher"
 
 
 @pytest.mark.parametrize("exported", [[], ["native"]])
@@ -148,51 +152,52 @@ def test_teachers_translate_in_the_engine_that_distils(exported):
         study["decoding"] |= {"compute_types": ["int8"], "engines": exported}
 
     study = plan(change=change)
-    assert study.teacher_model("given") == "results/offline/systems/given/imported/native-int16"
-    assert study.teacher_model("teacher") == "results/offline/systems/teacher/native/native-int16"
-    assert study.converted_types == ["float32", "int8"]  # CTranslate2's; its float32 is converted again
-    assert study.native_types == (["float32", "int16", "int8"] if exported else ["int16"])
+    assert study.teachers.model("given") == "results/offline/systems/given/imported/native-int16"
+    assert study.teachers.model("teacher") == "results/offline/systems/teacher/native/native-int16"
+    assert study.models.converted_types == ["float32", "int8"]  # CTranslate2's; its float32 is converted again
+    assert study.models.native_types == (["float32", "int16", "int8"] if exported else ["int16"])
 
 
 def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():
     own = {"bpe": "codes", "sentencepiece": None}
     study = plan(teachers={"a": foreign_teacher(), "b": foreign_teacher(tokenization=own)})
-    assert study.pieces_for("a") == study.pieces_for("b", "a") == [study.sentencepiece]
-    assert study.vocabulary_for("a") == [study.vocabulary]
-    assert study.pieces_for("b") == study.vocabulary_for("b") == []
+    assert study.teachers.pieces_for("a") == study.teachers.pieces_for("b", "a") == [study.paths.sentencepiece]
+    assert study.teachers.vocabulary_for("a") == [study.paths.vocabulary]
+    assert study.teachers.pieces_for("b") == study.teachers.vocabulary_for("b") == []
 
 
 def test_a_student_knows_its_teachers_corpora_and_parent():
     study = plan(SEVERAL_TEACHERS)
-    assert study.teachers_of("deep-seed1") == ["narrow"] and study.teachers_of("wide") == []
-    assert [corpus["name"] for corpus in study.corpora_of("wide")] == list(study.weights("original"))
+    assert study.mixtures.teachers_of("deep-seed1") == ["narrow"] and study.mixtures.teachers_of("wide") == []
+    assert [corpus["name"] for corpus in study.corpora_of("wide")] == list(study.mixtures.weights("original"))
     assert all(set(corpus) == {"name", "role", "licence", "url"} for corpus in study.corpora_of("deep-seed1"))
     twin = plan(students=student("tiny", start_from="teacher"))
-    assert twin.parent("tiny") == twin.averaged("teacher") and twin.parent("deep") is None
+    assert twin.mixtures.parent("tiny") == twin.paths.averaged("teacher") and twin.mixtures.parent("deep") is None
 
 
 def test_a_mixture_draws_from_originals_translations_or_the_best_of_them():
     study = plan(mixtures={"clean": OFFLINE["mixtures"]["distilled"] | {"drop_worst": 5}})
-    assert study.mixed_corpus("original", "x") == study.clean("x") == "results/offline/corpora/clean/x.tsv.zst"
+    assert study.mixtures.corpus("original", "x") == study.paths.clean("x") == "results/offline/corpora/clean/x.tsv.zst"
     best = "results/offline/distilled/teacher/best/x.tsv.zst"
-    assert study.mixed_corpus("distilled", "x") == study.distilled_corpus("distilled", "x") == best
-    assert study.mixed_corpus("clean", "x") == "results/offline/training/clean/x.tsv.zst"
-    assert study.distilled_corpus("clean", "x") == best
-    assert study.aligned_mixture == "distilled"
+    assert study.mixtures.corpus("distilled", "x") == study.mixtures.distilled("distilled", "x") == best
+    assert study.mixtures.corpus("clean", "x") == "results/offline/training/clean/x.tsv.zst"
+    assert study.mixtures.distilled("clean", "x") == best
+    assert study.mixtures.aligned == "distilled"
 
 
 def test_the_mixture_of_the_teachers_needs_no_entry():
     study = plan(change=lambda study: study["mixtures"].pop("original"))
-    assert "original" in study.mixtures and list(study.weights("original")) == study.corpora["train"]
+    assert "original" in study.mixtures.names and list(study.mixtures.weights("original")) == study.corpora.train
 
 
 def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
     """The native engine computes with vectors of 16."""
     study = plan(students=student("tiny", shape=RECURRENT))
-    assert study.formats("tiny") == ["opennmt-tf"] and "tiny" in study.measured and "tiny" not in study.transformers
-    native = [f"native-{type}" for type in study.types]
-    assert study.formats("deep") == ["opennmt-tf", *study.types, *native]
-    assert study.map_system == study.searched == "deep"
+    assert study.models.formats("tiny") == ["opennmt-tf"] and "tiny" in study.systems.measured
+    assert "tiny" not in study.models.transformers
+    native = [f"native-{type}" for type in study.models.types]
+    assert study.models.formats("deep") == ["opennmt-tf", *study.models.types, *native]
+    assert study.maps.system == study.search.system == "deep"
 
 
 @pytest.mark.parametrize(
@@ -201,23 +206,23 @@ def test_recurrent_systems_of_odd_sizes_stay_in_their_toolkit():
 )
 def test_what_ctranslate2_lacks_reaches_the_native_engine_from_its_checkpoint(shape):
     study = plan(students=student("tiny", shape=shape))
-    native = [f"native-{type}" for type in study.types]
-    assert study.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.transformers
-    assert study.quick_format("tiny") == native[0] and study.quick_format("deep") == study.types[0]
-    assert study.source("deep", "float32") == study.averaged("deep")
-    assert study.source("deep", "int8") == study.converted("deep", "float32")
-    assert study.source("teacher", "float32") == study.averaged("teacher")
-    assert study.native_source("tiny") == study.averaged("tiny")
-    assert study.native_source("deep") == study.converted("deep", "float32")
+    native = [f"native-{type}" for type in study.models.types]
+    assert study.models.formats("tiny") == ["opennmt-tf", *native] and "tiny" not in study.models.transformers
+    assert study.models.quick_format("tiny") == native[0] and study.models.quick_format("deep") == study.models.types[0]
+    assert study.models.source("deep", "float32") == study.paths.averaged("deep")
+    assert study.models.source("deep", "int8") == study.paths.converted("deep", "float32")
+    assert study.models.source("teacher", "float32") == study.paths.averaged("teacher")
+    assert study.models.native_source("tiny") == study.paths.averaged("tiny")
+    assert study.models.native_source("deep") == study.paths.converted("deep", "float32")
 
 
 @pytest.mark.parametrize("engine", ["ctranslate2", "native"])
 def test_only_the_type_that_teachers_translate_in_is_made_from_their_checkpoint(engine):
     study = plan(distillation={"engine": engine, "compute_type": "int8"})
-    exact, checkpoint = study.converted("teacher", "float32"), study.averaged("teacher")
-    assert study.source("teacher", "int8") == (checkpoint if engine == "ctranslate2" else exact)
-    assert study.source("teacher", "int16") == exact
-    assert study.source("deep", "int8") == study.converted("deep", "float32")
+    exact, checkpoint = study.paths.converted("teacher", "float32"), study.paths.averaged("teacher")
+    assert study.models.source("teacher", "int8") == (checkpoint if engine == "ctranslate2" else exact)
+    assert study.models.source("teacher", "int16") == exact
+    assert study.models.source("deep", "int8") == study.paths.converted("deep", "float32")
 
 
 def test_a_refusal_is_listed_once_with_the_engines_that_decode():
@@ -230,7 +235,7 @@ def test_a_refusal_is_listed_once_with_the_engines_that_decode():
         study["students"]["tiny"]["shape"] = RECURRENT
         study["speed"]["untrained"] = ["bergamot-ssru-tiny"]
 
-    assert plan().refusals == [] and plan(change=odd).refusals == [
+    assert plan().models.refusals == [] and plan(change=odd).models.refusals == [
         "teachers.teacher: native needs units in multiples of 16, not 24; OpenNMT-tf and CTranslate2 decode it",
         "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf and native decode it",
         "students.tiny: CTranslate2 has no recurrent model; OpenNMT-tf decodes it",
@@ -238,7 +243,7 @@ def test_a_refusal_is_listed_once_with_the_engines_that_decode():
         "speed.untrained.bergamot-ssru-tiny: CTranslate2 has no ssru decoder; OpenNMT-tf and native decode it",
     ]
     without = plan(change=lambda study: (odd(study), study["decoding"].update(engines=[])))
-    assert "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf decodes it" in without.refusals
+    assert "students.deep: CTranslate2 has no averaging decoder; OpenNMT-tf decodes it" in without.models.refusals
 
 
 def test_people_read_every_measured_system_whatever_engine_has_it():
@@ -247,14 +252,15 @@ def test_people_read_every_measured_system_whatever_engine_has_it():
 
     students = {name: OFFLINE["students"][name] | {"shape": shape} for name, shape in shapes.items()}
     study = plan(students=students, decoding={"beam_sizes": [1, 2], "engines": ["native"]})
-    formats = {system: study.quick_format(system) for system in study.measured}
+    formats = {system: study.models.quick_format(system) for system in study.systems.measured}
     assert set(formats) > {"teacher", "deep", "tiny"}
     assert formats["deep"] == BASELINE and formats["teacher"] == "float32" == OFFLINE["decoding"]["compute_types"][0]
     assert formats["tiny"] == "native-float32"
     for system, name in formats.items():
-        model = Path(study.model(system, name))
+        model = Path(study.paths.model(system, name))
         decoded = Configuration(model, 4 if name == BASELINE else 2, label=system)
-        assert study.shown(system) == f"{study.folder}/decoding/translations/{decoded.name}.{study.timed_corpus}.txt"
+        text = f"{study.folder}/decoding/translations/{decoded.name}.{study.corpora.timed}.txt"
+        assert study.models.shown(system) == text
 
 
 def all_of_shape(shape):
@@ -262,67 +268,69 @@ def all_of_shape(shape):
 
 
 def test_maps_are_fitted_to_a_student_that_is_exported():
-    assert plan().map_system == next(iter(OFFLINE["students"]))
-    assert plan(vocabulary_map={"system": "tiny"}).map_system == "tiny"
+    assert plan().maps.system == next(iter(OFFLINE["students"]))
+    assert plan(vocabulary_map={"system": "tiny"}).maps.system == "tiny"
     study = plan(students=all_of_shape(RECURRENT))
-    assert study.map_system is None and study.search_problem == (
+    assert study.maps.system is None and study.search.problem == (
         "search.system: None is none of the systems of this study that are trained here and exported"
     )
-    assert study.transformers == study.exported == ["teacher"]
+    assert study.models.transformers == study.models.exported == ["teacher"]
 
 
 def test_maps_are_fitted_in_int8_where_the_study_has_it():
-    assert plan().map_type == "int8"
+    assert plan().maps.type == "int8"
     without = plan(decoding={"compute_types": ["float32", "int16"]})
-    assert without.map_type == "float32" and without.converted_types == ["float32", "int16", "int8"]  # the teacher's
+    assert without.maps.type == "float32"
+    assert without.models.converted_types == ["float32", "int16", "int8"]  # the teacher's
 
 
 def test_maps_are_fitted_in_a_type_that_the_engine_of_the_system_has():
     decoding = {"compute_types": ["float16", "float32"], "engines": ["native"]}
     study = plan(decoding=decoding, students=all_of_shape(RECURRENT | {"units": 32, "embedding_units": 16}))
-    assert study.map_type == "float32" and study.map_weights.endswith("native-float32")
+    assert study.maps.type == "float32" and study.maps.weights[0].endswith("native-float32")
 
 
 def test_speed_is_of_the_named_systems_or_of_all():
     everything = plan(speed={"systems": [], "untrained": []})
-    assert everything.speed_systems == everything.exported == everything.transformers
-    assert everything.speed_systems[-1] == "teacher"
+    assert everything.speed.systems == everything.models.exported == everything.models.transformers
+    assert everything.speed.systems[-1] == "teacher"
     named = plan(speed={"systems": ["tiny"], "untrained": ["wngt2020-base"]})
-    assert named.speed_systems == ["tiny", "wngt2020-base-untrained"] and named.speed_problem is None
+    assert named.speed.systems == ["tiny", "wngt2020-base-untrained"] and named.speed.problem is None
     alone = plan(speed={"systems": [], "untrained": ["wngt2020-base"]})
-    assert alone.speed_systems == ["wngt2020-base-untrained"]
+    assert alone.speed.systems == ["wngt2020-base-untrained"]
     foreign = plan(speed={"systems": [], "untrained": ["bergamot-ssru-tiny"]})
-    assert foreign.speed_systems == ["bergamot-ssru-tiny-untrained"]
-    assert foreign.speed_problem is None
-    systems, formats = zip(*(path.split("/")[-2:] for path in foreign.architecture_models), strict=True)
+    assert foreign.speed.systems == ["bergamot-ssru-tiny-untrained"]
+    assert foreign.speed.problem is None
+    systems, formats = zip(*(path.split("/")[-2:] for path in foreign.speed.architectures), strict=True)
     assert {*systems} == {"bergamot-ssru-tiny-untrained"} and formats[0] == "opennmt-tf" and "int8" not in formats
 
 
 def test_a_target_that_cannot_be_made_has_a_reason():
-    assert plan(search={"system": "tiny"}).search_problem is None
-    assert "big is none of the systems" in plan(search={"system": "big"}).search_problem
-    assert plan(vocabulary_map={"grid": {}}).maps_problem is None
+    assert plan(search={"system": "tiny"}).search.problem is None
+    assert "big is none of the systems" in plan(search={"system": "big"}).search.problem
+    assert plan(vocabulary_map={"grid": {}}).maps.problem is None
     no_grid = plan(vocabulary_map={"grid": None})
-    assert no_grid.maps_problem == "the study offline tries no maps: give it a vocabulary_map.grid"
+    assert no_grid.maps.problem == "the study offline tries no maps: give it a vocabulary_map.grid"
 
 
 def test_what_the_native_engine_is_measured_with():
     study, without = plan(), plan(decoding={"engines": []})
-    assert without.native("tiny") == without.search_models("int8")[1:] == []
-    assert study.native("tiny", "deep") == [study.model(system, "native-int8") for system in ("tiny", "deep")]
-    both = [study.model(study.searched, name) for name in ("float32", "native-float32")]
-    assert study.search_models("float32") == both
+    assert without.models.native("tiny") == without.search.folders("int8")[1:] == []
+    folders = [study.paths.model(system, "native-int8") for system in ("tiny", "deep")]
+    assert study.models.native("tiny", "deep") == folders
+    both = [study.paths.model(study.search.system, name) for name in ("float32", "native-float32")]
+    assert study.search.folders("float32") == both
     recurrent = plan(students=student("tiny", shape=RECURRENT))
-    assert recurrent.native("tiny") == []
-    assert recurrent.native("deep", "tiny") == recurrent.native("deep") == study.native("deep")
-    assert plan(search={"system": "big"}).search_models("int8") == []
+    assert recurrent.models.native("tiny") == []
+    assert recurrent.models.native("deep", "tiny") == recurrent.models.native("deep") == study.models.native("deep")
+    assert plan(search={"system": "big"}).search.folders("int8") == []
 
 
 @given(st.from_regex(r"[a-z][a-z0-9-]{0,9}", fullmatch=True), st.sampled_from(["int8", "opennmt-tf"]))
 def test_a_path_may_have_wildcards_for_names(system, format):
-    study = plan()
-    assert study.model("{system}", "{format}").format(system=system, format=format) == study.model(system, format)
-    assert study.epoch("{mixture}", "{epoch}", "source").format(mixture="m", epoch=3) == study.epoch("m", 3, "source")
+    paths = plan().paths
+    assert paths.model("{system}", "{format}").format(system=system, format=format) == paths.model(system, format)
+    assert paths.epoch("{mixture}", "{epoch}", "source").format(mixture="m", epoch=3) == paths.epoch("m", 3, "source")
 
 
 def test_no_rule_uses_a_name_before_it_is_defined():

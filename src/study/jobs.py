@@ -129,7 +129,7 @@ class _Planned:
 
     def _corpora(self) -> Iterator[Jobs]:
         for name, lines in self._work.sizes.items():
-            sides = len(self._study.languages(name)) / 2  # of a pair
+            sides = len(self._study.corpora.languages(name)) / 2  # of a pair
             entry = self._config["corpora"][name]
             if entry["sample"]:
                 subset = self._work.read[name] * sides * self._seconds["subset"]
@@ -142,7 +142,7 @@ class _Planned:
 
     def _mixed(self, mixture: str) -> tuple[list[str], list[str]]:
         """The corpora of a mixture, and the groups of jobs that make them."""
-        corpora, translations = list(self._study.weights(mixture)), self._study.translations(mixture)
+        corpora, translations = list(self._study.mixtures.weights(mixture)), self._study.teachers.translations(mixture)
         made = f"gather_distilled {' '.join(translations)}" if translations else "gather_clean"
         return corpora, [f"{made} {name}" for name in corpora]
 
@@ -182,7 +182,7 @@ class _Planned:
 
     def _vocabulary(self) -> Jobs:
         vocabulary, seconds = self._config["vocabulary"], self._seconds
-        of, train = vocabulary["of"], self._study.corpora["train"]
+        of, train = vocabulary["of"], self._study.corpora.train
         lines = 2 * (self._work.epoch(of) if of else sum(self._work.sizes[name] for name in train))
         total = lines * seconds["vocabulary: read"] + min(vocabulary["sentences"], lines) * seconds["vocabulary: learn"]
         after = [f"sample {of}"] if of else [f"gather_clean {name}" for name in train]
@@ -202,7 +202,7 @@ class _Planned:
 
     def _alignment(self) -> Iterator[Jobs]:
         alignment, seconds = self._config["alignment"], self._seconds
-        (corpora, made), shards = self._mixed(self._study.aligned_mixture), alignment["shards"]
+        (corpora, made), shards = self._mixed(self._study.mixtures.aligned), alignment["shards"]
         pairs = sum(self._work.sizes[name] for name in corpora)
         taught = min(pairs, alignment["pairs"]) * seconds["teach the aligner"]
         for name, total, number, after in (

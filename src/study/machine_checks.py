@@ -19,8 +19,9 @@ def problems(study: Study) -> Iterator[str]:
     config = study.config
     for number, name in enumerate(config["decoding"]["compute_types"]):
         yield from _type_problems(f"decoding.compute_types.{number}", name)
-    if study.teachers and study.teacher_engine == CTranslate2.name and config["distillation"]["device"] == "cpu":
-        yield from _type_problems("distillation.compute_type", study.teacher_type)
+    on_cpu = study.teachers.engine == CTranslate2.name and config["distillation"]["device"] == "cpu"
+    if study.systems.teachers and on_cpu:
+        yield from _type_problems("distillation.compute_type", study.teachers.type)
     if not Native.supported():
         yield from _without_native(study)
 
@@ -35,12 +36,12 @@ def _type_problems(path: str, name: str) -> Iterator[str]:
 
 def _without_native(study: Study) -> Iterator[str]:
     """A line for each model that CTranslate2 does not decode in place of the native engine."""
-    for name in study.teachers if study.teacher_engine == Native.name else ():
-        if name in study.imported:
+    for name in study.systems.teachers if study.teachers.engine == Native.name else ():
+        if name in study.teachers.imported:
             yield f"teachers.{name}: {NOT_BUILT}, or set distillation: {{engine: ctranslate2}}"
-        elif not study.runs_in_ctranslate2(name):
+        elif not study.models.runs_in_ctranslate2(name):
             yield f"teachers.{name}: {NOT_BUILT}; no other engine translates with it"
-    if alone := [name for name in study.exported if not study.runs_in_ctranslate2(name)]:
+    if alone := [name for name in study.models.exported if not study.models.runs_in_ctranslate2(name)]:
         yield f"{', '.join(alone)}: {NOT_BUILT}, or set decoding: {{engines: []}} to measure OpenNMT-tf alone"
 
 
@@ -51,11 +52,11 @@ def warnings(study: Study) -> Iterator[str]:
         usable = ", ".join(map(str, here))
         yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
     absent = "is not installed here; CTranslate2"
-    if not Native.supported() and Native.name in study.engines:
+    if not Native.supported() and Native.name in study.models.engines:
         others = "the targets speed and search need decoding: {engines: []}"
         yield f"decoding.engines: {Native.name} {absent} decodes in its place, but {others}"
-    if not Native.supported() and study.teachers and study.teacher_engine == Native.name:
+    if not Native.supported() and study.systems.teachers and study.teachers.engine == Native.name:
         yield f"distillation.engine: {Native.name} {absent} translates in its place, in float32"
-    saturating = study.teacher_engine == CTranslate2.name and config["distillation"]["device"] == "cpu"
-    if study.teachers and saturating and study.teacher_type.startswith("int8"):
+    saturating = study.teachers.engine == CTranslate2.name and config["distillation"]["device"] == "cpu"
+    if study.systems.teachers and saturating and study.teachers.type.startswith("int8"):
         yield from filter(None, [cpu.warning("distillation.compute_type")])

@@ -69,24 +69,24 @@ class Work:
 
     def __init__(self, config: dict[str, Any], rates: Rates):
         self.config, self.rates, self.study = config, rates, Study(config)
-        native = self.study.teacher_engine == Native.name
-        self._teachers_share = NATIVE_TEACHER[self.study.teacher_type] if native else 1.0
+        native = self.study.teachers.engine == Native.name
+        self._teachers_share = NATIVE_TEACHER[self.study.teachers.type] if native else 1.0
         self._entries = config["vocabulary"]["pieces"]
-        self.trained = [self.study.systems[name] for name in self.study.trained]
-        self.measured = [self.study.systems[name] for name in self.study.measured]
-        self.sizes = {name: size(config["corpora"][name]) or 0 for name in self.study.training_corpora}
-        self.read = {name: read_size(config["corpora"][name]) or 0 for name in self.study.training_corpora}
+        self.trained = [self.study.systems[name] for name in self.study.systems.trained]
+        self.measured = [self.study.systems[name] for name in self.study.systems.measured]
+        self.sizes = {name: size(config["corpora"][name]) or 0 for name in self.study.corpora.training}
+        self.read = {name: read_size(config["corpora"][name]) or 0 for name in self.study.corpora.training}
         self.pairs = sum(self.sizes.values())
         self.unknown = [name for name, number in self.sizes.items() if not number]
         self.unknown += [system.name for system in self.trained if not self.parameters(system)]
-        elsewhere = [name for name in self.study.teachers if not self.study.systems[name].shape]
+        elsewhere = [name for name in self.study.systems.teachers if not self.study.systems[name].shape]
         self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
 
     def epoch(self, mixture: str) -> int:
         """Pairs of an epoch of a mixture."""
-        translations = self.study.translations(mixture)
+        translations = self.study.teachers.translations(mixture)
         times = self.config["distillation"]["n_best"] if translations and translations[1] == "all" else 1
-        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.weights(mixture))
+        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.weights(mixture))
         return self.config["distillation"]["epoch_pairs"] or drawn
 
     def parameters(self, system: System) -> float:
@@ -111,18 +111,18 @@ class Work:
         """
         if not self.rescores:
             return 0.0
-        hypotheses = self.config["distillation"]["n_best"] * len(self.study.teachers)
-        return hypotheses * 2 * sum(self.translated(teacher, sentences) for teacher in self.study.teachers)
+        hypotheses = self.config["distillation"]["n_best"] * len(self.study.systems.teachers)
+        return hypotheses * 2 * sum(self.translated(teacher, sentences) for teacher in self.study.systems.teachers)
 
     @cached_property
     def selected(self) -> dict[str, set[tuple[str, str]]]:
         """By corpus: the teachers whose translations systems learn from, each with its targets."""
         mixtures = {system.mixture for system in self.trained}
-        mixtures |= {self.study.aligned_mixture, *filter(None, [self.config["vocabulary"]["of"]])}
+        mixtures |= {self.study.mixtures.aligned, *filter(None, [self.config["vocabulary"]["of"]])}
         found: dict[str, set[tuple[str, str]]] = {}
         for mixture in sorted(mixtures):
-            if translations := self.study.translations(mixture):
-                for corpus in self.study.weights(mixture):
+            if translations := self.study.teachers.translations(mixture):
+                for corpus in self.study.mixtures.weights(mixture):
                     found.setdefault(corpus, set()).add(translations)
         return found
 
@@ -134,7 +134,7 @@ class Work:
     def translators(self, corpus: str) -> list[str]:
         """The teachers that translate a corpus."""
         imitated = {teacher for teacher, _ in self.selected.get(corpus, ())}
-        return [name for name in self.study.teachers if {name, ENSEMBLE} & imitated]
+        return [name for name in self.study.systems.teachers if {name, ENSEMBLE} & imitated]
 
     def rescored(self, corpus: str) -> bool:
         """Whether a mixture has a corpus's translations by the ensemble."""
@@ -185,7 +185,7 @@ class Work:
         Students in int8 (without any, controls) also decode the first set sentence by sentence, once.
         """
         decoding, corpora = self.config["decoding"], self.config["corpora"]
-        roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.timed_corpus
+        roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.corpora.timed
         sizes = {name: size(entry) or TEST_SENTENCES for name, entry in corpora.items() if entry["role"] in roles}
         first = sizes.pop(timed)
         repeated = system.role == compared(other.role for other in self.study.systems.values())
@@ -203,8 +203,8 @@ class Work:
 
     def disk(self) -> dict[str, float]:
         """Bytes that each stage leaves. Gathering deletes the parts that cleaning makes."""
-        config, names = self.config, self.study.training_corpora
-        of_pair = {name: RECORD_BYTES * len(self.study.languages(name)) / 2 for name in names}
+        config, names = self.config, self.study.corpora.training
+        of_pair = {name: RECORD_BYTES * len(self.study.corpora.languages(name)) / 2 for name in names}
         cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
         sampled = sum(of_pair[name] * self.sizes[name] for name in names if config["corpora"][name]["sample"])
         n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config["distillation"]["n_best"])
@@ -218,7 +218,7 @@ class Work:
             Stage.CLEANING: cleaned,
             Stage.GATHERING: cleaned,
             Stage.TEACHERS: teachers,
-            Stage.TRANSLATION: n_best_lists * len(self.study.teachers),
+            Stage.TRANSLATION: n_best_lists * len(self.study.systems.teachers),
             Stage.RESCORING: n_best_lists * self.rescores,
             Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             Stage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),

@@ -9,7 +9,10 @@ rule alignment_corpus:
     """Every pair of the mixture once, whatever the weights, so that the counts are those of the text. The order is
     random, so that the first pairs are a sample of all corpora."""
     input:
-        corpora=[study.mixed_corpus(study.aligned_mixture, corpus) for corpus in study.weights(study.aligned_mixture)],
+        corpora=[
+            study.mixtures.corpus(study.mixtures.aligned, corpus)
+            for corpus in study.mixtures.weights(study.mixtures.aligned)
+        ],
     output:
         corpus=f"{study.folder}/alignment/corpus.tsv.zst",
         counts=f"{study.folder}/alignment/corpus.json",
@@ -87,7 +90,7 @@ rule phrase_table:
     input:
         shards=gather.alignment(f"{study.folder}/alignment/counts/{{scatteritem}}"),
         vocabulary=rules.vocabulary.output.vocabulary,
-        epoch=study.epoch(study.aligned_mixture, 1, "target"),
+        epoch=study.paths.epoch(study.mixtures.aligned, 1, "target"),
     output:
         table=directory(f"{study.folder}/alignment/phrase_table"),
     log:
@@ -104,8 +107,8 @@ rule phrase_table:
 rule model_outputs:
     """Translations by the student the map is fitted to, with the whole vocabulary, by which the map is chosen."""
     input:
-        corpus=study.clean("{corpus}"),
-        weights=study.map_weights if study.map_system else [],
+        corpus=study.paths.clean("{corpus}"),
+        weights=study.maps.weights,
         sentencepiece=rules.vocabulary.output.model,
     output:
         pieces=f"{study.folder}/alignment/outputs/{{corpus}}.tsv.zst",
@@ -116,7 +119,7 @@ rule model_outputs:
     resources:
         **growing(mem_mb=2000, runtime=60),
     params:
-        type=study.map_type,
+        type=study.maps.type,
         longest=config["decoding"]["max_decoding_length"],
     shell:
         "python -m export.model_outputs --corpus {input.corpus} --weights {input.weights} --quantization {params.type}"
@@ -130,7 +133,7 @@ rule map_coverage:
         table=rules.phrase_table.output.table,
         outputs=rules.model_outputs.output.pieces,
     output:
-        coverage=study.coverage("{corpus}"),
+        coverage=study.paths.coverage("{corpus}"),
     log:
         f"{study.folder}/logs/map_coverage_{{corpus}}.log",
     benchmark:
@@ -148,7 +151,7 @@ rule map_coverage:
 rule vocabulary_map:
     input:
         table=rules.phrase_table.output.table,
-        picked=study.coverage(study.dev) if GRID else [],
+        picked=study.paths.coverage(study.corpora.dev) if GRID else [],
     output:
         map=f"{study.folder}/alignment/vmap.txt",
         counts=f"{study.folder}/alignment/vmap.json",

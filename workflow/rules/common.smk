@@ -91,12 +91,12 @@ def unless(problem, files):
 
 wildcard_constraints:
     corpus=one_of(config["corpora"]),
-    system=one_of(dict.fromkeys([*study.systems, *study.imported])),
-    teacher=one_of(study.teachers),
-    imitated=one_of(study.imitable),
-    mixture=one_of(study.mixtures),
+    system=one_of(dict.fromkeys([*study.systems, *study.teachers.imported])),
+    teacher=one_of(study.systems.teachers),
+    imitated=one_of(study.teachers.imitable),
+    mixture=one_of(study.mixtures.names),
     scatteritem=r"\d+-of-\d+",
-    type=one_of(study.converted_types),
+    type=one_of(study.models.converted_types),
     targets=one_of(TRANSLATED),
     epoch=r"\d+",
 
@@ -111,14 +111,14 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
     cores = workflow.resource_settings.cores or os.cpu_count()
     print(estimate(config, cores, rates.known()), file=sys.stderr)
     # What cannot be had stops even a dry run; what could not be asked for, without a network, stops a real one only.
-    absent = available(config, names=[name for name in config["corpora"] if not Path(study.raw(name)).exists()])
+    absent = available(config, names=[name for name in config["corpora"] if not Path(study.paths.raw(name)).exists()])
     if absent.missing:
         raise WorkflowError("corpora that cannot be had:\n" + "\n".join(absent.missing))
     for line in absent.unchecked:
         print(f"could not be checked: {line}", file=sys.stderr)
     for line in absent_models(config):
         print(f"model is not there: {line}", file=sys.stderr)
-    for line in study.refusals:
+    for line in study.models.refusals:
         print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)

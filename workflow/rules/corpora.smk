@@ -9,7 +9,7 @@ localrules:
 
 rule fetch:
     output:
-        corpus=study.raw("{corpus}"),
+        corpus=study.paths.raw("{corpus}"),
         about=f"{study.folder}/corpora/raw/{{corpus}}.json",
     log:
         f"{study.folder}/logs/fetch_{{corpus}}.log",
@@ -18,7 +18,7 @@ rule fetch:
     resources:
         **growing(mem_mb=500, runtime=600),
     params:
-        text=lambda w: json.dumps(study.reading(w.corpus)),  # to be watched only
+        text=lambda w: json.dumps(study.corpora.reading(w.corpus)),  # to be watched only
         languages=study.pair,
         seed=config["seed"],
         # Functions of the output are not watched: a new licence, checksum or folder reruns nothing.
@@ -32,7 +32,7 @@ rule fetch:
 rule subset:
     """A random subset of a corpus that has a `sample`."""
     input:
-        corpus=study.raw("{corpus}"),
+        corpus=study.paths.raw("{corpus}"),
     output:
         corpus=f"{study.folder}/corpora/subset/{{corpus}}.tsv.zst",
         about=f"{study.folder}/corpora/subset/{{corpus}}.json",
@@ -53,16 +53,16 @@ rule subset:
 rule copy_held_out:
     """Dev and test sets are never filtered."""
     input:
-        corpus=study.raw("{corpus}"),
+        corpus=study.paths.raw("{corpus}"),
     output:
-        corpus=study.clean("{corpus}"),
-        counts=study.clean_counts("{corpus}"),
+        corpus=study.paths.clean("{corpus}"),
+        counts=study.paths.clean_counts("{corpus}"),
     log:
         f"{study.folder}/logs/clean_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/clean_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus=one_of(study.held_out),
+        corpus=one_of(study.corpora.held_out),
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
@@ -76,8 +76,8 @@ rule copy_held_out:
 rule clean:
     """One shard of `scattergather` (common.smk), a range of lines."""
     input:
-        corpus=lambda w: f"{study.uncleaned(w.corpus)}.tsv.zst",
-        held_out=expand(study.raw("{name}"), name=study.held_out),
+        corpus=lambda w: f"{study.corpora.uncleaned(w.corpus)}.tsv.zst",
+        held_out=expand(study.paths.raw("{name}"), name=study.corpora.held_out),
     output:
         shard=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.tsv.zst"),
         counts=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.json"),
@@ -92,12 +92,12 @@ rule clean:
     benchmark:
         f"{study.folder}/benchmarks/clean_{{corpus}}_{{scatteritem}}.tsv"
     wildcard_constraints:
-        corpus=one_of(study.training_corpora),
+        corpus=one_of(study.corpora.training),
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("clean")),
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
-        languages=lambda w: study.languages(w.corpus),
+        languages=lambda w: study.corpora.languages(w.corpus),
         rules=lambda w: json.dumps(config["corpora"][w.corpus]["cleaning"]),
         rejected=lambda w, output: f"--rejected {output.rejected}" if config["keep_rejected"] else "",
     shell:
@@ -108,7 +108,7 @@ rule clean:
 rule gather_clean:
     """Join the shards and drop duplicates."""
     input:
-        about=lambda w: f"{study.uncleaned(w.corpus)}.json",
+        about=lambda w: f"{study.corpora.uncleaned(w.corpus)}.json",
         shards=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.tsv.zst"),
         counts=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.json"),
         hashes=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.keys"),
@@ -118,15 +118,15 @@ rule gather_clean:
             else []
         ),
     output:
-        corpus=study.clean("{corpus}"),
-        counts=study.clean_counts("{corpus}"),
+        corpus=study.paths.clean("{corpus}"),
+        counts=study.paths.clean_counts("{corpus}"),
         rejected=[f"{study.folder}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if config["keep_rejected"] else [],
     log:
         f"{study.folder}/logs/gather_{{corpus}}.log",
     benchmark:
         f"{study.folder}/benchmarks/gather_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus=one_of(study.training_corpora),
+        corpus=one_of(study.corpora.training),
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("gather_clean")),
     params:

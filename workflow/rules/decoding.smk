@@ -4,8 +4,12 @@
 rule benchmark:
     """All model folders in turn, a process for each run; the records have no scores yet."""
     input:
-        models=[study.model(system, format) for system in study.measured for format in study.formats(system)],
-        test_sets=expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev]),
+        models=[
+            study.paths.model(system, format)
+            for system in study.systems.measured
+            for format in study.models.formats(system)
+        ],
+        test_sets=expand(study.paths.clean("{corpus}"), corpus=[*study.corpora.test, study.corpora.dev]),
     output:
         records=f"{study.folder}/decoding/measured.json",
     log:
@@ -16,8 +20,8 @@ rule benchmark:
     resources:
         **growing(mem_mb=4000, runtime=requests.minutes("benchmark")),
     params:
-        test_sets=study.named_corpora(study.corpora["test"]),
-        dev=study.named_corpora([study.dev]),
+        test_sets=study.paths.named_corpora(study.corpora.test),
+        dev=study.paths.named_corpora([study.corpora.dev]),
         # Options whole: Snakemake compares sets of values, in which two that changed places would be the same.
         numbers=[
             f"--{name.replace('_', '-')} {' '.join(map(str, value if isinstance(value, list) else [value]))}"
@@ -38,7 +42,7 @@ rule comet:
     """COMET of all translations, by a program of another environment (src/findings/metrics.py)."""
     input:
         translated=rules.benchmark.output.records,
-        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
+        test_sets=expand(study.paths.clean("{corpus}"), corpus=study.corpora.test),
     output:
         scores=f"{study.folder}/decoding/comet.json",
     log:
@@ -51,7 +55,7 @@ rule comet:
     params:
         checkpoint=METRICS and METRICS["comet"],
         program=METRICS and METRICS["comet_score"],
-        test_sets=study.named_corpora(study.corpora["test"]),
+        test_sets=study.paths.named_corpora(study.corpora.test),
         translations=lambda w, input: f"--records {input.translated}",
     shell:
         "python -m measure.comet --checkpoint {params.checkpoint:q} --program {params.program:q}"
@@ -62,9 +66,9 @@ rule score:
     """BLEU and chrF with signatures; paired bootstrap of each system against the teacher, and of twins."""
     input:
         records=rules.benchmark.output.records,
-        learned=expand(rules.learned.output.learned, system=study.measured),
+        learned=expand(rules.learned.output.learned, system=study.systems.measured),
         comet=rules.comet.output.scores if METRICS else [],
-        test_sets=expand(study.clean("{corpus}"), corpus=[*study.corpora["test"], study.dev]),
+        test_sets=expand(study.paths.clean("{corpus}"), corpus=[*study.corpora.test, study.corpora.dev]),
     output:
         measurements=report(
             f"{study.folder}/measurements.json",
@@ -79,11 +83,11 @@ rule score:
     resources:
         **growing(mem_mb=2000, runtime=60),
     params:
-        test_sets=study.named_corpora(study.corpora["test"]),
-        dev=study.named_corpora([study.dev]),
+        test_sets=study.paths.named_corpora(study.corpora.test),
+        dev=study.paths.named_corpora([study.corpora.dev]),
         language=config["target"],
         config_hash=study.hash,
-        teacher=f"--teacher {study.reference}" if study.reference else "",
+        teacher=f"--teacher {study.teachers.reference}" if study.teachers.reference else "",
     shell:
         "python -m measure.score --records {input.records} --test-sets {params.test_sets}"
         " --config-hash {params.config_hash} {params.teacher} --dev {params.dev} --learned {input.learned}"

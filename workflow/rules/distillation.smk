@@ -8,15 +8,17 @@ TEACHERS = distillation_resources(config)
 # No parameter, which would be watched: batches of another size are no reason to translate again.
 BATCHES = f" --batch-tokens {config['distillation']['batch_tokens']}" if config["distillation"]["batch_tokens"] else ""
 # No inputs, for the same reason.
-STAND_IN, STAND_INS = (" ".join(study.stand_ins(*names)) for names in (["{wildcards.teacher}"], study.teachers))
+STAND_IN, STAND_INS = (
+    " ".join(study.teachers.stand_ins(*names)) for names in (["{wildcards.teacher}"], study.systems.teachers)
+)
 
 
 rule translate_shard:
     """The n-best lists of one teacher."""
     input:
-        corpus=study.clean("{corpus}"),
-        model=lambda w: study.teacher_model(w.teacher),
-        sentencepiece=lambda w: study.pieces_for(w.teacher),
+        corpus=study.paths.clean("{corpus}"),
+        model=lambda w: study.teachers.model(w.teacher),
+        sentencepiece=lambda w: study.teachers.pieces_for(w.teacher),
     output:
         shard=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
@@ -49,10 +51,11 @@ rule rescore_shard:
     """The ensemble: all teachers score the translations of each of them; the n best are kept."""
     input:
         shards=expand(
-            f"{study.folder}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst", teacher=study.teachers
+            f"{study.folder}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst",
+            teacher=study.systems.teachers,
         ),
-        models=[study.teacher_model(teacher) for teacher in study.teachers],
-        sentencepiece=study.pieces_for(*study.teachers),
+        models=[study.teachers.model(teacher) for teacher in study.systems.teachers],
+        sentencepiece=study.teachers.pieces_for(*study.systems.teachers),
     output:
         shard=f"{study.folder}/n-best/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{study.folder}/n-best/ensemble/{{corpus}}/{{scatteritem}}.json",
@@ -62,12 +65,12 @@ rule rescore_shard:
         f"{study.folder}/benchmarks/rescore_{{corpus}}_{{scatteritem}}.tsv"
     resources:
         **growing(
-            mem_mb=1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.teachers),
+            mem_mb=1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.systems.teachers),
             runtime=requests.minutes("rescore_shard"),
         ),
         gpu=TEACHERS["gpu"],
     params:
-        tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.teachers],
+        tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.systems.teachers],
         languages=study.pair,
         n_best=config["distillation"]["n_best"],
         device=config["distillation"]["device"],
@@ -83,7 +86,7 @@ rule select_shard:
     """The targets of each sentence: the best hypothesis, another one that is chosen by BLEU, or all of them."""
     input:
         candidates=f"{study.folder}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        corpus=study.clean("{corpus}"),
+        corpus=study.paths.clean("{corpus}"),
     output:
         shard=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.json",
@@ -132,7 +135,7 @@ rule gather_distilled:
 
 rule drop_worst:
     input:
-        corpus=lambda w: study.distilled_corpus(w.mixture, w.corpus),
+        corpus=lambda w: study.mixtures.distilled(w.mixture, w.corpus),
     output:
         corpus=f"{study.folder}/training/{{mixture}}/{{corpus}}.tsv.zst",
         counts=f"{study.folder}/training/{{mixture}}/{{corpus}}.json",

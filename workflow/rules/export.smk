@@ -9,15 +9,15 @@ rule convert:
     are made of float32.
     """
     input:
-        model=lambda w: study.source(w.system, w.type),
+        model=lambda w: study.models.source(w.system, w.type),
     output:
-        folder=directory(study.converted("{system}", "{type}")),
+        folder=directory(study.paths.converted("{system}", "{type}")),
     log:
         f"{study.folder}/logs/convert_{{system}}_{{type}}.log",
     benchmark:
         f"{study.folder}/benchmarks/convert_{{system}}_{{type}}.tsv"
     wildcard_constraints:
-        type=one_of(study.converted_types),
+        type=one_of(study.models.converted_types),
     resources:
         **growing(mem_mb=2000, runtime=60),
     shell:
@@ -26,12 +26,12 @@ rule convert:
 
 rule model_folder:
     input:
-        weights=study.converted("{system}", "{type}"),
+        weights=study.paths.converted("{system}", "{type}"),
         sentencepiece=rules.vocabulary.output.model,
         map=rules.vocabulary_map.output.map,
-        learning=study.learning("{system}"),
+        learning=study.paths.learning("{system}"),
     output:
-        model=directory(study.model("{system}", "{type}")),
+        model=directory(study.paths.model("{system}", "{type}")),
     log:
         f"{study.folder}/logs/model_folder_{{system}}_{{type}}.log",
     benchmark:
@@ -49,15 +49,15 @@ rule model_folder:
 rule convert_native:
     """Of CTranslate2's float32 weights, so that both engines decode the same, or of the checkpoint of what it lacks."""
     input:
-        model=lambda w: study.native_source(w.system),
+        model=lambda w: study.models.native_source(w.system),
     output:
-        folder=directory(study.converted_native("{system}", "{native}")),
+        folder=directory(study.paths.converted_native("{system}", "{native}")),
     log:
         f"{study.folder}/logs/convert_native_{{system}}_{{native}}.log",
     benchmark:
         f"{study.folder}/benchmarks/convert_native_{{system}}_{{native}}.tsv"
     wildcard_constraints:
-        native=one_of(study.native_types),
+        native=one_of(study.models.native_types),
     resources:
         **growing(mem_mb=2000, runtime=60),
     shell:
@@ -66,18 +66,18 @@ rule convert_native:
 
 rule model_folder_native:
     input:
-        weights=study.converted_native("{system}", "{native}"),
+        weights=study.paths.converted_native("{system}", "{native}"),
         sentencepiece=rules.vocabulary.output.model,
         map=rules.vocabulary_map.output.map,
-        learning=study.learning("{system}"),
+        learning=study.paths.learning("{system}"),
     output:
-        model=directory(study.model("{system}", "native-{native}")),
+        model=directory(study.paths.model("{system}", "native-{native}")),
     log:
         f"{study.folder}/logs/model_folder_{{system}}_native-{{native}}.log",
     benchmark:
         f"{study.folder}/benchmarks/model_folder_{{system}}_native-{{native}}.tsv"
     wildcard_constraints:
-        native=one_of(study.native_types),
+        native=one_of(study.models.native_types),
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
@@ -91,11 +91,11 @@ rule model_folder_native:
 rule model_folder_baseline:
     """The averaged checkpoint itself, for the toolkit it was trained with: the baseline of every speed-up."""
     input:
-        weights=study.averaged("{system}"),
+        weights=study.paths.averaged("{system}"),
         sentencepiece=rules.vocabulary.output.model,
-        learning=study.learning("{system}"),
+        learning=study.paths.learning("{system}"),
     output:
-        model=directory(study.model("{system}", "opennmt-tf")),
+        model=directory(study.paths.model("{system}", "opennmt-tf")),
     log:
         f"{study.folder}/logs/model_folder_{{system}}_opennmt-tf.log",
     benchmark:
@@ -113,7 +113,7 @@ rule model_folder_baseline:
 rule package:
     """One archive to share: `snakemake --cores all results/STUDY/packages/SYSTEM-TYPE.tar.gz`."""
     input:
-        model=study.model("{system}", "{type}"),
+        model=study.paths.model("{system}", "{type}"),
         measurements=f"{study.folder}/measurements.json",
     output:
         archive=f"{study.folder}/packages/{{system}}-{{type}}.tar.gz",
@@ -122,13 +122,15 @@ rule package:
     benchmark:
         f"{study.folder}/benchmarks/package_{{system}}_{{type}}.tsv"
     wildcard_constraints:
-        system=one_of(study.measured),  # a package contains its speed
-        type=one_of(study.submitted_types),
+        system=one_of(study.systems.measured),  # a package contains its speed
+        type=one_of(study.models.submitted_types),
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
         corpora=lambda w: json.dumps(study.corpora_of(w.system)),
-        teachers=lambda w: ["--teachers", *study.teachers_of(w.system)] if study.teachers_of(w.system) else [],
+        teachers=lambda w: (
+            ["--teachers", *study.mixtures.teachers_of(w.system)] if study.mixtures.teachers_of(w.system) else []
+        ),
     shell:
         "python -m export.package --model {input.model} --measurements {input.measurements}"
         " --corpora {params.corpora:q} {params.teachers} --output {output.archive} 2> {log}"
@@ -137,7 +139,7 @@ rule package:
 rule submission:
     """A folder as the shared tasks require it: `snakemake --cores all results/STUDY/submissions/SYSTEM-TYPE`."""
     input:
-        model=study.model("{system}", "{type}"),
+        model=study.paths.model("{system}", "{type}"),
     output:
         submission=directory(f"{study.folder}/submissions/{{system}}-{{type}}"),
     log:
@@ -145,7 +147,7 @@ rule submission:
     benchmark:
         f"{study.folder}/benchmarks/submission_{{system}}_{{type}}.tsv"
     wildcard_constraints:
-        type=one_of(study.submitted_types),
+        type=one_of(study.models.submitted_types),
     resources:
         **growing(mem_mb=2000, runtime=30),
     shell:
@@ -155,7 +157,7 @@ rule submission:
 rule image:
     """The same as an image: `snakemake --cores all results/STUDY/images/SYSTEM-TYPE.cpu.tar`, or `.gpu.tar`."""
     input:
-        model=study.model("{system}", "{type}"),
+        model=study.paths.model("{system}", "{type}"),
     output:
         image=f"{study.folder}/images/{{system}}-{{type}}.{{hardware}}.tar",
         sizes=f"{study.folder}/images/{{system}}-{{type}}.{{hardware}}.SIZES.md",
@@ -164,7 +166,7 @@ rule image:
     benchmark:
         f"{study.folder}/benchmarks/image_{{system}}_{{type}}_{{hardware}}.tsv"
     wildcard_constraints:
-        type=one_of(study.submitted_types),
+        type=one_of(study.models.submitted_types),
         hardware=one_of(["cpu", "gpu"]),
     resources:
         **growing(mem_mb=2000, runtime=60),

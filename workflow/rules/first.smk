@@ -3,18 +3,18 @@
 # soon as it is trained, beside whatever else runs and without a vocabulary map, as the picture notes. The report's front
 # replaces it.
 
-FIRST = [name for name in study.transformers if study.systems[name].role == "control"] or [
-    name for name in study.transformers if study.systems[name].role == "teacher"
+FIRST = [name for name in study.models.transformers if study.systems[name].role == "control"] or [
+    name for name in study.models.transformers if study.systems[name].role == "teacher"
 ]
 NO_FIRST = None if FIRST else "first_front: CTranslate2 decodes no control and no teacher that is trained here"
-FIRST_TYPES = [type for type in ("float32", "int8") if type in study.types] or study.types[:1]
+FIRST_TYPES = [type for type in ("float32", "int8") if type in study.models.types] or study.models.types[:1]
 
 
 rule first_model:
     input:
-        weights=study.converted("{system}", "{type}"),
+        weights=study.paths.converted("{system}", "{type}"),
         sentencepiece=rules.vocabulary.output.model,
-        learning=study.learning("{system}"),
+        learning=study.paths.learning("{system}"),
     output:
         model=temp(directory(f"{study.folder}/first/models/{{system}}/{{type}}")),
     log:
@@ -35,7 +35,7 @@ rule first_model:
 rule first_benchmark:
     input:
         models=lambda w: expand(f"{study.folder}/first/models/{w.system}/{{type}}", type=FIRST_TYPES),
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/first/{{system}}.json",
     log:
@@ -46,7 +46,7 @@ rule first_benchmark:
     resources:
         **growing(mem_mb=4000, runtime=60),
     params:
-        test_set=study.named_corpora([study.timed_corpus]),
+        test_set=study.paths.named_corpora([study.corpora.timed]),
         beam_sizes=config["decoding"]["beam_sizes"],
         cores=config["decoding"]["cores"],
         batch_tokens=config["decoding"]["batch_tokens"],
@@ -62,7 +62,7 @@ rule first_benchmark:
 rule first_score:
     input:
         records=expand(rules.first_benchmark.output.records, system=FIRST),
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         measurements=f"{study.folder}/first/measurements.json",
     log:
@@ -73,7 +73,7 @@ rule first_score:
     resources:
         **growing(mem_mb=2000, runtime=60),
     params:
-        test_set=study.named_corpora([study.timed_corpus]),
+        test_set=study.paths.named_corpora([study.corpora.timed]),
         language=config["target"],
         config_hash=study.hash,
     shell:

@@ -9,8 +9,8 @@ BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
 rule outputs:
     """The translations of a system with every beam; nothing is timed."""
     input:
-        model=lambda w: study.model(w.system, study.quick_format(w.system)),
-        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
+        model=lambda w: study.paths.model(w.system, study.models.quick_format(w.system)),
+        test_sets=expand(study.paths.clean("{corpus}"), corpus=study.corpora.test),
     output:
         folder=directory(f"{study.folder}/outputs/{{system}}"),
     log:
@@ -18,11 +18,11 @@ rule outputs:
     benchmark:
         f"{study.folder}/benchmarks/outputs_{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.trained),
+        system=one_of(study.systems.trained),
     resources:
         **growing(mem_mb=2000, runtime=60),
     params:
-        test_sets=study.named_corpora(study.corpora["test"]),
+        test_sets=study.paths.named_corpora(study.corpora.test),
         beam_sizes=BEAMS,
     shell:
         "python -m measure.test_sets --model {input.model} --test-sets {params.test_sets}"
@@ -40,7 +40,7 @@ rule foreign_outputs:
     benchmark:
         f"{study.folder}/benchmarks/outputs_{{foreign}}_{{corpus}}.tsv"
     wildcard_constraints:
-        foreign=one_of(study.foreign),
+        foreign=one_of(study.teachers.foreign),
     resources:
         **growing(mem_mb=500, runtime=10),
     shell:
@@ -50,17 +50,17 @@ rule foreign_outputs:
 # What COMET scores here: the test set, and the file of the translations.
 GAP_OUTPUTS = [
     f"{corpus}={study.folder}/outputs/{system}/beam{beam}.{corpus}.txt"
-    for corpus in study.corpora["test"]
-    for systems, beams in ((study.trained, BEAMS), (study.foreign, [TEACHER_BEAM]))
+    for corpus in study.corpora.test
+    for systems, beams in ((study.systems.trained, BEAMS), (study.teachers.foreign, [TEACHER_BEAM]))
     for system, beam in itertools.product(systems, beams)
 ]
 
 
 use rule comet as comet_gap with:
     input:
-        translated=[f"{study.folder}/outputs/{name}" for name in study.trained],
-        foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
-        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
+        translated=[f"{study.folder}/outputs/{name}" for name in study.systems.trained],
+        foreign=expand(rules.foreign_outputs.output.text, foreign=study.teachers.foreign, corpus=study.corpora.test),
+        test_sets=expand(study.paths.clean("{corpus}"), corpus=study.corpora.test),
     output:
         scores=f"{study.folder}/outputs/comet.json",
     log:
@@ -70,17 +70,17 @@ use rule comet as comet_gap with:
     params:
         checkpoint=METRICS and METRICS["comet"],
         program=METRICS and METRICS["comet_score"],
-        test_sets=study.named_corpora(study.corpora["test"]),
+        test_sets=study.paths.named_corpora(study.corpora.test),
         translations=["--outputs", *GAP_OUTPUTS],
 
 
 rule gap:
     input:
-        outputs=[f"{study.folder}/outputs/{name}" for name in study.trained],
-        learned=expand(rules.learned.output.learned, system=study.trained),
-        foreign=expand(rules.foreign_outputs.output.text, foreign=study.foreign, corpus=study.corpora["test"]),
+        outputs=[f"{study.folder}/outputs/{name}" for name in study.systems.trained],
+        learned=expand(rules.learned.output.learned, system=study.systems.trained),
+        foreign=expand(rules.foreign_outputs.output.text, foreign=study.teachers.foreign, corpus=study.corpora.test),
         comet=rules.comet_gap.output.scores if METRICS else [],
-        test_sets=expand(study.clean("{corpus}"), corpus=study.corpora["test"]),
+        test_sets=expand(study.paths.clean("{corpus}"), corpus=study.corpora.test),
     output:
         gap=f"{study.report}/gap.json",
     log:
@@ -91,11 +91,11 @@ rule gap:
         **growing(mem_mb=2000, runtime=60),
     params:
         systems=json.dumps(study.compared),
-        teacher=study.imitated,
+        teacher=study.teachers.imitated,
         teacher_beam=TEACHER_BEAM,
         beam_sizes=BEAMS,
         outputs=lambda w, input: Path(input.outputs[0]).parent,
-        test_sets=study.named_corpora(study.corpora["test"]),
+        test_sets=study.paths.named_corpora(study.corpora.test),
         language=config["target"],
         config_hash=study.hash,
     shell:
@@ -109,7 +109,7 @@ rule gap:
 rule explain:
     """Only what explains the gap, nothing is timed: `snakemake --cores all explain --configfile configs/X.yaml`."""
     input:
-        expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.imitated else [],
+        expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.teachers.imitated else [],
         expand(
             f"{study.report}/{{file}}",
             file=["training.md", "learning.svg", "learning.png"],

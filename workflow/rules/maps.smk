@@ -21,9 +21,9 @@ rule map_grid:
 
 rule map_timing:
     input:
-        model=study.optimised(study.map_system, type=study.map_type)[:1] if study.map_system else [],
+        model=study.models.optimised(study.maps.system, type=study.maps.type)[:1] if study.maps.system else [],
         maps=rules.map_grid.output.maps,
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         timing=f"{study.report}/maps.timing.json",
     log:
@@ -49,6 +49,6 @@ rule maps:
     """The maps of the study's grid, timed: `snakemake --cores all maps --configfile configs/X.yaml`."""
     input:
         lambda w: unless(
-            study.maps_problem,
+            study.maps.problem,
             expand(f"{study.report}/maps.{{format}}", format=["md", "svg", "png"]),
         ),

@@ -4,8 +4,10 @@ from report.registry import SUBJECTS, subject
 
 FRONTS = ["front_speed", "published"]
 # Types whose rounding is measured, against float32.
-ROUNDED = [type for type in study.types if type != "float32"]
-ROUNDING = "float32" in study.types and ROUNDED and study.quantized  # whether the rule quantization has work
+ROUNDED = [type for type in study.models.types if type != "float32"]
+ROUNDING = (
+    "float32" in study.models.types and ROUNDED and study.models.quantized
+)  # whether the rule quantization has work
 
 
 rule measurements:
@@ -29,8 +31,8 @@ rule measurements:
 rule int8_elsewhere:
     """What int8 loses on CPUs that compute it in another way than this one."""
     input:
-        model=study.model(study.quantized, "int8"),
-        test_set=study.clean(study.timed_corpus),
+        model=study.paths.model(study.models.quantized, "int8"),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         json=f"{study.folder}/decoding/int8_elsewhere.json",
     log:
@@ -49,9 +51,9 @@ rule int8_elsewhere:
 rule quantization:
     """What rounding does to the weights of the first student that CTranslate2 has, layer by layer."""
     input:
-        exact=study.converted(study.quantized, "float32"),
-        rounded=[study.converted(study.quantized, type) for type in ROUNDED],
-        elsewhere=rules.int8_elsewhere.output.json if "int8" in study.types else [],
+        exact=study.paths.converted(study.models.quantized, "float32"),
+        rounded=[study.paths.converted(study.models.quantized, type) for type in ROUNDED],
+        elsewhere=rules.int8_elsewhere.output.json if "int8" in study.models.types else [],
     output:
         json=f"{study.report}/quantization.json",
     log:
@@ -61,7 +63,7 @@ rule quantization:
     resources:
         **growing(mem_mb=4000, runtime=10),
     params:
-        system=study.quantized,
+        system=study.models.quantized,
         elsewhere=lambda w, input: (f"--elsewhere {input.elsewhere}" if input.elsewhere else ""),
     shell:
         "python -m export.quantization --exact {input.exact} --rounded {input.rounded} --system {params.system}"
@@ -70,10 +72,10 @@ rule quantization:
 
 # The names that the files of a subject have in this study (src/report/registry.py).
 NAMES = {
-    "trained": study.trained,
-    "training_corpus": study.training_corpora,
-    "dev": study.dev,
-    "timed_corpus": study.timed_corpus,
+    "trained": study.systems.trained,
+    "training_corpus": study.corpora.training,
+    "dev": study.corpora.dev,
+    "timed_corpus": study.corpora.timed,
 }
 
 
@@ -139,7 +141,7 @@ use rule table as pdf with:
 
 rule corpora_page:
     input:
-        counts=expand(study.clean_counts("{corpus}"), corpus=config["corpora"]),
+        counts=expand(study.paths.clean_counts("{corpus}"), corpus=config["corpora"]),
         funnel=f"{study.report}/funnel.svg",
         lengths=f"{study.report}/lengths.svg",
     output:
@@ -164,7 +166,7 @@ rule corpora_page:
 rule corpora:
     """Only the data: `snakemake --cores all corpora --configfile configs/X.yaml`."""
     input:
-        expand(study.clean("{corpus}"), corpus=config["corpora"]),
+        expand(study.paths.clean("{corpus}"), corpus=config["corpora"]),
         expand(
             f"{study.report}/{{picture}}.{{format}}",
             picture=["funnel", "lengths"],
@@ -177,7 +179,7 @@ rule samples:
     """Twenty sentences of the test set: source, reference, and what teacher, students and control make of them."""
     input:
         records=rules.benchmark.output.records,
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         markdown=f"{study.report}/samples.md",
         data=f"{study.report}/samples.json",
@@ -188,8 +190,8 @@ rule samples:
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
-        test_set=study.named_corpora([study.timed_corpus])[0],
-        outputs=[f"{system}={study.shown(system)}" for system in study.measured],
+        test_set=study.paths.named_corpora([study.corpora.timed])[0],
+        outputs=[f"{system}={study.models.shown(system)}" for system in study.systems.measured],
         seed=config["seed"],
     shell:
         "python -m report.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
@@ -225,10 +227,10 @@ rule page:
         measurements=rules.score.output.measurements,
         front=f"{study.report}/front_column.svg",
         front_page=rules.front_page.output.page,
-        gap=f"{study.report}/gap.json" if study.imitated else [],
-        gap_picture=f"{study.report}/gap.svg" if study.imitated else [],
+        gap=f"{study.report}/gap.json" if study.teachers.imitated else [],
+        gap_picture=f"{study.report}/gap.svg" if study.teachers.imitated else [],
         quantization=rules.quantization.output.json if ROUNDING else [],
-        trained=[study.learning(system) for system in study.trained],
+        trained=[study.paths.learning(system) for system in study.systems.trained],
         learning=f"{study.report}/learning.svg",
         funnel=f"{study.report}/funnel.svg",
         lengths=f"{study.report}/lengths.svg",
@@ -251,9 +253,9 @@ rule page:
         gap=lambda w, input: (f"--gap {input.gap} --gap-picture {input.gap_picture}" if input.gap else ""),
         quantization=lambda w, input: (f"--quantization {input.quantization}" if input.quantization else ""),
         trained=lambda w, input: f"--trained {input.trained}" if input.trained else "",
-        corpora=study.training_corpora,
-        dev=study.dev,
-        timed=study.timed_corpus,
+        corpora=study.corpora.training,
+        dev=study.corpora.dev,
+        timed=study.corpora.timed,
         benchmarks=f"{study.folder}/benchmarks",
         # A function of the output is not watched: a file by another name is no other study.
         configuration=lambda w, output: "".join(

@@ -4,9 +4,9 @@
 from report.registry import SUBJECTS
 
 # The same weights in CTranslate2 and in the native engine, in those of the two that run the system.
-SEARCH_MODELS = study.search_models(study.map_type)
-SEARCH_TYPES = list(dict.fromkeys([study.types[0], study.map_type]))
-SEARCH_TEST = study.clean(study.timed_corpus)
+SEARCH_MODELS = study.search.folders(study.maps.type)
+SEARCH_TYPES = list(dict.fromkeys([study.models.types[0], study.maps.type]))
+SEARCH_TEST = study.paths.clean(study.corpora.timed)
 SEARCH = f"{study.folder}/search"
 SEARCH_PARAMETERS = {
     "runs": config["decoding"]["runs"],
@@ -19,7 +19,7 @@ rule search_grid:
     """BLEU and CPU time over beam and batch."""
     input:
         model=SEARCH_MODELS[-1:],  # the native engine's if there is one: students decode with it
-        exact=study.search_models("float32")[:1],
+        exact=study.search.folders("float32")[:1],
         test_set=SEARCH_TEST,
     output:
         records=f"{SEARCH}/grid.json",
@@ -32,7 +32,7 @@ rule search_grid:
         **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
-        test_sets=study.named_corpora([study.timed_corpus]),
+        test_sets=study.paths.named_corpora([study.corpora.timed]),
         price=PRICE,
         language=config["target"],
         study=config["study"],
@@ -49,7 +49,7 @@ rule search_grid:
 rule search_components:
     """Where the time of CTranslate2 goes, by what a model costs less without a part; the native engine's own clock."""
     input:
-        models=[model for type in SEARCH_TYPES for model in study.search_models(type)],
+        models=[model for type in SEARCH_TYPES for model in study.search.folders(type)],
         test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/components.json",
@@ -73,7 +73,7 @@ rule search_components:
 rule search_components_baseline:
     """Where the time of OpenNMT-tf goes, by TensorFlow's profiler."""
     input:
-        model=study.model(study.searched, "opennmt-tf"),
+        model=study.paths.model(study.search.system, "opennmt-tf"),
         test_set=SEARCH_TEST,
     output:
         rows=f"{SEARCH}/components-opennmt-tf.json",
@@ -166,7 +166,7 @@ rule search:
     """The figures of the papers on search."""
     input:
         lambda w: unless(
-            study.search_problem,
+            study.search.problem,
             expand(
                 f"{study.report}/{{picture}}.{{format}}",
                 picture=[name for name, subject in SUBJECTS.items() if subject.category == "Search"],

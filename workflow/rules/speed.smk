@@ -7,24 +7,24 @@
 # All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained
 # system and of the first untrained one; others can be asked for by name. The native engine is in all of them where the
 # study has it.
-SPEED_FIRST = [*study.speed_trained[:1], *[name for name in study.speed_systems if name in study.untrained][:1]]
-SPEED_KINDS = {"ladder": study.optimised, "scaling": study.optimised, "switches": study.native}
+SPEED_FIRST = [*study.speed.trained[:1], *[name for name in study.speed.systems if name in study.systems.untrained][:1]]
+SPEED_KINDS = {"ladder": study.models.optimised, "scaling": study.models.optimised, "switches": study.models.native}
 SPEED_OF_ALL = [
-    *(["end_to_end"] if study.speed_systems else []),
-    *(["architectures"] if study.untrained else []),
+    *(["end_to_end"] if study.speed.systems else []),
+    *(["architectures"] if study.systems.untrained else []),
 ]
 SPEED_NAMES = [
-    *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in study.speed_systems if models(system)],
-    *expand("identities.{system}", system=study.fully_connected),
+    *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in study.speed.systems if models(system)],
+    *expand("identities.{system}", system=study.speed.fully_connected),
     *SPEED_OF_ALL,
 ]
 SPEED_TABLES = [
     *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in SPEED_FIRST if models(system)],
-    *expand("identities.{system}", system=study.fully_connected[:1]),
+    *expand("identities.{system}", system=study.speed.fully_connected[:1]),
     *SPEED_OF_ALL,
 ]
 SPEED_OPTIONS = (
-    f"--test-sets {study.named_corpora([study.timed_corpus])[0]} --study {config['study']}"
+    f"--test-sets {study.paths.named_corpora([study.corpora.timed])[0]} --study {config['study']}"
     f" --runs {config['decoding']['runs']} --noise {config['decoding']['noise']}"
     f" {PRICE}"
 )
@@ -41,16 +41,16 @@ rule untrained:
     input:
         vocabulary=rules.vocabulary.output.vocabulary,
         sentencepiece=rules.vocabulary.output.model,
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
-        averaged=directory(study.averaged("{system}")),
-        learning=study.learning("{system}"),
+        averaged=directory(study.paths.averaged("{system}")),
+        learning=study.paths.learning("{system}"),
     log:
         f"{study.folder}/logs/untrained_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/untrained_{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.untrained),
+        system=one_of(study.systems.untrained),
     resources:
         **growing(mem_mb=4000, runtime=10),
     params:
@@ -65,9 +65,9 @@ rule untrained:
 rule ladder:
     """The gain of each optimisation, one switch after the other. The experiments below are made in the same way."""
     input:
-        baseline=study.model("{system}", "opennmt-tf"),
-        models=lambda w: study.ladder_models(w.system),
-        test_set=study.clean(study.timed_corpus),
+        baseline=study.paths.model("{system}", "opennmt-tf"),
+        models=lambda w: study.speed.ladder(w.system),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/speed/ladder.{{system}}.json",
     log:
@@ -93,11 +93,11 @@ rule ladder:
 use rule ladder as end_to_end with:
     input:
         models=[
-            *expand(study.model("{system}", "opennmt-tf"), system=study.speed_systems),
-            *study.optimised(*study.speed_systems),
+            *expand(study.paths.model("{system}", "opennmt-tf"), system=study.speed.systems),
+            *study.models.optimised(*study.speed.systems),
         ],
-        exact=study.exact(*study.speed_trained),
-        test_set=study.clean(study.timed_corpus),
+        exact=study.models.exact(*study.speed.trained),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/speed/end_to_end.json",
     log:
@@ -114,8 +114,8 @@ use rule ladder as end_to_end with:
 # Untrained models of every architecture, in OpenNMT-tf and in the native engine.
 use rule ladder as architectures with:
     input:
-        models=study.architecture_models,
-        test_set=study.clean(study.timed_corpus),
+        models=study.speed.architectures,
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/speed/architectures.json",
     log:
@@ -132,8 +132,8 @@ use rule ladder as architectures with:
 # Workers over the file against threads inside the batch.
 use rule ladder as scaling with:
     input:
-        models=lambda w: study.optimised(w.system),
-        test_set=study.clean(study.timed_corpus),
+        models=lambda w: study.models.optimised(w.system),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/speed/scaling.{{system}}.json",
     log:
@@ -150,11 +150,14 @@ use rule ladder as scaling with:
 # Ablations of the native engine: all of its parts but one at a time.
 use rule ladder as switches with:
     input:
-        model=study.model("{system}", "native-int8"),
+        model=study.paths.model("{system}", "native-int8"),
         others=lambda w: [
-            model for type in study.types if type != "int8" for model in study.native(w.system, type=type)
+            model
+            for type in study.models.types
+            if type != "int8"
+            for model in study.models.native(w.system, type=type)
         ],
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/speed/switches.{{system}}.json",
     log:
@@ -171,8 +174,8 @@ use rule ladder as switches with:
 # Ablations after Devlin 2017: each way to compute less in a recurrent model with fully connected layers.
 use rule ladder as identities with:
     input:
-        models=lambda w: [study.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
-        test_set=study.clean(study.timed_corpus),
+        models=lambda w: [study.paths.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.folder}/speed/identities.{{system}}.json",
     log:
@@ -190,7 +193,7 @@ rule speed_scores:
     """BLEU beside the times, where there is any."""
     input:
         records=f"{study.folder}/speed/{{timed}}.json",
-        test_set=study.clean(study.timed_corpus),
+        test_set=study.paths.clean(study.corpora.timed),
     output:
         records=f"{study.report}/{{timed}}.json",
     log:
@@ -200,7 +203,7 @@ rule speed_scores:
     resources:
         **growing(mem_mb=2000, runtime=10),
     params:
-        test_sets=study.named_corpora([study.timed_corpus]),
+        test_sets=study.paths.named_corpora([study.corpora.timed]),
         language=config["target"],
         config_hash=study.hash,
     shell:
@@ -212,7 +215,7 @@ rule speed:
     """The speed tables of the systems under `speed:`: `snakemake --cores all speed --configfile configs/X.yaml`."""
     input:
         lambda w: unless(
-            study.speed_problem,
+            study.speed.problem,
             expand(
                 f"{study.report}/{{timed}}.{{format}}",
                 timed=SPEED_TABLES,

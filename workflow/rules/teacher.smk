@@ -4,20 +4,20 @@ from study.systems import teacher_paths
 
 rule import_teacher:
     input:
-        files=lambda w: list(filter(os.path.exists, teacher_paths(study.imported[w.system]))),  # a dry run goes on without
-        vocabulary=lambda w: study.vocabulary_for(w.system),
+        files=lambda w: list(filter(os.path.exists, teacher_paths(study.teachers.imported[w.system]))),  # a dry run goes on without
+        vocabulary=lambda w: study.teachers.vocabulary_for(w.system),
     output:
-        folder=directory(study.imported_model("{system}", study.imported_format)),
+        folder=directory(study.paths.imported_model("{system}", study.teachers.imported_format)),
     log:
         f"{study.folder}/logs/import_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/import_{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.imported),
+        system=one_of(study.teachers.imported),
     resources:
         **growing(mem_mb=16000, runtime=600),
     params:
-        teacher=lambda w: json.dumps(study.imported[w.system]),
+        teacher=lambda w: json.dumps(study.teachers.imported[w.system]),
     shell:
         "python -m export.import_teacher --teacher {params.teacher:q} --vocabulary {input.vocabulary}"
         " --output {output.folder} 2> {log}"

@@ -7,10 +7,10 @@ from study.resources import training_resources
 rule sample:
     """An epoch: a random sample of the corpora of a mixture, in proportion to their weights."""
     input:
-        corpora=lambda w: [study.mixed_corpus(w.mixture, corpus) for corpus in study.weights(w.mixture)],
+        corpora=lambda w: [study.mixtures.corpus(w.mixture, corpus) for corpus in study.mixtures.weights(w.mixture)],
     output:
-        corpus=study.epoch("{mixture}", "{epoch}", "tsv.zst"),
-        counts=study.epoch("{mixture}", "{epoch}", "json"),
+        corpus=study.paths.epoch("{mixture}", "{epoch}", "tsv.zst"),
+        counts=study.paths.epoch("{mixture}", "{epoch}", "json"),
     log:
         f"{study.folder}/logs/sample_{{mixture}}_{{epoch}}.log",
     benchmark:
@@ -18,7 +18,7 @@ rule sample:
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("sample")),
     params:
-        weights=lambda w: list(study.weights(w.mixture).values()),
+        weights=lambda w: list(study.mixtures.weights(w.mixture).values()),
         pairs=f"--pairs {config['distillation']['epoch_pairs']}" if config["distillation"]["epoch_pairs"] else "",
         seed=config["seed"],
     shell:
@@ -32,8 +32,8 @@ rule encode:
         corpus=rules.sample.output.corpus,
         model=rules.vocabulary.output.model,
     output:
-        source=study.epoch("{mixture}", "{epoch}", "source"),
-        target=study.epoch("{mixture}", "{epoch}", "target"),
+        source=study.paths.epoch("{mixture}", "{epoch}", "source"),
+        target=study.paths.epoch("{mixture}", "{epoch}", "target"),
     log:
         f"{study.folder}/logs/encode_{{mixture}}_{{epoch}}.log",
     benchmark:
@@ -48,23 +48,23 @@ rule encode:
 
 rule train_teacher:
     input:
-        source=lambda w: expand(rules.encode.output.source, **study.epochs_of(w.system)),
-        target=lambda w: expand(rules.encode.output.target, **study.epochs_of(w.system)),
-        epochs=lambda w: expand(rules.sample.output.counts, **study.epochs_of(w.system)),
-        dev=study.clean(study.dev),
+        source=lambda w: expand(rules.encode.output.source, **study.mixtures.epochs_of(w.system)),
+        target=lambda w: expand(rules.encode.output.target, **study.mixtures.epochs_of(w.system)),
+        epochs=lambda w: expand(rules.sample.output.counts, **study.mixtures.epochs_of(w.system)),
+        dev=study.paths.clean(study.corpora.dev),
         dev_source=f"{study.folder}/training/dev.source",
         vocabulary=rules.vocabulary.output.vocabulary,
         sentencepiece=rules.vocabulary.output.model,
-        start=lambda w: study.parent(w.system) or [],
+        start=lambda w: study.mixtures.parent(w.system) or [],
     output:
-        averaged=directory(study.averaged("{system}")),
-        learning=study.learning("{system}"),
+        averaged=directory(study.paths.averaged("{system}")),
+        learning=study.paths.learning("{system}"),
     log:
         f"{study.folder}/logs/train_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/train_{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.teachers),
+        system=one_of(study.systems.teachers),
     priority: 20  # everything else waits for it
     threads: lambda w: study.systems[w.system].training["threads"]
     resources:
@@ -93,15 +93,15 @@ rule train_teacher:
 
 use rule train_teacher as train_student with:
     wildcard_constraints:
-        system=one_of(study.students),
+        system=one_of(study.systems.students),
     priority: 10
 
 
 rule learned:
     """What a training saw: it decides whether two students can be compared as twins."""
     input:
-        learning=study.learning("{system}"),
-        epochs=lambda w: expand(rules.sample.output.counts, **study.epochs_of(w.system)),
+        learning=study.paths.learning("{system}"),
+        epochs=lambda w: expand(rules.sample.output.counts, **study.mixtures.epochs_of(w.system)),
     output:
         learned=f"{study.folder}/systems/{{system}}/learned.json",
     log:
@@ -109,7 +109,7 @@ rule learned:
     benchmark:
         f"{study.folder}/benchmarks/learned_{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.trained),
+        system=one_of(study.systems.trained),
     resources:
         **growing(mem_mb=500, runtime=10),
     params:

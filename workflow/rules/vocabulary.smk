@@ -5,13 +5,13 @@ from study.resources import vocabulary_megabytes
 rule vocabulary:
     input:
         corpora=(
-            study.epoch(config["vocabulary"]["of"], 1, "tsv.zst")
+            study.paths.epoch(config["vocabulary"]["of"], 1, "tsv.zst")
             if config["vocabulary"]["of"]
-            else expand(study.clean("{corpus}"), corpus=study.corpora["train"])
+            else expand(study.paths.clean("{corpus}"), corpus=study.corpora.train)
         ),
     output:
-        model=study.sentencepiece,
-        vocabulary=study.vocabulary,
+        model=study.paths.sentencepiece,
+        vocabulary=study.paths.vocabulary,
     log:
         f"{study.folder}/logs/vocabulary.log",
     benchmark:
@@ -24,7 +24,7 @@ rule vocabulary:
         type=config["vocabulary"]["type"],
         pieces=config["vocabulary"]["pieces"],
         coverage=config["vocabulary"]["character_coverage"],
-        normalization=study.normalization,
+        normalization=study.corpora.normalization,
         sentences=config["vocabulary"]["sentences"],
         seed=config["seed"],
     shell:
@@ -37,7 +37,7 @@ rule vocabulary:
 
 rule encode_dev:
     input:
-        corpus=study.clean(study.dev),
+        corpus=study.paths.clean(study.corpora.dev),
         model=rules.vocabulary.output.model,
     output:
         source=f"{study.folder}/training/dev.source",

@@ -1,19 +1,18 @@
 """The plan of a study: what follows from its configuration alone, without looking at the disk.
 
-``Study`` is the whole plan. Each class builds on the one before it:
-
 - ``systems``: where files are that several rules share; corpora, systems, teachers, mixtures
 - ``experiments``: the model folders that systems are exported to, and what experiments are made with
 """
 
 from typing import Any
 
-from study.plan.experiments import Experiments
-from study.schema import Config, config_hash
+from study.plan.experiments import Maps, Models, Search, Speed
+from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
+from study.schema import Config, config_hash, results
 from study.systems import settings
 
 
-class Study(Experiments):
+class Study:
     """The whole plan, and the facts about the study and its systems that results contain.
 
     ``config`` is the effective configuration (study.config.load). Corpora, mixtures, teachers and systems are given by
@@ -21,8 +20,20 @@ class Study(Experiments):
     """
 
     def __init__(self, config: Config):
-        super().__init__(config)
+        self.config = config
+        self.name: str = config["study"]
         self.hash = config_hash(config)
+        self.paths = Paths(results(config).as_posix())
+        self.folder, self.report = self.paths.folder, self.paths.report
+        self.corpora = Corpora(config, self.paths)
+        self.pair = self.corpora.pair
+        self.systems = Systems(config)
+        self.teachers = Teachers(config, self.paths, self.systems)
+        self.mixtures = Mixtures(config, self.paths, self.systems, self.teachers)
+        self.models = Models(config, self.paths, self.corpora, self.systems, self.teachers)
+        self.maps = Maps(config, self.models)
+        self.search = Search(config, self.models, self.maps)
+        self.speed = Speed(config, self.models)
 
     @property
     def note(self) -> str:
@@ -42,8 +53,9 @@ class Study(Experiments):
     def compared(self) -> list[dict[str, Any]]:
         """The systems whose comparison explains the gap between teachers and students; an ensemble is a teacher."""
         teacher = {"role": "teacher", "mixture": None, "seed": None}
-        teachers = [{"system": name, "student": name, **teacher} for name in self.imitable]
-        return teachers + [self.about(name) | {"settings": settings(self.systems[name])} for name in self.students]
+        teachers = [{"system": name, "student": name, **teacher} for name in self.teachers.imitable]
+        students = self.systems.students
+        return teachers + [self.about(name) | {"settings": settings(self.systems[name])} for name in students]
 
     def description(self, system: str) -> dict[str, str | int | None]:
         """The content of a system's model.json that its files do not have."""
@@ -53,5 +65,5 @@ class Study(Experiments):
 
     def corpora_of(self, system: str) -> list[dict[str, str | list | None]]:
         """The corpora that a system learned from, for its model card."""
-        names, entries = self.weights(self.systems[system].mixture), self.config["corpora"]
+        names, entries = self.mixtures.weights(self.systems[system].mixture), self.config["corpora"]
         return [{"name": name} | {key: entries[name][key] for key in ("role", "licence", "url")} for name in names]

@@ -1,6 +1,7 @@
 """The systems of a study: paths, corpora, teachers, and the mixtures that systems learn from."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from corpora.sources.source import languages
 from decode.engines import ENGINES
 from decode.engines.native import Native
 from study import precision
-from study.schema import Config, results
+from study.schema import Config
 from study.systems import (
     ENSEMBLE,
     ORIGINAL,
@@ -43,6 +44,7 @@ class Paths:
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
     clean_counts = _path("corpora/clean/{}.json")  # of a corpus: kept and dropped lines by rule
     coverage = _path("alignment/coverage/{}.json")  # of a corpus, by each map of a grid
+    distilled = _path("distilled/{}/{}/{}.tsv.zst")  # of a teacher, targets and a corpus: its translations
     epoch = _path("training/{}.{}.{}")  # of a mixture, number, side: tsv.zst the pairs; source, target the pieces
     averaged = _path("systems/{}/averaged")  # of a system: the trained model, an OpenNMT-tf checkpoint
     learning = _path("systems/{}/learning.json")  # of a system: the dev BLEU, length and speed of its training
@@ -56,46 +58,55 @@ class Paths:
         return [f"{corpus}={self.clean(corpus)}" for corpus in corpora]
 
 
-class Corpora(Paths):
+@dataclass(frozen=True)
+class Corpora:
     """The texts of a study, their languages and roles."""
 
-    def __init__(self, config: Config):
-        super().__init__(results(config).as_posix())
-        self.config = config
-        self.name: str = config["study"]
-        self.pair: list[str] = [config["source"], config["target"]]
+    config: Config
+    paths: Paths
+
+    def of_role(self, role: str) -> list[str]:
+        return [name for name, entry in self.config["corpora"].items() if entry["role"] == role]
+
+    @cached_property
+    def train(self) -> list[str]:
+        """Bilingual corpora."""
+        return self.of_role("train")
+
+    @cached_property
+    def test(self) -> list[str]:
+        return self.of_role("test")
+
+    @cached_property
+    def held_out(self) -> list[str]:
+        """Corpora that no system may learn from."""
+        return self.of_role("dev") + self.test
+
+    @cached_property
+    def training(self) -> list[str]:
+        """Corpora that are cleaned, and that systems learn from."""
+        return self.train + self.of_role("monolingual")
+
+    @property
+    def dev(self) -> str:
+        """The dev set whose BLEU is watched during training."""
+        return self.held_out[0]
+
+    @property
+    def timed(self) -> str:
+        """The test set that is timed, and that tables and pictures show."""
+        return self.test[0]
+
+    @property
+    def pair(self) -> list[str]:
+        """The languages of the study."""
+        return [self.config["source"], self.config["target"]]
 
     @property
     def normalization(self) -> str:
         """SentencePiece's rule for the characters of all texts."""
         default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
         return self.config["vocabulary"]["normalization"] or default
-
-    @cached_property
-    def corpora(self) -> dict[str, list[str]]:
-        """The corpora of each role."""
-        entries, roles = self.config["corpora"].items(), ("train", "monolingual", "dev", "test")
-        return {role: [name for name, entry in entries if entry["role"] == role] for role in roles}
-
-    @property
-    def held_out(self) -> list[str]:
-        """Corpora that no system may learn from."""
-        return self.corpora["dev"] + self.corpora["test"]
-
-    @property
-    def training_corpora(self) -> list[str]:
-        """Corpora that are cleaned, and that systems learn from."""
-        return self.corpora["train"] + self.corpora["monolingual"]
-
-    @property
-    def dev(self) -> str:
-        """The dev set whose BLEU is watched during training."""
-        return self.corpora["dev"][0]
-
-    @property
-    def timed_corpus(self) -> str:
-        """The test set that is timed, and that tables and pictures show."""
-        return self.corpora["test"][0]
 
     def languages(self, corpus: str) -> list[str]:
         """The language of each side of a corpus."""
@@ -109,19 +120,17 @@ class Corpora(Paths):
     def uncleaned(self, corpus: str) -> str:
         """The corpus, or the random subset of it, that is cleaned: a path without ``.tsv.zst`` or ``.json``."""
         folder = "subset" if self.config["corpora"][corpus]["sample"] else "raw"
-        return f"{self.folder}/corpora/{folder}/{corpus}"
+        return f"{self.paths.folder}/corpora/{folder}/{corpus}"
 
 
-class Systems(Corpora):
-    """All models, which of them are trained, and which are measured."""
+class Systems(dict[str, System]):
+    """All models by name: teachers, then students, then untrained ones; which are trained, and which are measured."""
 
-    @cached_property
-    def systems(self) -> dict[str, System]:
-        """All models by name: teachers, then students, then untrained ones."""
-        return {system.name: system for system in (*systems(self.config), *untrained(self.config))}
+    def __init__(self, config: Config):
+        super().__init__((system.name, system) for system in (*systems(config), *untrained(config)))
 
     def _of_roles(self, *roles: str) -> list[str]:
-        return [name for name, system in self.systems.items() if system.role in roles]
+        return [name for name, system in self.items() if system.role in roles]
 
     @cached_property
     def teachers(self) -> list[str]:
@@ -141,37 +150,35 @@ class Systems(Corpora):
     @cached_property
     def trained(self) -> list[str]:
         """Teachers and students that are trained here."""
-        return [name for name in (*self.teachers, *self.students) if self.systems[name].shape]
+        return [name for name in (*self.teachers, *self.students) if self[name].shape]
 
     @cached_property
     def measured(self) -> list[str]:
         """Trained systems that are timed and scored: the first of several seeds."""
-        first: dict[tuple, str] = {}
+        first: dict[tuple[str, str, str | None], str] = {}
         for name in self.trained:
-            system = self.systems[name]
+            system = self[name]
             first.setdefault((system.role, system.student, system.mixture), name)
         return list(first.values())
 
-    def parent(self, system: str) -> str | None:
-        """The checkpoint that a training begins with; None for a missing folder, so that a dry run goes on without."""
-        start = self.systems[system].start_from
-        if not start or not is_folder(start):
-            return self.averaged(start) if start else None
-        return start if Path(start).is_dir() else None
 
-
-class Teachers(Systems):
+@dataclass(frozen=True)
+class Teachers:
     """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in."""
+
+    config: Config
+    paths: Paths
+    systems: Systems
 
     @property
     def ensemble(self) -> str | None:
         """The name of all teachers together; a single teacher is its own ensemble."""
-        return ENSEMBLE if len(self.teachers) > 1 else next(iter(self.teachers), None)
+        return ENSEMBLE if len(self.systems.teachers) > 1 else next(iter(self.systems.teachers), None)
 
     @cached_property
     def imitable(self) -> list[str]:
         """Teachers whose translations students may learn from: each one, and all together."""
-        return [name for name in dict.fromkeys([*self.teachers, self.ensemble]) if name]
+        return [name for name in dict.fromkeys([*self.systems.teachers, self.ensemble]) if name]
 
     @cached_property
     def imitated(self) -> str | None:
@@ -187,7 +194,7 @@ class Teachers(Systems):
     @cached_property
     def foreign(self) -> list[str]:
         """Ensembles and teachers from elsewhere, which have translations but no model folder."""
-        return [name for name in self.imitable if name not in self.trained]
+        return [name for name in self.imitable if name not in self.systems.trained]
 
     @cached_property
     def reference(self) -> str | None:
@@ -195,15 +202,15 @@ class Teachers(Systems):
 
         Ensembles and teachers from elsewhere are not timed.
         """
-        return next((name for name in (self.imitated, *self.teachers) if name in self.measured), None)
+        return next((name for name in (self.imitated, *self.systems.teachers) if name in self.systems.measured), None)
 
     @cached_property
-    def teacher_engine(self) -> str:
+    def engine(self) -> str:
         """The engine that distils."""
         return precision.engine(self.config)
 
     @property
-    def teacher_type(self) -> str:
+    def type(self) -> str:
         """The type that teachers compute with."""
         return self.config["distillation"]["compute_type"]
 
@@ -214,66 +221,72 @@ class Teachers(Systems):
         foreign = ((name, entry) for name, entry in entries if not entry["shape"])
         return {name: {key: value for key, value in entry.items() if key not in unused} for name, entry in foreign}
 
-    def teacher_model(self, teacher: str) -> str:
+    def model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""
         if teacher in self.imported:
-            return self.imported_model(teacher, self.imported_format)
-        folder = self.converted_native if self.teacher_engine == Native.name else self.converted
-        return folder(teacher, self.teacher_type)
+            return self.paths.imported_model(teacher, self.imported_format)
+        folder = self.paths.converted_native if self.engine == Native.name else self.paths.converted
+        return folder(teacher, self.type)
 
     def stand_ins(self, *teachers: str) -> list[str]:
         """The folders that CTranslate2 translates with where the native engine is not installed, which distils.
 
         The native engine's weights are made of these; a teacher that CTranslate2 does not have has no such folder.
         """
-        native = self.teacher_engine == Native.name
-        return [self.converted(teacher, "float32") for teacher in teachers] if native else []
+        return [self.paths.converted(name, "float32") for name in teachers] if self.engine == Native.name else []
 
     @property
     def imported_format(self) -> str:
         """The name of the folder of every teacher from elsewhere."""
-        return ENGINES[self.teacher_engine].folder(self.teacher_type)
+        return ENGINES[self.engine].folder(self.type)
 
     def pieces_for(self, *teachers: str) -> list[str]:
         """The study's SentencePiece model if one of the teachers splits text with it."""
-        return [self.sentencepiece] if any(splits_as_study(self.config["teachers"][name]) for name in teachers) else []
+        as_study = any(splits_as_study(self.config["teachers"][name]) for name in teachers)
+        return [self.paths.sentencepiece] if as_study else []
 
     def vocabulary_for(self, teacher: str) -> list[str]:
         """The study's vocabulary for an OpenNMT-tf run with the study's pieces, which may lack one of its own."""
         entry = self.config["teachers"][teacher]
-        return [self.vocabulary] if entry["checkpoint"] and splits_as_study(entry) else []
+        return [self.paths.vocabulary] if entry["checkpoint"] and splits_as_study(entry) else []
 
 
-class Mixtures(Teachers):
+@dataclass(frozen=True)
+class Mixtures:
     """The text that each system learns from: its corpora, their files, whose translations they are."""
 
+    config: Config
+    paths: Paths
+    systems: Systems
+    teachers: Teachers
+
     @cached_property
-    def mixtures(self) -> list[str]:
+    def names(self) -> list[str]:
         """The mixtures of the configuration, and that of the teachers."""
         return list(dict.fromkeys([*self.config["mixtures"], ORIGINAL]))
 
     @property
-    def aligned_mixture(self) -> str:
+    def aligned(self) -> str:
         """The mixture that the map is made of: the first one of translations that systems learn from, or ORIGINAL."""
         learned = {system.mixture for system in self.systems.values()}
-        return next((name for name in self.config["mixtures"] if name in learned and self.translations(name)), ORIGINAL)
+        distilled = (name for name in self.config["mixtures"] if self.teachers.translations(name))
+        return next((name for name in distilled if name in learned), ORIGINAL)
 
     def weights(self, name: str) -> dict[str, float]:
         """The corpora of a mixture with their weights."""
         return weights(self.config, name)
 
-    def mixed_corpus(self, name: str, corpus: str) -> str:
+    def corpus(self, name: str, corpus: str) -> str:
         """The file that a mixture draws from."""
-        if not self.translations(name):
-            return self.clean(corpus)
+        if not self.teachers.translations(name):
+            return self.paths.clean(corpus)
         if self.config["mixtures"][name]["drop_worst"]:
-            return f"{self.folder}/training/{name}/{corpus}.tsv.zst"
-        return self.distilled_corpus(name, corpus)
+            return f"{self.paths.folder}/training/{name}/{corpus}.tsv.zst"
+        return self.distilled(name, corpus)
 
-    def distilled_corpus(self, name: str, corpus: str) -> str:
+    def distilled(self, name: str, corpus: str) -> str:
         """The translations of a mixture, with the scores that it drops the worst pairs by."""
-        teacher, targets = self.translations(name)
-        return f"{self.folder}/distilled/{teacher}/{targets}/{corpus}.tsv.zst"
+        return self.paths.distilled(*self.teachers.translations(name), corpus)
 
     def epochs_of(self, system: str) -> dict[str, str | range]:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
@@ -283,3 +296,10 @@ class Mixtures(Teachers):
     def teachers_of(self, system: str) -> list[str]:
         """The teachers whose translations a system learned from."""
         return learned_from(self.config, self.systems[system].mixture)
+
+    def parent(self, system: str) -> str | None:
+        """The checkpoint that a training begins with; None for a missing folder, so that a dry run goes on without."""
+        start = self.systems[system].start_from
+        if not start or not is_folder(start):
+            return self.paths.averaged(start) if start else None
+        return start if Path(start).is_dir() else None
