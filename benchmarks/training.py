@@ -28,7 +28,9 @@ from formats.shape import shape
 from measure import in_process, timing_loop
 from measure.timing_loop import Repeats, Usage, watch
 from study import config
-from study.systems import systems
+from study.configuration import typed
+from study.plan.systems import Systems
+from study.systems import students
 
 ON, OFF = {"TF_ENABLE_ONEDNN_OPTS": "1"}, {"TF_ENABLE_ONEDNN_OPTS": "0"}
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # Eigen's products use oneDNN, too
@@ -136,9 +138,9 @@ def run(way: str, study: str, system: str, across: bool, steps: int, core: int, 
 
 def trained(study: dict[str, Any], name: str, across: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """The shape and the training of a system of the study, or of an architecture. Raises UserError for no such name."""
-    found = {system.name: (system.shape, system.training) for system in systems(study)}
+    found = {name: (each.shape, each.training.document) for name, each in Systems(typed(study)).trainings.items()}
     if across:
-        training = next(system.training for system in systems(study) if system.role == "student")
+        training = students(typed(study))[0].training.document
         found = {of: (values, training) for of, values in ARCHITECTURES.items()}
     if name not in found:
         raise UserError(f"--systems {name}: is none of {', '.join(found)}")

@@ -12,6 +12,7 @@ from configurations import CONFIGS, DELETED, DEMO, FILES, edited, machine, saved
 from common.errors import UserError
 from formats.shape import shape
 from study import config, expansion
+from study.configuration import typed
 from study.schema import config_hash
 from study.systems import learned_from, systems
 
@@ -56,31 +57,31 @@ def test_a_student_may_have_batches_of_another_unit(tmp_path):
 
 def test_a_student_starts_from_a_teacher_of_its_shape(tmp_path):
     study = edited("students.twin", {"shape": DEMO["teachers"]["teacher"]["shape"], "start_from": "teacher"})
-    parents = {system.name: system.start_from for system in systems(config.load(saved(tmp_path, study)))}
+    parents = {system.name: system.start_from for system in systems(typed(config.load(saved(tmp_path, study))))}
     assert parents == {"teacher": None, "deep": None, "deep-original": None, "tiny": None, "twin": "teacher"}
 
 
 def test_trainings_of_2018_are_as_the_papers_print_them():
     """Senellart et al., sections 2 and 4 and table 1; Junczys-Dowmunt et al., sections 2.1 to 3.1 and table 3."""
     study = config.load(CONFIGS / "opennmt-wnmt2018.yaml")
-    trained = {system.name: system.training for system in systems(study)}
+    trained = {system.name: system.training for system in systems(typed(study))}
     for name in ("teacher", "base-original"):
         training = trained[name]
-        assert (training["warmup_steps"], training["average_last"], training["max_length"]) == (8000, 8, 100)
-        assert training["learning_rate"] == pytest.approx(2 / (512 * 8000) ** 0.5, rel=1e-3)
-    rnns = {name: (t["optimizer"], t["learning_rate"]) for name, t in trained.items() if "rnn" in name}
+        assert (training.warmup_steps, training.average_last, training.max_length) == (8000, 8, 100)
+        assert training.learning_rate == pytest.approx(2 / (512 * 8000) ** 0.5, rel=1e-3)
+    rnns = {name: (t.optimizer, t.learning_rate) for name, t in trained.items() if "rnn" in name}
     sgd = dict.fromkeys(["large-rnn-original", "small-rnn", "small-rnn-original"], ("sgd", 1.0))
     assert rnns == sgd | {"tiny-rnn": ("adam", 0.0002)}
     fixed = {"epochs": 10, "batch_sentences": 64, "max_length": 100, "average_last": 1, "label_smoothing": 0}
-    assert all({key: trained[name][key] for key in fixed} == fixed for name in rnns)
+    assert all({key: getattr(trained[name], key) for key in fixed} == fixed for name in rnns)
     assert study["vocabulary"]["type"] == "bpe" and study["distillation"]["compute_type"] == "float16"
     grid = study["vocabulary_map"]["grid"]
     rows = [(1, 1, 50), (2, 1, 50), (2, 1, 100), (2, 1, 150), (2, 2, 50), (2, 2, 100), (2, 2, 150), (3, 1, 50)]
     assert all(n in grid["max_ngram"] and f in grid["min_frequency"] and m in grid["meanings"] for n, f, m in rows)
 
     study = config.load(CONFIGS / "marian-wnmt2018.yaml")
-    planned = systems(study)
-    assert all(system.training["patience"] == 20 and system.training["average_last"] == 1 for system in planned)
+    planned = systems(typed(study))
+    assert all(system.training.patience == 20 and system.training.average_last == 1 for system in planned)
     learned = {system.name: system.mixture for system in planned if system.role == "student"}
     students = "base big small rnn-small rnn-nematus rnn-deep base-aan small-aan small-aan-gated small-aan-plain"
     students += " tiny-256-aan-plain tiny-192-aan-plain"
@@ -156,9 +157,9 @@ def test_a_vocabulary_of_translations_needs_teachers_with_another_one(tmp_path):
 
 def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():
     study = config.load(CONFIGS.parent / "tests/studies/several-teachers.yaml")
-    assert learned_from(study, "distilled") == ["narrow"] and learned_from(study, "original") == []
+    assert learned_from(typed(study), "distilled") == ["narrow"] and learned_from(typed(study), "original") == []
     study["mixtures"]["distilled"]["teacher"] = None
-    assert learned_from(study, "distilled") == ["wide", "narrow"]
+    assert learned_from(typed(study), "distilled") == ["wide", "narrow"]
 
 
 def test_corpus_entry_alone():

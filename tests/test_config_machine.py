@@ -9,6 +9,7 @@ from common.errors import UserError
 from decode.engines.native import Native
 from findings.cost import prices
 from study import config, expansion, machine_checks, precision, system_checks
+from study.configuration import typed
 from study.plan import Study
 from study.schema import config_hash
 from study.systems import absent_models
@@ -71,7 +72,7 @@ def chosen(study):
 )
 def test_teachers_compute_in_what_is_exact_everywhere(tmp_path, section, expected):
     study = distilling(tmp_path, section)
-    assert chosen(study) == expected and list(precision.warnings(study)) == []
+    assert chosen(study) == expected and list(precision.warnings(typed(study))) == []
     explicit = dict(zip(("engine", "compute_type"), expected, strict=True))
     assert config_hash(study) == config_hash(distilling(tmp_path, section | explicit))
 
@@ -105,9 +106,9 @@ def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teacher
 )
 def test_an_engine_that_cannot_translate_is_reported_in_one_line(tmp_path, section, reason):
     study = distilling(tmp_path, NATIVE | section, **(of_shape(NARROW) if "own" in reason else {}))
-    (line,) = precision.warnings(study)
+    (line,) = precision.warnings(typed(study))
     assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
-    assert Study(study).teachers.engine == "ctranslate2"
+    assert Study(typed(study)).teachers.engine == "ctranslate2"
 
 
 OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "wnmt2018-rnn-tiny"}
@@ -116,12 +117,12 @@ OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "
 @pytest.mark.parametrize("shape", OF_NATIVE.values(), ids=OF_NATIVE)
 def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_path, shape):
     study = distilling(tmp_path, {}, **of_shape(shape))
-    plan = Study(study)
+    plan = Study(typed(study))
     assert chosen(study) == ("native", "int8")
     assert plan.teachers.model("own") == plan.paths.converted_native("own", "int8")
     assert plan.models.native_source("own") == plan.paths.averaged("own")
     with_another = distilling(tmp_path, NATIVE, given=ELSEWHERE, **of_shape(shape))
-    assert Study(with_another).teachers.model("given").endswith("native-int8")
+    assert Study(typed(with_another)).teachers.model("given").endswith("native-int8")
 
 
 @pytest.mark.parametrize(
@@ -145,11 +146,11 @@ def test_a_teacher_without_an_engine_is_refused_with_what_helps(tmp_path, sectio
 
 def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path):
     study = distilling(tmp_path, NATIVE, given=ELSEWHERE)
-    assert list(precision.warnings(study)) == [] and Study(study).teachers.engine == "native"
+    assert list(precision.warnings(typed(study))) == [] and Study(typed(study)).teachers.engine == "native"
 
 
 def lacking(study):
-    return [*machine_checks.problems(Study(study))], [*machine_checks.warnings(Study(study))]
+    return [*machine_checks.problems(Study(typed(study)))], [*machine_checks.warnings(Study(typed(study)))]
 
 
 def test_the_native_engine_is_not_asked_for_by_studies_without_it(tmp_path, installed):
@@ -203,7 +204,7 @@ def test_absent_cores_and_checkpoints_are_warned_of(tmp_path, monkeypatch, insta
     assert lacking(study)[1] == ["decoding.cores: 7 cannot be used here; this process may use 2, 3"]
 
     def warned(study):
-        return list(system_checks.warnings(config.load(saved(tmp_path, study))))
+        return list(system_checks.warnings(typed(config.load(saved(tmp_path, study)))))
 
     path = "teachers.teacher.training"
     study = edited(f"{path}.average_last", 100)
@@ -240,14 +241,14 @@ def test_teachers_from_elsewhere_are_looked_for(tmp_path):
     download = {"model": "Helsinki-NLP/opus-mt-en-de"}  # a name, no file
     study["teachers"]["c"] = {"converted": {"from": "transformers", "options": download}}
     study["students"]["tiny"] |= {"start_from": "weights/tiny"}
-    absent = absent_models(config.load(saved(tmp_path, study)))
+    absent = absent_models(typed(config.load(saved(tmp_path, study))))
     assert absent == ["b: no m.pt", "b: no a", "b: no b", "b: no codes", "tiny: no weights/tiny"]
 
 
 def test_the_environment_of_a_converter_is_looked_for(tmp_path):
     converted = {"from": "fairseq", "environment": str(tmp_path / "none")}
     study = edited("teachers.a", {"converted": converted, "tokenization": {"bpe": __file__}})
-    (line,) = absent_models(config.load(saved(tmp_path, study)))
+    (line,) = absent_models(typed(config.load(saved(tmp_path, study))))
     none = f"{tmp_path}/none"
     assert line.startswith(f"a: no {none}; make it: python3.10 -m venv {none} && {none}/bin/pip")
 

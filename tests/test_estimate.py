@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from common.errors import UserError
 from common.files import read_json
 from study import config, rates
+from study.configuration import Phase, typed
 from study.estimate import estimate, makespan, wall_seconds
 from study.rates import Rates
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
@@ -25,7 +27,7 @@ RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, pytho
 
 
 def core_minutes(study, stage, measured=RATES):
-    minutes = re.findall(rf"{stage}.* ([\d,.]+) core-minutes", estimate(study, 2, measured))
+    minutes = re.findall(rf"{stage}.* ([\d,.]+) core-minutes", estimate(typed(study), 2, measured))
     return sum(float(number.replace(",", "")) for number in minutes)
 
 
@@ -36,17 +38,19 @@ def edited(change):
 
 
 def test_epochs_are_as_long_as_the_steps_they_make():
-    common = {"batch_tokens": 2000, "batch_sentences": None, "accumulate": 1, "threads": 1, "gpus": 1}
-    steps = common | {"steps": 100, "epochs": None, "then": []}
-    epochs = common | {"steps": None, "epochs": 2, "then": []}
+    training = next(iter(typed(SEVERAL_TEACHERS).students.values())).training
+    common = structs.replace(
+        training, batch_tokens=2000, batch_sentences=None, accumulate=1, threads=1, gpus=1, then=[]
+    )
+    steps, epochs = structs.replace(common, steps=100, epochs=None), structs.replace(common, steps=None, epochs=2)
     pairs = 100 * 2000 // TOKENS // 2
     assert trained_tokens(steps, pairs) == pytest.approx(trained_tokens(epochs, pairs))
-    sentences = steps | {"batch_tokens": None, "batch_sentences": 2000 // TOKENS}
+    sentences = structs.replace(steps, batch_tokens=None, batch_sentences=2000 // TOKENS)
     assert trained_tokens(sentences, pairs) == pytest.approx(trained_tokens(steps, pairs))
-    both = steps | {"then": [epochs | {"accumulate": 16}]}
+    both = structs.replace(steps, then=[Phase(None, 2, 16, None, None)])
     assert trained_tokens(both, pairs) == pytest.approx(2 * trained_tokens(steps, pairs))
     # On two GPUs, two phases: twice as many batches in as many steps, but no longer epochs.
-    assert trained_tokens(both | {"gpus": 2}, pairs) == pytest.approx(3 * trained_tokens(steps, pairs))
+    assert trained_tokens(structs.replace(both, gpus=2), pairs) == pytest.approx(3 * trained_tokens(steps, pairs))
 
 
 def test_a_piece_passes_half_of_the_weights_that_are_multiplied():
@@ -83,7 +87,7 @@ def test_what_nobody_learns_from_is_not_translated():
 def test_more_cores_than_shards_are_not_used():
     def seconds(shards):
         study = edited(lambda study: study["distillation"].update(shards=shards))
-        return wall_seconds(Work(study, RATES), 64)
+        return wall_seconds(Work(typed(study), RATES), 64)
 
     assert seconds(1) > seconds(4) > seconds(64)
 
@@ -97,14 +101,14 @@ def test_an_epoch_is_as_long_as_its_mixture():
         epochs(study)
         [mixture.update(targets="all") for mixture in study["mixtures"].values() if mixture["targets"] != "original"]
 
-    best, of_all = (Work(edited(change), RATES) for change in (epochs, every))
+    best, of_all = (Work(typed(edited(change)), RATES) for change in (epochs, every))
     times = SEVERAL_TEACHERS["distillation"]["n_best"]
     assert times > 1 and of_all.epoch("distilled") == times * best.epoch("distilled")
 
 
 def test_timing_counts_and_grows_with_the_timed_set():
     def seconds(change):
-        return wall_seconds(Work(edited(change), RATES), 2)
+        return wall_seconds(Work(typed(edited(change)), RATES), 2)
 
     def dev_first(study):
         study["corpora"] = dict(sorted(study["corpora"].items(), key=lambda item: item[1]["role"] != "dev"))
@@ -144,21 +148,21 @@ def test_a_training_on_several_threads_ends_sooner_where_there_are_cores_for_the
         study = copy.deepcopy(SEVERAL_TEACHERS)
         for entry in (*study["teachers"].values(), *study["students"].values()):
             entry["training"]["threads"] = threads
-        return wall_seconds(Work(study, RATES), cores)
+        return wall_seconds(Work(typed(study), RATES), cores)
 
     assert seconds(8, 64) < 0.5 * seconds(1, 64)
     assert seconds(8, 1) > seconds(1, 1)  # threads that wait for each other are work, too
 
 
 def test_it_names_the_targets_that_are_not_counted():
-    assert "what only maps, speed and search make is not counted" in estimate(SEVERAL_TEACHERS, 2, RATES)
+    assert "what only maps, speed and search make is not counted" in estimate(typed(SEVERAL_TEACHERS), 2, RATES)
     without = edited(lambda study: study["speed"].update(systems=[]))
-    assert estimate(SEVERAL_TEACHERS, 2, RATES) == estimate(without, 2, RATES)
+    assert estimate(typed(SEVERAL_TEACHERS), 2, RATES) == estimate(typed(without), 2, RATES)
 
 
 def resources(name, change=lambda study: None):
     study = edited(change)
-    return training_resources(study, next(system for system in systems(study) if system.name == name))
+    return training_resources(typed(study), next(system for system in systems(typed(study)) if system.name == name))
 
 
 def of_training(**keys):
@@ -190,22 +194,22 @@ def test_a_training_on_a_gpu_asks_for_one_and_is_counted_in_its_hours():
     four = resources("deep-seed1", of_training(device="cuda", gpus=4))
     assert four["gpu"] == 4 and four["mem_mb"] > request["mem_mb"]
     on_gpus = r"training, on GPUs +[\d.]+ hours of a GPU that sustains 20 TFLOP/s"
-    assert re.search(on_gpus, estimate(edited(change), 2, RATES))
+    assert re.search(on_gpus, estimate(typed(edited(change)), 2, RATES))
     assert core_minutes(edited(change), "training") < core_minutes(SEVERAL_TEACHERS, "training")
 
 
 def test_a_shard_on_a_gpu_asks_for_one():
-    on_gpu = distillation_resources(edited(lambda study: study["distillation"].update(device="cuda")))
-    assert distillation_resources(SEVERAL_TEACHERS) == {"mem_mb": 0, "gpu": 0}
+    on_gpu = distillation_resources(typed(edited(lambda study: study["distillation"].update(device="cuda"))))
+    assert distillation_resources(typed(SEVERAL_TEACHERS)) == {"mem_mb": 0, "gpu": 0}
     assert on_gpu["gpu"] == 1 and on_gpu["mem_mb"] > 0
 
 
 @pytest.mark.parametrize("name", ["wngt2020", "opennmt-wnmt2018", "marian-wnmt2018"])
 def test_the_papers_trainings_ask_for_gpus(name):
     study = config.load(Path(__file__).parents[1] / f"configs/{name}.yaml")
-    requests = [training_resources(study, system) for system in systems(study) if system.shape]
+    requests = [training_resources(typed(study), system) for system in systems(typed(study)) if system.shape]
     assert requests and all(request["gpu"] == 1 and request["mem_mb"] > 5000 for request in requests)
-    assert "hours of a GPU" in estimate(study, 2, RATES)
+    assert "hours of a GPU" in estimate(typed(study), 2, RATES)
 
 
 @pytest.fixture
@@ -218,7 +222,7 @@ def cache(tmp_path, monkeypatch):
 
 def test_an_estimate_says_which_rates_it_follows_from(cache, monkeypatch, capsys):
     def from_line():
-        return re.findall("  from (.*)", estimate(SEVERAL_TEACHERS, 2, rates.known()))
+        return re.findall("  from (.*)", estimate(typed(SEVERAL_TEACHERS), 2, rates.known()))
 
     shipped = rates.shipped().rates
     assert rates.own() is None and rates.known() == shipped

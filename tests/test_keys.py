@@ -14,11 +14,13 @@ import jsonschema
 import pytest
 import yaml
 from langid import langid
+from msgspec.inspect import DictType, ListType, NoneType, StructType, UnionType, type_info
 
 from corpora.rules import REGISTRY
 from export.vocabulary_map import Knobs
 from formats.shape import CELLS, DECODERS, Conditional, Custom, FullyConnected, Recurrent, Transformer
 from study import config
+from study.configuration import Configuration
 from study.schema import resolved, schema
 
 ROOT = Path(__file__).parents[1]
@@ -161,14 +163,16 @@ def names(part):
 
 
 def read(path):
-    """The keys that a file reads: ``x["key"]``, ``x.get("key")``, ``x[key] for key in ("key", ...)``; in rules, every
-    word in quotes."""
+    """The keys that a file reads: ``x.key``, ``x["key"]``, ``x.get("key")``, ``x[key] for key in ("key", ...)``; in
+    rules, every name and every word in quotes."""
     if path.endswith(".smk"):
-        return set(re.findall(r'"(\w+)"', (ROOT / "workflow/rules" / path).read_text()))
+        return set(re.findall(r'["."](\w+)\b', (ROOT / "workflow/rules" / path).read_text()))
     keys = []
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.Subscript):
             keys.append(node.slice)
+        elif isinstance(node, ast.Attribute):
+            keys.append(ast.Constant(node.attr))
         elif isinstance(node, ast.comprehension | ast.For) and isinstance(node.iter, ast.Tuple):
             keys += node.iter.elts
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
@@ -218,6 +222,29 @@ def test_every_key_has_a_description_and_a_valid_default():
         assert ("default" in entry) == optional, path
         if optional and not ("$ref" in entry and entry["default"] is None):  # absent, there is no such part
             jsonschema.Draft202012Validator(entry | {"$defs": definitions}).validate(entry["default"])
+
+
+def compared(part, kind, path=""):
+    """The keys of each mapping, and whether it may be null: what the schema has beside what the types have."""
+    part, kinds = resolved(part), kind.types if isinstance(kind, UnionType) else [kind]
+    default_is_null = part.get("default", 0) is None
+    yield f"{path}: may be null", default_is_null, any(isinstance(each, NoneType) for each in kinds)
+    for each in kinds:
+        if isinstance(each, StructType) and "properties" in part:
+            fields = {field.encode_name: field.type for field in each.fields}
+            yield path, [*part["properties"]], [*fields]
+            for key, sub in part["properties"].items():
+                yield from compared(sub, fields[key], f"{path}.{key}")
+        elif isinstance(each, DictType) and "properties" in resolved(part.get("additionalProperties") or {}):
+            yield from compared(part["additionalProperties"], each.value_type, f"{path}.*")
+        elif isinstance(each, ListType) and "properties" in part.get("items", {}):
+            yield from compared(part["items"], each.item_type, f"{path}.*")
+
+
+def test_the_types_have_the_keys_of_the_schema():
+    found = list(compared(schema(), type_info(Configuration)))
+    assert len(found) > 180
+    assert [(path, keys, fields) for path, keys, fields in found if keys != fields] == []
 
 
 def test_every_mapping_is_closed():

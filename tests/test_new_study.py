@@ -18,6 +18,7 @@ from common.errors import UserError
 from corpora import archives, grammar
 from corpora.availability import available
 from study import config
+from study.configuration import typed
 from study.estimate import wall_seconds
 from study.new import files, sizes
 from study.new import look as look_module
@@ -317,11 +318,11 @@ def draft(tmp_path):
 def planned(draft, folder):
     def configured(plan):
         (folder / "x.yaml").write_text(text(draft, plan))
-        return config.load(folder / "x.yaml")
+        return config.read(folder / "x.yaml")
 
     lines = {"x": draft.looks[0].lines}
     plan = sizes.plan(lines, {}, draft.characters, draft.hours, draft.cores, configured, RATES)
-    return plan, configured(plan)
+    return plan, configured(plan).document
 
 
 SITUATIONS = [(29_000, 1, 2), (200_000, 2, 2), (5_000_000, 8, 8), (10**8, 24, 64)]
@@ -330,7 +331,7 @@ SITUATIONS = [(29_000, 1, 2), (200_000, 2, 2), (5_000_000, 8, 8), (10**8, 24, 64
 @pytest.mark.parametrize(("lines", "hours", "cores"), SITUATIONS)
 def test_the_estimate_keeps_to_the_time(draft, tmp_path, lines, hours, cores):
     plan, study = planned(draft(lines, hours, cores), tmp_path)
-    seconds = wall_seconds(Work(study, RATES), cores)
+    seconds = wall_seconds(Work(typed(study), RATES), cores)
     assert seconds <= hours * 3600
     assert plan.full or seconds >= 0.8 * hours * 3600
     assert plan.pairs == (study["corpora"]["x"]["sample"] or lines)

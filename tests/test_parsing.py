@@ -12,6 +12,7 @@ from snakefile import ROOT, TINY, arguments_of, succeeded
 from common import machine
 from decode.engines.native import Native
 from study import config, schema
+from study.configuration import typed
 from study.job_limits import Requests
 from study.plan import Study
 from study.schema import config_hash
@@ -68,10 +69,10 @@ def test_a_study_is_the_same_on_every_machine(path, tmp_path, monkeypatch):
         monkeypatch.setattr(machine, "cores", lambda cores=cores: tuple(range(cores)))
         monkeypatch.setattr(Native, "supported", classmethod(lambda cls, there=installed: [*cls.types] * there))
         loaded = config.load(path)
-        plan = Study(loaded)
+        plan = Study(typed(loaded))
         formats = {system: plan.models.formats(system) for system in (*plan.systems.measured, *plan.systems.untrained)}
         teachers = [plan.teachers.model(name) for name in plan.systems.teachers]
-        minutes = Requests(loaded).minutes("translate_shard")
+        minutes = Requests(typed(loaded)).minutes("translate_shard")
         found.append((loaded, config_hash(loaded), formats, teachers, minutes))
         note = tmp_path / plan.name / "distillation.json"  # of an earlier version
         note.parent.mkdir(exist_ok=True)

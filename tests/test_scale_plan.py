@@ -16,6 +16,7 @@ from common.files import read_json
 from findings.cost import prices
 from report import scale_plan as report
 from study import config, scale_plan, workload
+from study.configuration import typed
 from study.job_limits import DAY, Requests
 from study.jobs import Jobs, Node, jobs, wall
 from study.rates import SHIPPED, shipped
@@ -35,7 +36,7 @@ def group(name, number, seconds, cores=1, gpus=0, after=()):
 
 
 def plan(study, sizes=(1, 8, 64), node="p4d.24xlarge"):
-    return scale_plan.plan(study, prices()[node], list(sizes), shipped())
+    return scale_plan.plan(typed(study), prices()[node], list(sizes), shipped())
 
 
 def load(name):
@@ -89,7 +90,7 @@ def test_the_jobs_are_those_that_snakemake_ran():
     log = (ROOT / "results/reference/demo/run.log").read_text().partition("Select jobs")[0]
     ran = {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", log, re.MULTILINE)}
     counted = {}
-    for each in jobs(Work(load("demo"), shipped().rates), shipped().text):
+    for each in jobs(Work(typed(load("demo")), shipped().rates), shipped().text):
         rule = each.name.partition(" ")[0]
         counted[rule] = counted.get(rule, 0) + each.number
     for rule in ("train", "export", "report"):  # of several rules, or of many
@@ -100,7 +101,7 @@ def test_the_jobs_are_those_that_snakemake_ran():
 def test_every_group_waits_for_groups_that_are_there():
     """But for subsets of corpora that are taken whole, and trainings that nothing starts from."""
     for name in ("wngt2020", "demo", "multi30k", "marian-wnmt2018"):
-        groups = jobs(Work(load(name), shipped().rates), shipped().text)
+        groups = jobs(Work(typed(load(name)), shipped().rates), shipped().text)
         names = {each.name for each in groups}
         waited = {other for each in groups for other in each.after} - names
         assert {other.partition(" ")[0] for other in waited} <= {"subset", "train", "rescore_shard"}, waited
@@ -229,7 +230,7 @@ def test_the_shipped_rates_follow_from_the_kept_benchmarks(monkeypatch):
 
 
 def test_the_kept_plan_follows_from_the_shipped_rates():
-    again = scale_plan.plan(load("wngt2020"), prices()["p4d.24xlarge"], [1, 8, 64], shipped())
+    again = scale_plan.plan(typed(load("wngt2020")), prices()["p4d.24xlarge"], [1, 8, 64], shipped())
     kept = read_json(KEPT / "scale_plan.json")
     assert json.loads(json.dumps(again)) == kept
 
@@ -257,7 +258,7 @@ def test_what_follows_from_an_assumed_speed_is_marked():
 
 
 def requests(name, **changes):
-    return Requests(config.load(ROOT / f"configs/{name}.yaml") | changes)
+    return Requests(typed(config.load(ROOT / f"configs/{name}.yaml") | changes))
 
 
 def test_larger_studies_ask_for_more():
@@ -267,7 +268,7 @@ def test_larger_studies_ask_for_more():
     assert large.minutes("of no plan") == 60
     assert offline.teacher_megabytes("teacher") < 20 < 1349 == large.teacher_megabytes("wmt19-1")
     teachers = config.load(ROOT / "configs/wngt2020.yaml")["teachers"]
-    for parameters, megabytes in ((1e9, 5000), (None, 1000)):
+    for parameters, megabytes in ((10**9, 5000), (None, 1000)):
         other = teachers | {"wmt19-1": teachers["wmt19-1"] | {"parameters": parameters}}
         assert requests("wngt2020", teachers=other).teacher_megabytes("wmt19-1") == megabytes
 

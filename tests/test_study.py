@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from findings.comparison import BASELINE
 from measure.configuration import Configuration
 from study import config
+from study.configuration import typed
 from study.plan import Study
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,7 @@ def loaded(path):
 
 
 OFFLINE, SEVERAL_TEACHERS = loaded("configs/offline.yaml"), loaded("tests/studies/several-teachers.yaml")
+GRID = config.load(ROOT / "configs/opennmt-wnmt2018.yaml")["vocabulary_map"]["grid"]
 RECURRENT = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 8, "embedding_units": 8}
 
 
@@ -34,7 +36,7 @@ def plan(base=OFFLINE, change=lambda study: None, **sections):
     for name, values in sections.items():
         study[name] = study[name] | values if isinstance(values, dict) else values
     change(study)
-    return Study(study)
+    return Study(typed(study))
 
 
 def student(name, **keys):
@@ -85,7 +87,7 @@ def test_the_note_warns_of_the_builtin_corpus():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_system_has_one_part_in_every_study(path):
-    study = Study(config.load(path))
+    study = Study(typed(config.load(path)))
     assert [*study.systems.teachers, *study.systems.students, *study.systems.untrained] == list(study.systems)
     assert set(study.systems.measured) <= set(study.systems.trained)
     assert not set(study.systems.trained) & set(study.teachers.imported)
@@ -308,7 +310,7 @@ def test_speed_is_of_the_named_systems_or_of_all():
 def test_a_target_that_cannot_be_made_has_a_reason():
     assert plan(search={"system": "tiny"}).search.problem is None
     assert "big is none of the systems" in plan(search={"system": "big"}).search.problem
-    assert plan(vocabulary_map={"grid": {}}).maps.problem is None
+    assert plan(vocabulary_map={"grid": GRID}).maps.problem is None
     no_grid = plan(vocabulary_map={"grid": None})
     assert no_grid.maps.problem == "the study offline tries no maps: give it a vocabulary_map.grid"
 

@@ -17,6 +17,7 @@ from formats.learning import Learned
 from measure import training_differences
 from measure.training_differences import difference, same_sentences
 from study import config
+from study.configuration import typed
 from study.systems import composition
 from train import sample, training_record
 from train.training_record import Drawn, Epoch, read_epochs, sentences
@@ -111,7 +112,8 @@ def test_half_an_epoch_counts_half():
 
 def test_mixtures_of_a_study():
     study = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
-    of = {name: learned(composition(study, name) | {"sentences": {"multi30k": 28989}}) for name in study["mixtures"]}
+    made = {name: composition(typed(study), name) for name in study["mixtures"]}
+    of = {name: learned(mixture | {"sentences": {"multi30k": 28989}}) for name, mixture in made.items()}
     assert same_sentences(of["bilingual"], of["original"]) and same_sentences(of["distilled"], of["interpolated"])
     assert not same_sentences(of["distilled"], of["original"])
     assert of["distilled"].shares == {"captions": round(2 / 7, 6), "multi30k": round(5 / 7, 6)}

@@ -27,7 +27,7 @@ class Price(TypedDict):
     region: str
     date: str
     address: str
-    usd_per_hour: float
+    usd_per_hour: int | float  # as it is written, for the hash of a study
     cores: int
     gpus: NotRequired[int]
     cpus: list[str]

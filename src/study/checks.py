@@ -10,12 +10,13 @@ from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from findings.cost import PRICES
 from findings.metrics import bleu
-from formats.shape import registry
+from formats.shape import Values, registry
 from study import system_checks
+from study.configuration import Configuration, Corpus, Mixture
 from study.expansion import listed_prices
-from study.precision import engine, obstacle
+from study.precision import default_type, engine, obstacle
 from study.resources import read_size
-from study.schema import RESERVED, Config, suggestion
+from study.schema import RESERVED, suggestion
 from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
 
 __all__ = ["problems", "teacher_problems"]
@@ -24,69 +25,69 @@ ROLES_NEEDED = ("train", "dev", "test")
 COMPARED = "these tables compare it with other engines"
 
 
-def problems(config: Config) -> Iterator[str]:
+def problems(config: Configuration) -> Iterator[str]:
     """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
-    if config["study"] == RESERVED:
+    if config.study == RESERVED:
         yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
-    if config["source"] == config["target"]:
-        yield f"target: {config['target']!r} is the source language too"
+    if config.source == config.target:
+        yield f"target: {config.target!r} is the source language too"
     try:
-        bleu(config["target"])
+        bleu(config.target)
     except UserError as error:
         yield f"target: {error}"
-    if isinstance(name := config["prices"]["machine"], str):
+    if isinstance(name := config.prices.machine, str):
         listed = ", ".join(listed_prices())
         yield f"prices.machine: {name!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
     yield from system_checks.problems(config)
     yield from mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
-    for number, name in enumerate(config["decoding"]["compute_types"]):
+    for number, name in enumerate(config.decoding.compute_types):
         yield from _type_problems(f"decoding.compute_types.{number}", name, CTranslate2)
     yield from timing_problems(config)
 
 
-def corpus_problems(config: Config) -> Iterator[str]:
-    corpora = config["corpora"]
-    roles = {corpus["role"] for corpus in corpora.values()}
+def corpus_problems(config: Configuration) -> Iterator[str]:
+    corpora = config.corpora
+    roles = {corpus.role for corpus in corpora.values()}
     yield from (f"corpora: none has the role {role}" for role in ROLES_NEEDED if role not in roles)
     texts: dict[str, str] = {}  # the path of the corpus that was the first to have each text
     for name, corpus in corpora.items():
         path = f"corpora.{name}"
-        if len(keys := given(corpus)) == 1:
-            source = source_of(name, corpus, [config["source"], config["target"]])
+        if len(keys := given(entry := corpus.document)) == 1:
+            source = source_of(name, entry, [config.source, config.target])
             yield from (f"{path}.{problem}" for problem in source.problems())
             if source.identity in texts:
                 yield f"{path}{source.text_key}: is the text of {texts[source.identity]}"
             texts[source.identity] = path
         else:
             yield f"{path}: needs exactly one source of {', '.join(SOURCES)}; it has {' and '.join(keys) or 'none'}"
-        if (most := read_size(corpus)) and (corpus["sample"] or 0) > most:
-            yield f"{path}.sample: {corpus['sample']:,} lines of {most:,}; take fewer, or all with null"
+        if (most := read_size(corpus)) and (corpus.sample or 0) > most:
+            yield f"{path}.sample: {corpus.sample:,} lines of {most:,}; take fewer, or all with null"
         yield from _cleaning_problems(path, corpus, config)
 
 
-def _cleaning_problems(path: str, corpus: Config, config: Config) -> Iterator[str]:
-    if corpus["role"] in ("dev", "test"):
-        if corpus["cleaning"] != config["cleaning"]:
-            yield f"{path}.cleaning: {corpus['role']} sets are never filtered"
-        if corpus["sample"]:
-            yield f"{path}.sample: {corpus['role']} sets are taken whole, or up to max_lines"
+def _cleaning_problems(path: str, corpus: Corpus, config: Configuration) -> Iterator[str]:
+    if corpus.role in ("dev", "test"):
+        if corpus.cleaning != config.cleaning:
+            yield f"{path}.cleaning: {corpus.role} sets are never filtered"
+        if corpus.sample:
+            yield f"{path}.sample: {corpus.role} sets are taken whole, or up to max_lines"
         return
-    candidates, codes = corpus["cleaning"]["langid_languages"], languages(corpus, [config["source"], config["target"]])
+    candidates, codes = corpus.cleaning.langid_languages, languages(corpus.document, [config.source, config.target])
     for side, code in zip(("source", "target"), codes, strict=False):
-        if candidates and side in corpus["cleaning"]["langid"] and code not in candidates:
+        if candidates and side in corpus.cleaning.langid and code not in candidates:
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
 
 
-def teacher_problems(config: Config) -> Iterator[str]:
+def teacher_problems(config: Configuration) -> Iterator[str]:
     """Problems of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
-    distillation, used = config["distillation"], engines.ENGINES[engine(config)]
-    yield from _type_problems("distillation.compute_type", distillation["compute_type"], used)
+    distillation, used = config.distillation, engines.ENGINES[engine(config)]
+    yield from _type_problems("distillation.compute_type", distillation.compute_type or default_type(config), used)
     why = obstacle(config)
     remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
-    for name, teacher in config["teachers"].items():
-        if teacher["shape"] and (refused := engines.refusal(used, teacher["shape"], (CTranslate2.name, Native.name))):
+    for name, teacher in config.teachers.items():
+        if teacher.shape and (refused := engines.refusal(used, teacher.shape, (CTranslate2.name, Native.name))):
             yield f"teachers.{name}.shape: {refused}{remedy}"
 
 
@@ -96,81 +97,81 @@ def _type_problems(path: str, name: str, used: type[engines.Engine]) -> Iterator
         yield f"{path}: {name!r} is not supported; supported: {', '.join(used.types)}"
 
 
-def mixture_problems(config: Config) -> Iterator[str]:
-    distillation = config["distillation"]
-    if distillation["n_best"] > distillation["beam_size"]:
-        beam, n_best = distillation["beam_size"], distillation["n_best"]
+def mixture_problems(config: Configuration) -> Iterator[str]:
+    distillation = config.distillation
+    if distillation.n_best > distillation.beam_size:
+        beam, n_best = distillation.beam_size, distillation.n_best
         yield f"distillation.n_best: {n_best} hypotheses need a beam as wide; beam_size is {beam}"
-    for name, mixture in config["mixtures"].items():
-        if name == ORIGINAL and mixture["targets"] != "original":
+    for name, mixture in config.mixtures.items():
+        if name == ORIGINAL and mixture.targets != "original":
             yield f"mixtures.{name}.targets: this name is that of the teachers' data"
         yield from _mixture_problems(f"mixtures.{name}", mixture, config)
 
 
-def _mixture_problems(path: str, mixture: Config, config: Config) -> Iterator[str]:
-    original, n_best = mixture["targets"] == "original", config["distillation"]["n_best"]
-    if not original and not config["teachers"]:
-        yield f"{path}.targets: {mixture['targets']} needs teachers; without any all targets are original"
-    if mixture["teacher"] not in (None, *config["teachers"]):
-        yield f"{path}.teacher: {mixture['teacher']!r} is not one of the teachers {', '.join(config['teachers'])}"
-    for corpus in mixture["weights"] or ():
-        role = config["corpora"][corpus]["role"] if corpus in config["corpora"] else None
+def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:
+    original, n_best = mixture.targets == "original", config.distillation.n_best
+    if not original and not config.teachers:
+        yield f"{path}.targets: {mixture.targets} needs teachers; without any all targets are original"
+    if mixture.teacher not in (None, *config.teachers):
+        yield f"{path}.teacher: {mixture.teacher!r} is not one of the teachers {', '.join(config.teachers)}"
+    for corpus in mixture.weights or ():
+        role = config.corpora[corpus].role if corpus in config.corpora else None
         allowed = ["train"] if original else ["train", "monolingual"]
         if role not in allowed:
             yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
-    if mixture["targets"] in ("interpolated", "mbr", "all") and n_best < 2:
-        targets = mixture["targets"]
+    if mixture.targets in ("interpolated", "mbr", "all") and n_best < 2:
+        targets = mixture.targets
         yield f"{path}.targets: {targets} needs several hypotheses; distillation.n_best is 1 (papers have 8)"
-    if original and mixture["teacher"]:
+    if original and mixture.teacher:
         yield f"{path}.teacher: original targets are no teacher's"
-    if original and mixture["drop_worst"]:
+    if original and mixture.drop_worst:
         yield f"{path}.drop_worst: original targets have no scores"
 
 
-def vocabulary_problems(config: Config) -> Iterator[str]:
+def vocabulary_problems(config: Configuration) -> Iterator[str]:
     """A vocabulary that is learned from translations must not be needed to make these."""
-    of, path = config["vocabulary"]["of"], "vocabulary.of"
+    of, path = config.vocabulary.of, "vocabulary.of"
     if of is None:
         return
-    if of not in config["mixtures"]:
-        yield f"{path}: {of!r} is not one of the mixtures {', '.join(config['mixtures'])}"
+    if of not in config.mixtures:
+        yield f"{path}: {of!r} is not one of the mixtures {', '.join(config.mixtures)}"
         return
     for name in learned_from(config, of):
-        if (teacher := config["teachers"].get(name)) and splits_as_study(teacher):
-            remedy = "take a teacher from elsewhere" if teacher["shape"] else "give it a tokenization of its own"
+        if (teacher := config.teachers.get(name)) and splits_as_study(teacher):
+            remedy = "take a teacher from elsewhere" if teacher.shape else "give it a tokenization of its own"
             yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
 
 
-def timing_problems(config: Config) -> Iterator[str]:
-    for number, name in enumerate(config["speed"]["systems"]):
+def timing_problems(config: Configuration) -> Iterator[str]:
+    for number, name in enumerate(config.speed.systems):
         yield from _system_problems(config, f"speed.systems.{number}", name, COMPARED)
     for number, system in enumerate(untrained(config)):
         if system.shape is None:
             unknown = f"unknown shape {system.student!r}{suggestion(system.student, list(registry()))}"
             yield f"speed.untrained.{number}: {unknown}"
-    if name := config["search"]["system"]:
-        yield from _system_problems(config, "search.system", name, "search compares engines")
-    if len(config["decoding"]["cores"]) < config["decoding"]["workers"]:
+    if searched := config.search.system:
+        yield from _system_problems(config, "search.system", searched, "search compares engines")
+    if len(config.decoding.cores) < config.decoding.workers:
         yield "decoding.workers: a worker needs a core of its own; name more of decoding.cores"
-    if name := config["vocabulary_map"]["system"]:
-        yield from _system_problems(config, "vocabulary_map.system", name, "it has no map")
-    elif config["vocabulary_map"]["grid"] is not None and not any(
-        _optimised(config, student["shape"]) for student in config["students"].values()
+    if mapped := config.vocabulary_map.system:
+        yield from _system_problems(config, "vocabulary_map.system", mapped, "it has no map")
+    elif config.vocabulary_map.grid is not None and not any(
+        _optimised(config, student.shape) for student in config.students.values()
     ):
         yield "vocabulary_map.grid: the map is fitted to a student, and OpenNMT-tf alone decodes these; it has no map"
 
 
-def _system_problems(config: Config, key: str, name: str, reason: str) -> Iterator[str]:
+def _system_problems(config: Configuration, key: str, name: str, reason: str) -> Iterator[str]:
     """Checks that a system that a key names is trained here and decoded by another engine than OpenNMT-tf."""
-    trained = {system.name: system for system in systems(config) if system.shape}
+    trained = {system.name: system.shape for system in systems(config) if system.shape}
     if name not in trained:
         yield f"{key}: {name!r} is not one of the systems {', '.join(trained)}"
-    elif not _optimised(config, trained[name].shape):
+    elif not _optimised(config, trained[name]):
         yield f"{key}: {name} is decoded by OpenNMT-tf alone; {reason}"
 
 
-def _optimised(config: Config, shape: Config) -> bool:
+def _optimised(config: Configuration, shape: Values) -> bool:
     """Whether an engine other than OpenNMT-tf decodes this shape in a type that the study exports."""
-    decoding = config["decoding"]
-    others = engines.running(shape, (CTranslate2.name, *decoding["engines"]))
-    return any(engine.exported(decoding["compute_types"]) for engine in others)
+    decoding = config.decoding
+    others = engines.running(shape, (CTranslate2.name, *decoding.engines))
+    return any(engine.exported(decoding.compute_types) for engine in others)

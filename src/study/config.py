@@ -6,6 +6,7 @@ schema cannot express.
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ import yaml
 
 from common.errors import UserError, command
 from study import checks, schema
+from study.configuration import Configuration, Document, typed
 from study.expansion import expanded, without_nulls, written
 from study.precision import chosen
-from study.schema import Config
 
 
-def load(path: str | Path) -> Config:
+def read(path: str | Path) -> Configuration:
     """The effective configuration of a study, with every key of the schema; the same on every machine.
 
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
@@ -26,22 +27,36 @@ def load(path: str | Path) -> Config:
     given = written(Path(path))
     problems = list(schema.problems(without_nulls(given), schema.schema()))
     if not problems:
-        config = expanded(given)
-        problems = list(checks.problems(config))
+        document = expanded(given)
+        problems = list(training_problems(document))
     if not problems:
-        config["distillation"] |= chosen(config)
-        problems = list(checks.teacher_problems(config))
+        problems = list(checks.problems(config := typed(document)))
+    if not problems:
+        problems = list(checks.teacher_problems(config := chosen(config)))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config
 
 
-def corpus(entry: Any) -> Config:
+def training_problems(document: Document) -> Iterator[str]:
+    """Violations of the schema by the trainings of students, which have been put together."""
+    for name, student in document["students"].items():
+        for violation in schema.problems(student["training"], schema.definition("training")):
+            yield f"students.{name}.training: {violation}"
+
+
+def load(path: str | Path) -> Document:
+    """``read`` as YAML and JSON have it."""
+    return read(path).document
+
+
+def corpus(entry: Any) -> Document:
     """The effective form of one entry of ``corpora``. Raises UserError as load() does."""
     entry, definition = without_nulls(entry), schema.definition("corpus")
     if problems := list(schema.problems(entry, definition)):
         raise UserError("\n".join(f"corpus: {problem}" for problem in problems))
-    return schema.filled(entry, definition)
+    filled: Document = schema.filled(entry, definition)
+    return filled
 
 
 def main() -> None:
@@ -49,13 +64,13 @@ def main() -> None:
     parser.add_argument("config", help="a file of configs/")
     parser.add_argument("--corpus", help="print its entry alone, as JSON, as corpora.fetch takes it")
     args = parser.parse_args()
-    config = load(args.config)
+    config = read(args.config)
     if args.corpus is None:
-        print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=120), end="")
-    elif args.corpus in config["corpora"]:
-        print(json.dumps(config["corpora"][args.corpus], ensure_ascii=False))
+        print(yaml.safe_dump(config.document, sort_keys=False, allow_unicode=True, width=120), end="")
+    elif args.corpus in config.corpora:
+        print(json.dumps(config.corpora[args.corpus].document, ensure_ascii=False))
     else:
-        raise UserError(f"{args.config}: corpora: no {args.corpus}; it has {', '.join(config['corpora'])}")
+        raise UserError(f"{args.config}: corpora: no {args.corpus}; it has {', '.join(config.corpora)}")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ GPUs cannot be measured before the jobs run on them, so their hours are those of
 """
 
 from collections.abc import Iterable
-from typing import Any
 
+from study.configuration import Configuration
 from study.rates import Rates
-from study.systems import System
+from study.systems import Trained
 from study.workload import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
 
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
@@ -18,7 +18,7 @@ ALONE = "decoding and timing (alone on the machine)"
 SCOPE = "of the target all; what only maps, speed and search make is not counted"
 
 
-def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
+def estimate(config: Configuration, cores: int, rates: Rates) -> str:
     """Core-minutes and GPU-hours by stage of the target all, the time on ``cores`` cores and the disk, as text.
 
     Corpora and models of unknown size count as nothing, and the text lists them.
@@ -37,7 +37,7 @@ def estimate(config: dict[str, Any], cores: int, rates: Rates) -> str:
         SCOPE,
         *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else []),
     ]
-    return "\n".join([f"Estimate for the study {config['study']}: {total}", *rows, *(f"  {note}" for note in notes)])
+    return "\n".join([f"Estimate for the study {config.study}: {total}", *rows, *(f"  {note}" for note in notes)])
 
 
 def wall_seconds(work: Work, cores: int) -> float:
@@ -52,17 +52,17 @@ def stages(work: Work) -> dict[str, list[float]]:
     config, python = work.config, work.rates.python
     on_cpu = [system for system in work.trained if not work.trained_on_gpu(system)]
     original = [system for system in on_cpu if system.role in ("teacher", "control")]
-    texts = sum(work.read.values()) * LINE_SECONDS + len(config["corpora"]) * TEXT_JOBS * JOB_STARTS * python
+    texts = sum(work.read.values()) * LINE_SECONDS + len(config.corpora) * TEXT_JOBS * JOB_STARTS * python
     translated = 0.0 if work.teachers_on_gpu else translation_seconds(work) + rescoring_seconds(work)
-    aligned = min(work.pairs, config["alignment"]["pairs"]) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
+    aligned = min(work.pairs, config.alignment.pairs) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
-    shards = config["distillation"]["shards"] * sum(len(work.translators(corpus)) for corpus in work.selected)
+    shards = config.distillation.shards * sum(len(work.translators(corpus)) for corpus in work.selected)
     return {
-        "corpora and vocabulary": _divided(texts, len(config["corpora"]) * config["cleaning_shards"]),
+        "corpora and vocabulary": _divided(texts, len(config.corpora) * config.cleaning_shards),
         "training on original data": trainings(work, original),
         "distillation": _divided(translated, shards),
         "training on translations": trainings(work, [system for system in on_cpu if system not in original]),
-        "alignment and export": _divided(exported, max(config["alignment"]["shards"], len(work.trained))),
+        "alignment and export": _divided(exported, max(config.alignment.shards, len(work.trained))),
         ALONE: [work.timing_seconds(system) for system in work.measured],
         "report": _divided(REPORT_JOBS * JOB_STARTS * python, REPORT_JOBS),
     }
@@ -73,9 +73,9 @@ def _divided(seconds: float, jobs: int) -> list[float]:
     return [seconds / jobs] * jobs if jobs else []
 
 
-def trainings(work: Work, systems: Iterable[System]) -> list[float]:
+def trainings(work: Work, systems: Iterable[Trained]) -> list[float]:
     """Core-seconds of trainings, one entry for each of their threads, which run side by side."""
-    threads = [(work.training_seconds(system), system.training["threads"]) for system in systems]
+    threads = [(work.training_seconds(system), system.training.threads) for system in systems]
     return [seconds / number for seconds, number in threads for _ in range(number)]
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import yaml
 
 from common.errors import UserError
-from findings.cost import PRICES, prices
+from findings.cost import PRICES, Price, prices
 from formats.shape import registry
-from study.schema import Config, definition, filled, problems, schema
+from study.configuration import Document
+from study.schema import definition, filled, problems, schema
 
 ANOTHER = {"like", "model", "cell"}  # keys of a shape that make it another one; the numbers of its base do not fit it
 LENGTHS = ("steps", "epochs")  # a training or a phase has one of them
@@ -21,7 +22,7 @@ BATCHES = ("batch_tokens", "batch_sentences")  # a training has one of them
 class _UniqueKeyLoader(yaml.SafeLoader):
     """Refuses duplicate keys: PyYAML keeps the last one silently, so a second corpus of one name would be lost."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]
         for position, (key, _) in enumerate(node.value):
             if key.value in keys[:position]:
@@ -29,12 +30,13 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read(path: Path) -> Config:
+def read(path: Path) -> Document:
     """``written`` without the keys that are null."""
-    return without_nulls(written(path))
+    given: Document = without_nulls(written(path))
+    return given
 
 
-def written(path: Path) -> Config:
+def written(path: Path) -> Document:
     """The file merged with its base; a key that is null there stays, as it may switch off what a study inherits.
 
     Raises UserError for a file that is missing, is not YAML in UTF-8, or extends itself.
@@ -61,7 +63,7 @@ def merged(base: Any, top: Any, key: str = "") -> Any:
     return base | {name: merged(base.get(name), value, name) for name, value in top.items()}
 
 
-def _extended(path: Path, extending: tuple[Path, ...]) -> Config:
+def _extended(path: Path, extending: tuple[Path, ...]) -> Document:
     if path.resolve() in extending:
         raise UserError(f"{extending[0]}: extends: {path} is its own base")
     config = _parsed(path)
@@ -72,10 +74,11 @@ def _extended(path: Path, extending: tuple[Path, ...]) -> Config:
         raise UserError(f"{path}: extends: {base!r} is not the name of a file")
     if not (path.parent / base).is_file():
         raise UserError(f"{path}: extends: no file {path.parent / base}")
-    return merged(_extended(path.parent / base, (*extending, path.resolve())), config)
+    whole: Document = merged(_extended(path.parent / base, (*extending, path.resolve())), config)
+    return whole
 
 
-def _parsed(path: Path) -> Config:
+def _parsed(path: Path) -> Document:
     try:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
     except FileNotFoundError as error:
@@ -90,19 +93,19 @@ def _parsed(path: Path) -> Config:
     return config
 
 
-def expanded(written: Config) -> Config:
+def expanded(written: Document) -> Document:
     """The configuration with every key of the schema. Unknown names stay as they are, for the checks to report.
 
     written: with its nulls. Null in an entry is the default, whatever the study sets for all entries.
     """
-    config = _with_training(_with_cleaning(_with_named_shapes(without_nulls(written)), written), written)
-    config = filled(config, schema())
+    given = _with_training(_with_cleaning(_with_named_shapes(without_nulls(written)), written), written)
+    config: Document = filled(given, schema())
     return config | {"prices": _with_price(config["prices"])}
 
 
 @cache
-def listed_prices() -> dict[str, Config]:
-    """findings/prices.yaml. Raises UserError for a price that does not say where it is from."""
+def listed_prices() -> dict[str, Price]:
+    """formats/prices.yaml. Raises UserError for a price that does not say where it is from."""
     price = {"type": "object", "$ref": "#/$defs/price"}
     entries = {"type": "object", "additionalProperties": price, "$defs": schema()["$defs"]}
     if lines := list(problems(prices(), entries)):
@@ -110,45 +113,48 @@ def listed_prices() -> dict[str, Config]:
     return prices()
 
 
-def _with_price(section: Config) -> Config:
+def _with_price(section: Document) -> Document:
     """The machine's entry in the list of prices instead of its name."""
     machine, listed = section["machine"], listed_prices()  # a mistake in the list shows in every study
     return {"machine": listed.get(machine, machine) if isinstance(machine, str) else machine}
 
 
-def _with_cleaning(config: Config, written: Config) -> Config:
+def _with_cleaning(config: Document, written: Document) -> Document:
     """Every corpus gets the keys of the study's ``cleaning`` that it does not set itself."""
 
-    def completed(name: str) -> Config:
-        return without_nulls(config.get("cleaning", {}) | (written["corpora"][name].get("cleaning") or {}))
+    def completed(name: str) -> Document:
+        own = written["corpora"][name].get("cleaning") or {}
+        cleaning: Document = without_nulls(config.get("cleaning", {}) | own)
+        return cleaning
 
     corpora = {name: corpus | {"cleaning": completed(name)} for name, corpus in config["corpora"].items()}
     return config | {"corpora": corpora}
 
 
-def _with_training(config: Config, written: Config) -> Config:
+def _with_training(config: Document, written: Document) -> Document:
     """Every student gets the keys of ``student_training`` that it does not set itself."""
 
-    def completed(own: Config) -> Config:
+    def completed(own: Document) -> Document:
         # Keys of a pair exclude each other: a student that has one of them does not inherit the other.
         excluded = {key for pair in (LENGTHS, BATCHES) if without_nulls(own).keys() & pair for key in pair}
         general = {key: value for key, value in config["student_training"].items() if key not in excluded}
-        return filled(without_nulls(merged(general, own)), definition("training"))
+        training: Document = filled(without_nulls(merged(general, own)), definition("training"))
+        return training
 
     own = {name: written["students"][name].get("training") or {} for name in config["students"]}
     students = {name: entry | {"training": completed(own[name])} for name, entry in config["students"].items()}
     return config | {"students": students}
 
 
-def _with_named_shapes(config: Config) -> Config:
+def _with_named_shapes(config: Document) -> Document:
     """The numbers of a named shape instead of its name, under those that the entry gives itself."""
 
-    def spelled_out(entry: Config) -> Config:
+    def spelled_out(entry: Document) -> Document:
         values: Any = entry.get("shape")
         values = {"like": values} if isinstance(values, str) else values
         if values and values.get("like") in registry():
             values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
-        return entry | ({"shape": values} if values else {})
+        return {**entry, **({"shape": values} if values else {})}
 
     kinds = ("teachers", "students")
     return config | {kind: {name: spelled_out(e) for name, e in config.get(kind, {}).items()} for kind in kinds}

@@ -1,8 +1,8 @@
 """The minutes and megabytes that jobs on a cluster request, by the size of the study and shipped rates."""
 
 from collections import defaultdict
-from typing import Any
 
+from study.configuration import Configuration
 from study.jobs import jobs
 from study.rates import shipped
 from study.resources import LARGE, LONGEST, SHORTEST, SPARE
@@ -15,7 +15,7 @@ LOADED_BYTES = 5  # per parameter of a teacher: float32, and a fifth for what it
 class Requests:
     """On every machine the same for a configuration."""
 
-    def __init__(self, config: dict[str, Any]):
+    def __init__(self, config: Configuration):
         kept = shipped()
         self._work = Work(config, kept.rates)
         self._seconds: dict[str, float] = defaultdict(float)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from common.errors import UserError
 from findings.cost import Price
 from study.rates import Rate
-from study.systems import System
+from study.systems import Trained
 from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Stage, Work
 
 # Choosing targets: CPU seconds of a comparison (EPYC of Zen 4, Multi30k, lists of 8), and how the number of comparisons
@@ -40,7 +40,7 @@ class Jobs(NamedTuple):
     """
 
     name: str
-    stage: str
+    stage: Stage
     number: int
     seconds: float
     cores: int | None = 1
@@ -107,7 +107,7 @@ class _Planned:
 
     def __init__(self, work: Work, text: dict[str, Rate]):
         self._work, self._study, self._config = work, work.study, work.config
-        self._distillation = work.config["distillation"]
+        self._distillation = work.config.distillation
         self._seconds = {name: rate.seconds for name, rate in text.items()}
         self._start = JOB_STARTS * work.rates.python
 
@@ -130,13 +130,13 @@ class _Planned:
     def _corpora(self) -> Iterator[Jobs]:
         for name, lines in self._work.sizes.items():
             sides = len(self._study.corpora.languages(name)) / 2  # of a pair
-            entry = self._config["corpora"][name]
-            if entry["sample"]:
+            entry = self._config.corpora[name]
+            if entry.sample:
                 subset = self._work.read[name] * sides * self._seconds["subset"]
                 yield self._group(f"subset {name}", Stage.SUBSETS, subset)
-            cleaned, shards = lines * sides * self._seconds["clean"], self._config["cleaning_shards"]
+            cleaned, shards = lines * sides * self._seconds["clean"], self._config.cleaning_shards
             yield self._group(f"clean {name}", Stage.CLEANING, cleaned, shards, after=[f"subset {name}"])
-            way = "gather, drop duplicates" if entry["cleaning"]["duplicates"] else "gather"
+            way = "gather, drop duplicates" if entry.cleaning.duplicates else "gather"
             gathered = lines * sides * self._seconds[way]
             yield self._group(f"gather_clean {name}", Stage.GATHERING, gathered, after=[f"clean {name}"])
 
@@ -147,7 +147,7 @@ class _Planned:
         return corpora, [f"{made} {name}" for name in corpora]
 
     def _translations(self) -> Iterator[Jobs]:
-        work, shards, gpus = self._work, self._distillation["shards"], int(self._work.teachers_on_gpu)
+        work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
         for corpus, sentences in work.sizes.items():
             lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
             for name, teacher in zip(lists, work.translators(corpus), strict=True):
@@ -161,7 +161,7 @@ class _Planned:
             yield from self._selections(corpus, sentences, [*lists, rescored])
 
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
-        shards, n_best = self._distillation["shards"], self._distillation["n_best"]
+        shards, n_best = self._distillation.shards, self._distillation.n_best
         for teacher, targets in sorted(self._work.selected.get(corpus, ())):
             name, comparisons = f"{teacher} {targets} {corpus}", n_best ** POWERS.get(targets, 0)
             seconds = sentences * (self._seconds["select"] + CHOICE.get(targets, 0) * comparisons)
@@ -171,7 +171,7 @@ class _Planned:
             yield self._group(f"gather_distilled {name}", Stage.SELECTION, gathered, after=after)
 
     def _epochs(self) -> Iterator[Jobs]:
-        epochs, seconds = self._distillation["epochs"], self._seconds
+        epochs, seconds = self._distillation.epochs, self._seconds
         for mixture in sorted({system.mixture for system in self._work.trained}):
             (corpora, made), pairs = self._mixed(mixture), self._work.epoch(mixture)
             drawn = self._read(corpora) + pairs * seconds["draw: write"]
@@ -181,10 +181,10 @@ class _Planned:
         yield self._vocabulary()
 
     def _vocabulary(self) -> Jobs:
-        vocabulary, seconds = self._config["vocabulary"], self._seconds
-        of, train = vocabulary["of"], self._study.corpora.train
+        vocabulary, seconds = self._config.vocabulary, self._seconds
+        of, train = vocabulary.of, self._study.corpora.train
         lines = 2 * (self._work.epoch(of) if of else sum(self._work.sizes[name] for name in train))
-        total = lines * seconds["vocabulary: read"] + min(vocabulary["sentences"], lines) * seconds["vocabulary: learn"]
+        total = lines * seconds["vocabulary: read"] + min(vocabulary.sentences, lines) * seconds["vocabulary: learn"]
         after = [f"sample {of}"] if of else [f"gather_clean {name}" for name in train]
         return self._group("vocabulary", Stage.VOCABULARY, total, cores=THREADS, after=after)
 
@@ -196,15 +196,15 @@ class _Planned:
             after = [f"encode {system.mixture}", f"train {system.start_from}"]
             yield self._group(f"train {system.name}", stage, seconds, after=after, **reserved)
 
-    def _reserved(self, system: System) -> dict[str, int]:
-        gpus = system.training["gpus"] if self._work.trained_on_gpu(system) else 0
-        return {"cores": system.training["threads"], "gpus": gpus}
+    def _reserved(self, system: Trained) -> dict[str, int]:
+        gpus = system.training.gpus if self._work.trained_on_gpu(system) else 0
+        return {"cores": system.training.threads, "gpus": gpus}
 
     def _alignment(self) -> Iterator[Jobs]:
-        alignment, seconds = self._config["alignment"], self._seconds
-        (corpora, made), shards = self._mixed(self._study.mixtures.aligned), alignment["shards"]
+        alignment, seconds = self._config.alignment, self._seconds
+        (corpora, made), shards = self._mixed(self._study.mixtures.aligned), alignment.shards
         pairs = sum(self._work.sizes[name] for name in corpora)
-        taught = min(pairs, alignment["pairs"]) * seconds["teach the aligner"]
+        taught = min(pairs, alignment.pairs) * seconds["teach the aligner"]
         for name, total, number, after in (
             ("alignment_corpus", self._read(corpora) + pairs * seconds["draw: write"], 1, made),
             ("alignment_probabilities", taught, 1, ["alignment_corpus", "vocabulary"]),

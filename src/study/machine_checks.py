@@ -17,9 +17,9 @@ NOT_BUILT = "the native engine is not installed here: run make install"
 def problems(study: Study) -> Iterator[str]:
     """A line for each reason why the study cannot run here."""
     config = study.config
-    for number, name in enumerate(config["decoding"]["compute_types"]):
+    for number, name in enumerate(config.decoding.compute_types):
         yield from _type_problems(f"decoding.compute_types.{number}", name)
-    on_cpu = study.teachers.engine == CTranslate2.name and config["distillation"]["device"] == "cpu"
+    on_cpu = study.teachers.engine == CTranslate2.name and config.distillation.device == "cpu"
     if study.systems.teachers and on_cpu:
         yield from _type_problems("distillation.compute_type", study.teachers.type)
     if not Native.supported():
@@ -48,7 +48,7 @@ def _without_native(study: Study) -> Iterator[str]:
 def warnings(study: Study) -> Iterator[str]:
     """A line for each thing that this machine does in another way than the study says, or less well."""
     config, here = study.config, machine.cores()
-    if lacking := [core for core in config["decoding"]["cores"] if core not in here]:
+    if lacking := [core for core in config.decoding.cores if core not in here]:
         usable = ", ".join(map(str, here))
         yield f"decoding.cores: {', '.join(map(str, lacking))} cannot be used here; this process may use {usable}"
     absent = "is not installed here; CTranslate2"
@@ -57,6 +57,6 @@ def warnings(study: Study) -> Iterator[str]:
         yield f"decoding.engines: {Native.name} {absent} decodes in its place, but {others}"
     if not Native.supported() and study.systems.teachers and study.teachers.engine == Native.name:
         yield f"distillation.engine: {Native.name} {absent} translates in its place, in float32"
-    saturating = study.teachers.engine == CTranslate2.name and config["distillation"]["device"] == "cpu"
+    saturating = study.teachers.engine == CTranslate2.name and config.distillation.device == "cpu"
     if study.systems.teachers and saturating and study.teachers.type.startswith("int8"):
         yield from filter(None, [cpu.warning("distillation.compute_type")])

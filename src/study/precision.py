@@ -6,30 +6,32 @@ jobs run (study.machine_checks, distill.teacher).
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from study.schema import Config
+from study.configuration import Configuration
 
 
-def chosen(config: Config) -> Config:
-    """The engine and the type of ``distillation``, with defaults instead of null."""
-    distillation = config["distillation"]
-    wish = distillation["engine"] or default_engine(config)
-    named = config | {"distillation": distillation | {"engine": wish}}
-    return {"engine": wish, "compute_type": distillation["compute_type"] or default_type(named)}
+def chosen(config: Configuration) -> Configuration:
+    """With defaults for the engine and the type of ``distillation`` where these are null."""
+    distillation = replace(config.distillation, engine=config.distillation.engine or default_engine(config))
+    named = replace(config, distillation=distillation)
+    type = distillation.compute_type or default_type(named)
+    return replace(config, distillation=replace(distillation, compute_type=type))
 
 
-def default_engine(config: Config) -> str:
+def default_engine(config: Configuration) -> str:
     """The engine of a study that names none: the native one where it is sure to decode every teacher.
 
     The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
     """
-    teachers = config["teachers"].values()
-    trained = teachers and all(teacher["shape"] for teacher in teachers)
+    teachers = config.teachers.values()
+    trained = teachers and all(teacher.shape for teacher in teachers)
     return Native.name if trained and not obstacle(config) else CTranslate2.name
 
 
-def default_type(config: Config) -> str:
+def default_type(config: Configuration) -> str:
     """int8 in the native engine, float32 in CTranslate2; float16 on a GPU.
 
     On CPUs int8 is the fastest type. Exact, it costs 0.11 BLEU at most (results/reference/engine), and the native
@@ -38,30 +40,30 @@ def default_type(config: Config) -> str:
     float32. A GPU without it computes in another type (formats.decoding.compute_type), which is recorded in the JSON
     beside each n-best list. A study without teachers keeps the type, and so the hash, that it always had.
     """
-    if config["distillation"]["device"] == "cuda":
+    if config.distillation.device == "cuda":
         return "float16"
-    return "float32" if config["teachers"] and engine(config) == CTranslate2.name else "int8"
+    return "float32" if config.teachers and engine(config) == CTranslate2.name else "int8"
 
 
-def engine(config: Config) -> str:
+def engine(config: Configuration) -> str:
     """The engine of the teachers: the one that the study names, or CTranslate2 where it cannot translate for it."""
-    wish = config["distillation"]["engine"]
+    wish = config.distillation.engine or default_engine(config)
     return CTranslate2.name if wish == Native.name and obstacle(config) else wish
 
 
-def obstacle(config: Config) -> str | None:
+def obstacle(config: Configuration) -> str | None:
     """Why the native engine cannot translate for this study, if so."""
-    distillation = config["distillation"]
-    if distillation["device"] not in Native.devices:
-        return f"does not run on {distillation['device']}"
-    if (type := distillation["compute_type"]) and type not in Native.types:
+    distillation = config.distillation
+    if distillation.device not in Native.devices:
+        return f"does not run on {distillation.device}"
+    if (type := distillation.compute_type) and type not in Native.types:
         return f"does not compute in {type}, only in {', '.join(Native.types)}"
-    shapes = {name: teacher["shape"] for name, teacher in config["teachers"].items() if teacher["shape"]}
+    shapes = {name: teacher.shape for name, teacher in config.teachers.items() if teacher.shape}
     lacking = {name: lacks for name, shape in shapes.items() if (lacks := Native.lacks(shape))}
     return next((f"{lacks} (teachers.{name})" for name, lacks in lacking.items()), None)
 
 
-def warnings(config: Config) -> Iterator[str]:
+def warnings(config: Configuration) -> Iterator[str]:
     """A line if the study names an engine that cannot translate for it."""
-    if config["teachers"] and engine(config) != config["distillation"]["engine"]:
+    if config.teachers and engine(config) != config.distillation.engine:
         yield f"distillation.engine: {Native.name} {obstacle(config)}; {CTranslate2.label} translates in its place"

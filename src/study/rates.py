@@ -37,7 +37,7 @@ SECONDS = 1.0  # for which each product is repeated
 ROWS = 1500  # positions of a batch
 WIDTH = 128  # units of a feed-forward layer, with four times as many inside
 PIECES = 4000
-TRANSLATOR = {"encoder_layers": 3, "decoder_layers": 2, "units": 192, "ffn_units": 768, "heads": 4}
+TRANSLATOR = Transformer(encoder_layers=3, decoder_layers=2, units=192, ffn_units=768, heads=4)
 SENTENCES, LENGTH = 32, 16  # sentences of a translated batch; pieces of each sentence and of each translation
 
 
@@ -118,7 +118,8 @@ def measured(cores: int, compute_type: str) -> Rates:
             processes = list(pool.map(_of_process, [compute_type] * cores))
     except Exception as error:  # of TensorFlow's or CTranslate2's own kinds, too
         raise UserError(f"measuring how fast this machine is failed: {error}") from error
-    return Rates(*map(mean, zip(*processes, strict=True)), cpu=machine.describe()["cpu"])
+    product, logit, decoded, tensorflow, python = map(mean, zip(*processes, strict=True))
+    return Rates(product, logit, decoded, tensorflow, python, cpu=machine.describe()["cpu"])
 
 
 def measure() -> Rates:
@@ -199,11 +200,10 @@ def _decoding(compute_type: str) -> float:
 
     from formats import conversion, loading
 
-    shape = Transformer(**TRANSLATOR)
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = Path(folder, "vocabulary.txt")
         vocabulary.write_text("".join(f"{entry}\n" for entry in [*opennmt_tf.CONTROL, *range(PIECES)]))
-        Path(folder, "model_description.py").write_text(shape.model_description(0))
+        Path(folder, "model_description.py").write_text(TRANSLATOR.model_description(0))
         model = opennmt.load_model(folder)
         model.initialize({"source_vocabulary": str(vocabulary), "target_vocabulary": str(vocabulary)})
         model.create_variables()
@@ -213,7 +213,7 @@ def _decoding(compute_type: str) -> float:
         sentences = [[str(word)] * LENGTH for word in range(SENTENCES)]
         options = {"beam_size": 4, "min_decoding_length": LENGTH, "max_decoding_length": LENGTH}
         seconds = _seconds(lambda: engine.translate_batch(sentences, **options))
-    return seconds / (SENTENCES * LENGTH) / (shape.parameters(PIECES) / 1e6)
+    return seconds / (SENTENCES * LENGTH) / (TRANSLATOR.parameters(PIECES) / 1e6)
 
 
 def _importing(modules: str) -> float:
@@ -223,8 +223,8 @@ def _importing(modules: str) -> float:
 
 
 def main() -> None:
-    layout = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    argparse.ArgumentParser(**layout).parse_args()
+    raw = argparse.RawDescriptionHelpFormatter
+    argparse.ArgumentParser(description=__doc__, formatter_class=raw).parse_args()
     print(measure().origin)
 
 

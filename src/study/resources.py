@@ -1,9 +1,8 @@
 """The operations of a training, and the memory, time and GPUs that jobs request from Snakemake."""
 
-from typing import Any
-
-from formats.shape import shape
-from study.systems import System, weights
+from formats.shape import Custom, Values, shape
+from study.configuration import Configuration, Corpus, Training
+from study.systems import Trained, weights
 from train.schedule import SHUFFLE_BUFFER
 
 TOKENS = 20  # pieces of a sentence
@@ -24,84 +23,85 @@ LONGEST = 7 * 24 * 60  # minutes that a job requests at most; a training that is
 SHORTEST = 60
 
 
-def size(corpus: dict[str, Any]) -> int | None:
+def size(corpus: Corpus) -> int | None:
     """The most lines that a corpus can have; None if its configuration leaves that open."""
-    return min((number for number in (read_size(corpus), corpus["sample"]) if number), default=None)
+    return min((number for number in (read_size(corpus), corpus.sample) if number), default=None)
 
 
-def read_size(corpus: dict[str, Any]) -> int | None:
+def read_size(corpus: Corpus) -> int | None:
     """The most lines that are read to get them; None if the configuration leaves that open."""
-    sizes = [corpus["lines"], corpus["max_lines"], (corpus["builtin"] or {}).get("sentences")]
+    sizes = [corpus.lines, corpus.max_lines, corpus.builtin and corpus.builtin.sentences]
     return min((number for number in sizes if number), default=None)
 
 
-def scores_to_rank(config: dict[str, Any], mixture: str, corpus: str) -> int:
+def scores_to_rank(config: Configuration, mixture: str, corpus: str) -> int:
     """The most scores that a corpus of a mixture can have; 0 if the size of the corpus is unknown."""
-    hypotheses = config["distillation"]["n_best"] if config["mixtures"][mixture]["targets"] == "all" else 1
-    return hypotheses * (size(config["corpora"][corpus]) or 0)
+    hypotheses = config.distillation.n_best if config.mixtures[mixture].targets == "all" else 1
+    return hypotheses * (size(config.corpora[corpus]) or 0)
 
 
-def trained_tokens(training: dict[str, Any], epoch_pairs: int) -> float:
+def trained_tokens(training: Training, epoch_pairs: int) -> float:
     """Pieces that a training reads, source and target together."""
     batch = BOTH_SIDES * batch_tokens(training)
     epoch = BOTH_SIDES * TOKENS * epoch_pairs
-    phases, update = (training, *training["then"]), batch * training["gpus"]
-    return sum(p["epochs"] * epoch if p["steps"] is None else p["steps"] * update * p["accumulate"] for p in phases)
+    update = batch * training.gpus
+    return sum((p.epochs or 0) * epoch if p.steps is None else p.steps * update * p.accumulate for p in training.phases)
 
 
-def batch_tokens(training: dict[str, Any]) -> int:
+def batch_tokens(training: Training) -> int:
     """Pieces of a batch on its longer side."""
-    return training["batch_tokens"] or training["batch_sentences"] * TOKENS
+    return training.batch_tokens or (training.batch_sentences or 0) * TOKENS
 
 
-def operations(values: dict[str, Any], entries: int) -> float | None:
+def operations(values: Values, entries: int) -> float | None:
     """Floating-point operations of a training per piece of either side; None for a model of unknown size.
 
     Every weight in a product costs two operations forward and four backward. Source pieces pass the encoder, target
     pieces the decoder and the output layer, so a piece passes half of the weights on average. Embeddings are looked up.
     """
     built = shape(values)
-    if (parameters := built.parameters(entries)) is None:
+    if isinstance(built, Custom):
         return None
+    parameters = built.parameters(entries)
     looked_up = 0 if built.share_embeddings else 2 * entries * getattr(built, "embedding_units", built.units)
     return 6 * (parameters - looked_up) / 2
 
 
-def vocabulary_megabytes(config: dict[str, Any]) -> int:
+def vocabulary_megabytes(config: Configuration) -> int:
     """Main memory that learning the vocabulary requests. Corpora of unknown size count as large ones."""
-    sizes = [size(corpus) for corpus in config["corpora"].values() if corpus["role"] in ("train", "monolingual")]
-    drawn = config["vocabulary"]["sentences"]
-    sentences = drawn if None in sizes else min(2 * sum(sizes), drawn)  # both sides
+    sizes = [size(corpus) for corpus in config.corpora.values() if corpus.role in ("train", "monolingual")]
+    drawn = config.vocabulary.sentences
+    sentences = drawn if None in sizes else min(2 * sum(filter(None, sizes)), drawn)  # both sides
     return 1000 + sentences * SENTENCE_BYTES // 1_000_000
 
 
-def training_resources(config: dict[str, Any], system: System) -> dict[str, int]:
+def training_resources(config: Configuration, system: Trained) -> dict[str, int]:
     """What the training of a system requests from Snakemake: mem_mb of main memory, runtime in minutes, GPUs.
 
     Corpora of unknown size count as a full shuffle buffer and as the longest runtime.
     """
-    training, entries = system.training, config["vocabulary"]["pieces"]
-    on_gpu, gpus = training["device"] == "cuda", training["gpus"]
+    training, entries = system.training, config.vocabulary.pieces
+    on_gpu, gpus = training.device == "cuda", training.gpus
     parameters = shape(system.shape).parameters(entries)
-    sizes = [size(config["corpora"][name]) for name in weights(config, system.mixture)]
-    pairs = config["distillation"]["epoch_pairs"] or (None if None in sizes else sum(sizes))
+    sizes = [size(config.corpora[name]) for name in weights(config, system.mixture)]
+    pairs = config.distillation.epoch_pairs or (None if None in sizes else sum(filter(None, sizes)))
     memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
     weights_bytes = UPDATE_BYTES * (parameters or LARGE)
-    largest = training["batch_tokens"] or training["batch_sentences"] * training["max_length"]
+    largest = training.batch_tokens or (training.batch_sentences or 0) * training.max_length
     # On GPUs, the copies of the weights and the activations of the batches are in the GPUs' memory.
     memory += weights_bytes + CUDA_BYTES * gpus if on_gpu else (weights_bytes + LOGIT_BYTES * largest * entries) * gpus
     runtime = LONGEST
-    if not on_gpu and pairs and parameters:
-        work = trained_tokens(training, pairs) * operations(system.shape, entries)
+    if not on_gpu and pairs and (per_token := operations(system.shape, entries)):
+        work = trained_tokens(training, pairs) * per_token
         runtime = min(max(round(SPARE * work / TYPICAL_RATE / 60), SHORTEST), LONGEST)
     return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": gpus if on_gpu else 0}
 
 
-def distillation_resources(config: dict[str, Any]) -> dict[str, int]:
+def distillation_resources(config: Configuration) -> dict[str, int]:
     """What a job with teachers requests: one GPU, and mem_mb for its libraries.
 
     CTranslate2 could spread a shard over several GPUs, but jobs of one GPU start wherever one is free, and a machine
     with several gives each job its own (common.gpu_lease).
     """
-    on_gpu = config["distillation"]["device"] == "cuda"
+    on_gpu = config.distillation.device == "cuda"
     return {"mem_mb": round(CUDA_BYTES / 1e6) if on_gpu else 0, "gpu": int(on_gpu)}

@@ -15,6 +15,7 @@ from common.errors import UserError, command
 from common.files import write_json
 from findings import cost
 from study import config
+from study.configuration import Configuration
 from study.jobs import Jobs, Node, jobs, wall
 from study.rates import SHIPPED, Shipped, shipped
 from study.resources import TOKENS
@@ -24,7 +25,7 @@ HOUR = 3600
 NODE = "p4d.24xlarge"
 
 
-def plan(study: config.Config, machine: cost.Price, sizes: list[int], kept: Shipped) -> dict[str, Any]:
+def plan(study: Configuration, machine: cost.Price, sizes: list[int], kept: Shipped) -> dict[str, Any]:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
     Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs,
@@ -33,15 +34,15 @@ def plan(study: config.Config, machine: cost.Price, sizes: list[int], kept: Ship
     work = Work(study, kept.rates)
     if work.unknown:
         unknown = ", ".join(work.unknown)
-        raise UserError(f"{study['study']}: a plan needs the size of {unknown}; set lines or parameters")
+        raise UserError(f"{study.study}: a plan needs the size of {unknown}; set lines or parameters")
     if on_cpu := [system.name for system in work.trained if not work.trained_on_gpu(system)]:
         trained = f"trained on CPUs: {', '.join(on_cpu)}"
-        raise UserError(f"{study['study']}: {trained}; plans are for trainings on device: cuda")
+        raise UserError(f"{study.study}: {trained}; plans are for trainings on device: cuda")
     node, groups, disk = Node.of(machine), jobs(work, kept.text), work.disk()
     stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
     total = {str(nodes): round(wall(groups, node, nodes) / HOUR, 3) for nodes in sizes}
     return {
-        "study": study["study"],
+        "study": study.study,
         "node": machine,
         "nodes": sizes,
         "stages": [stage for stage in stages if stage["jobs"] or stage["bytes"]],
@@ -90,7 +91,7 @@ def rates(kept: Shipped) -> list[dict[str, Any]]:
 
 def assumed(work: Work) -> dict[str, Any]:
     """What was not measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
-    beam = work.config["distillation"]["beam_size"]
+    beam = work.config.distillation.beam_size
     operations = {name: 2 * beam * TOKENS * work.teacher_parameters(name) for name in work.study.systems.teachers}
     return {
         "gpu_training_operations_per_second": GPU_TRAINING,
@@ -110,7 +111,7 @@ def main() -> None:
     parser.add_argument("--rates", type=Path, default=SHIPPED, help=made)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
-    write_json(args.output, plan(config.load(args.config), args.node, args.nodes, shipped(args.rates)))
+    write_json(args.output, plan(config.read(args.config), args.node, args.nodes, shipped(args.rates)))
 
 
 if __name__ == "__main__":

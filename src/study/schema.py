@@ -16,33 +16,34 @@ import jsonschema
 import langcodes
 
 from common.files import read_yaml
+from study.configuration import Document
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
-
-Config = dict[str, Any]  # a configuration, or a mapping inside one
 
 RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git
 
 
 @cache
-def schema() -> Config:
-    return read_yaml(SCHEMA)
+def schema() -> Document:
+    loaded: Document = read_yaml(SCHEMA)
+    return loaded
 
 
-def definition(name: str) -> Config:
+def definition(name: str) -> Document:
     """The schema of one of ``$defs``, for an entry that is checked or filled alone."""
     return {"$ref": f"#/$defs/{name}", "$defs": schema()["$defs"]}
 
 
-def resolved(part: Config) -> Config:
+def resolved(part: Document) -> Document:
     """A part of the schema with what its ``$ref`` refers to."""
     if "$ref" not in part:
         return part
-    return schema()["$defs"][part["$ref"].removeprefix("#/$defs/")] | part
+    of_name: Document = schema()["$defs"][part["$ref"].removeprefix("#/$defs/")]
+    return of_name | part
 
 
-def filled(value: Any, part: Config) -> Any:
+def filled(value: Any, part: Document) -> Any:
     """The value with the defaults of this part of the schema, keys in the order of the schema."""
     part = resolved(part)
     if isinstance(value, list):
@@ -55,10 +56,11 @@ def filled(value: Any, part: Config) -> Any:
     return defined | {key: filled(item, others) for key, item in value.items() if key not in properties}
 
 
-def problems(value: Any, part: Config) -> Iterator[str]:
+def problems(value: Any, part: Document) -> Iterator[str]:
     """Violations of this part of the schema, a line each: ``<path of the key>: <what is wrong>``."""
     strict = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=strict)(part)
+    extend: Any = jsonschema.validators.extend  # which has no types
+    validator = extend(jsonschema.Draft202012Validator, type_checker=strict)(part)
     errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
     lines = (line for error in errors for line in _described(error, ".".join(map(str, error.absolute_path))))
     yield from dict.fromkeys(lines)  # an error of each missing key describes all of them
@@ -80,23 +82,23 @@ def suggestion(name: str, names: list[str]) -> str:
     return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(names)}"
 
 
-def _described(error: jsonschema.ValidationError, path: str) -> Iterator[str]:
+def _described(error: Any, path: str) -> Iterator[str]:
     inside = f"{path}." if path else ""
     where = f"{path}: " if path else ""
-    value = error.instance
+    value, wanted = error.instance, error.validator_value  # what is there, and what the schema has
     if error.validator == "additionalProperties":
         keys = list(error.schema["properties"])
         for key in (key for key in value if key not in keys):
             near = difflib.get_close_matches(str(key), keys, n=1, cutoff=0.5)
             yield f"unknown key {inside}{key}" + (f"; did you mean {inside}{near[0]}?" if near else "")
     elif error.validator == "required":
-        yield from (f"{inside}{key} is missing" for key in error.validator_value if key not in value)
-    elif error.validator == "enum" and "en" in error.validator_value:
-        yield f"{where}{_unknown_language(value, error.validator_value)}"
-    elif error.validator == "pattern" and path != "" and "://" not in error.validator_value:
-        yield f"{where}{value!r} does not have the form {error.validator_value}"
+        yield from (f"{inside}{key} is missing" for key in wanted if key not in value)
+    elif error.validator == "enum" and "en" in wanted:
+        yield f"{where}{_unknown_language(value, wanted)}"
+    elif error.validator == "pattern" and path != "" and "://" not in wanted:
+        yield f"{where}{value!r} does not have the form {wanted}"
     elif error.validator == "exclusiveMinimum":
-        yield f"{where}{value} is not greater than {error.validator_value}"
+        yield f"{where}{value} is not greater than {wanted}"
     elif error.validator == "type":
         yield f"{where}{error.message}{_yaml_advice(value)}"
     else:
@@ -125,12 +127,12 @@ def _yaml_advice(value: Any) -> str:
     return ""
 
 
-def results(config: Config) -> Path:
+def results(study: str) -> Path:
     """The folder of everything that a run of the study makes, relative to the folder it runs in."""
-    return RESULTS / config["study"]
+    return RESULTS / study
 
 
-def config_hash(config: Config) -> str:
+def config_hash(config: Document) -> str:
     """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
 
     A study without ``metrics`` has the hash that it had before this key existed, so that none is scored again.

@@ -3,98 +3,100 @@
 from collections.abc import Iterator
 
 from formats.shape import Transformer, registry, shape
-from study import schema
+from study.configuration import Configuration, Phase, Student, Teacher, Training
 from study.expansion import BATCHES, LENGTHS
-from study.schema import Config, suggestion
+from study.schema import suggestion
 from study.systems import ENSEMBLE, ORIGINS, is_folder, systems, untrained
 
 
-def problems(config: Config) -> Iterator[str]:
-    for name, teacher in config["teachers"].items():
+def problems(config: Configuration) -> Iterator[str]:
+    for name, teacher in config.teachers.items():
         yield from _teacher_problems(f"teachers.{name}", teacher)
         yield from _shape_problems(f"teachers.{name}", teacher)
-    for name, student in config["students"].items():
+    for name, student in config.students.items():
         yield from _student_problems(f"students.{name}", student, config)
         yield from _shape_problems(f"students.{name}", student)
-    yield from _training_problems("student_training", config["student_training"])
+    yield from _training_problems("student_training", config.student_training)
     names = [system.name for system in (*systems(config), *untrained(config))]  # names of folders
-    names += [ENSEMBLE] * (len(config["teachers"]) > 1)
+    names += [ENSEMBLE] * (len(config.teachers) > 1)
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
 
 
-def _teacher_problems(path: str, teacher: Config) -> Iterator[str]:
-    given = [origin for origin in ORIGINS if teacher[origin] is not None]
+def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
+    given = [origin for origin in ORIGINS if getattr(teacher, origin) is not None]
     if len(given) != 1:
         yield f"{path}: needs exactly one of {', '.join(ORIGINS)}; it has {' and '.join(given) or 'none'}"
     elif given != ["shape"]:
-        surplus = [key for key in ("training", "seed", "start_from") if teacher[key] is not None]
+        surplus = [key for key in ("training", "seed", "start_from") if getattr(teacher, key) is not None]
         yield from (f"{path}.{key}: is for a teacher that is trained here" for key in surplus)
-        if (tokenization := teacher["tokenization"]) is not None:
-            files = [key for key, value in tokenization.items() if value is not None]
+        if (tokenization := teacher.tokenization) is not None:
+            files = [file for file in (tokenization.sentencepiece, tokenization.bpe) if file is not None]
             if len(files) != 1:
                 has = "both sentencepiece and bpe" if files else "neither sentencepiece nor bpe"
                 yield f"{path}.tokenization: has {has}; give one"
-    elif teacher["training"] is None:
+    elif teacher.training is None:
         yield f"{path}.training is missing"
     else:
-        yield from _training_problems(f"{path}.training", teacher["training"])
+        yield from _training_problems(f"{path}.training", teacher.training)
         yield from _start_problems(path, teacher)
-        if (start := teacher["start_from"]) is not None and not is_folder(start):
+        if (start := teacher.start_from) is not None and not is_folder(start):
             yield f"{path}.start_from: {start!r} is no folder; a teacher begins with weights from elsewhere (./{start})"
-        if teacher["parameters"] is not None:
+        if teacher.parameters is not None:
             yield f"{path}.parameters: follow from the shape of a teacher that is trained here"
-        if teacher["tokenization"] is not None:
+        if teacher.tokenization is not None:
             yield f"{path}.tokenization: a teacher that is trained here has the study's own"
 
 
-def _student_problems(path: str, student: Config, config: Config) -> Iterator[str]:
-    for number, mixture in enumerate(student["mixtures"] or ()):
-        if mixture not in config["mixtures"]:
-            yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config['mixtures'])}"
-    if (parent := student["start_from"]) is not None and not is_folder(parent):
-        teacher = config["teachers"].get(parent, {"shape": None})
-        if not teacher["shape"]:
+def _student_problems(path: str, student: Student, config: Configuration) -> Iterator[str]:
+    for number, mixture in enumerate(student.mixtures or ()):
+        if mixture not in config.mixtures:
+            yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config.mixtures)}"
+    if (parent := student.start_from) is not None and not is_folder(parent):
+        teacher = config.teachers.get(parent)
+        if teacher is None or not teacher.shape:
             reason = "is not a teacher that is trained here; the name of a folder has a slash"
             yield f"{path}.start_from: {parent!r} {reason}"
-        elif teacher["shape"] != student["shape"]:
+        elif teacher.shape != student.shape:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
-    violations = list(schema.problems(student["training"], schema.definition("training")))
-    yield from (f"{path}.training: {violation}" for violation in violations)
-    if not violations:
-        yield from _training_problems(f"{path}.training", student["training"])
-        yield from _start_problems(path, student)
+    yield from _training_problems(f"{path}.training", student.training)
+    yield from _start_problems(path, student)
 
 
-def _start_problems(path: str, system: Config) -> Iterator[str]:
-    if system["training"]["steps"] == 0 and system["start_from"] is None:
+def _start_problems(path: str, system: Teacher | Student) -> Iterator[str]:
+    if system.training and system.training.steps == 0 and system.start_from is None:
         yield f"{path}.training.steps: without updates it needs weights from elsewhere (start_from)"
 
 
-def _training_problems(path: str, training: Config) -> Iterator[str]:
-    exclusive = [(path, training, LENGTHS), (path, training, BATCHES)]
-    exclusive += [(f"{path}.then.{number}", phase, LENGTHS) for number, phase in enumerate(training["then"])]
+def _training_problems(path: str, training: Training) -> Iterator[str]:
+    exclusive: list[tuple[str, Training | Phase, tuple[str, str]]] = [
+        (path, training, LENGTHS),
+        (path, training, BATCHES),
+    ]
+    exclusive += [(f"{path}.then.{number}", phase, LENGTHS) for number, phase in enumerate(training.then)]
     for where, values, pair in exclusive:
-        given = [key for key in pair if values[key] is not None]
+        given = [key for key in pair if getattr(values, key) is not None]
         if len(given) != 1:
             yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
 
 
-def warnings(config: Config) -> Iterator[str]:
+def warnings(config: Configuration) -> Iterator[str]:
     """A line for each training that has fewer checkpoints than it is to average, or never ends its warm-up."""
-    trained = [(f"teachers.{name}", teacher) for name, teacher in config["teachers"].items() if teacher["training"]]
-    for path, system in [*trained, *((f"students.{name}", student) for name, student in config["students"].items())]:
-        training = system["training"]
-        averaged, every = training["average_last"], training["checkpoint_steps"]
-        last = [training, *training["then"]][-1]["steps"]  # of the phase whose checkpoints are averaged
+    trained = {f"teachers.{name}": teacher.training for name, teacher in config.teachers.items()}
+    trained |= {f"students.{name}": student.training for name, student in config.students.items()}
+    for path, training in trained.items():
+        if training is None:
+            continue
+        averaged, every = training.average_last, training.checkpoint_steps
+        last = training.phases[-1].steps  # of the phase whose checkpoints are averaged
         if last and (averaged - 1) * every >= last:  # the last step has one, too
             yield f"{path}.training.average_last: in {last:,} steps there are fewer than {averaged} checkpoints"
-        steps = [phase["steps"] for phase in (training, *training["then"])]
-        if training["decay"] != "constant" and all(steps) and sum(steps) <= training["warmup_steps"]:
+        steps = [phase.steps or 0 for phase in training.phases]
+        if training.decay != "constant" and all(steps) and sum(steps) <= training.warmup_steps:
             yield f"{path}.training.warmup_steps: the rate still rises at the end, after {sum(steps):,} steps"
 
 
-def _shape_problems(path: str, system: Config) -> Iterator[str]:
-    if not (values := system["shape"]):
+def _shape_problems(path: str, system: Teacher | Student) -> Iterator[str]:
+    if not (values := system.shape):
         return
     if (like := values["like"]) is not None:
         yield f"{path}.shape: unknown shape {like!r}{suggestion(like, list(registry()))}"
@@ -106,6 +108,6 @@ def _shape_problems(path: str, system: Config) -> Iterator[str]:
         return
     if (file := getattr(built, "file", None)) and not file.is_file():
         yield f"{path}.shape.model: no file {file}"
-    precision = (system["training"] or {}).get("precision", "float32")
+    precision = system.training.precision if system.training else "float32"
     if precision != "float32" and not isinstance(built, Transformer):
         yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"

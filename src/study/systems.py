@@ -1,12 +1,14 @@
 """The systems of a study: its teachers, students and untrained models, for each mixture and seed."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from formats import shape
 from formats.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
-from study.schema import Config
+from formats.shape import Values
+from study.configuration import Configuration, Document, Mixture, Number, Student, Teacher, Training
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
@@ -14,46 +16,44 @@ ENSEMBLE = "ensemble"  # all teachers together
 ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has one of them; shape: it is trained here
 
 
-def mixture(config: Config, name: str) -> Config:
+def mixture(config: Configuration, name: str) -> Mixture:
     """The entry of a mixture, with a default for ORIGINAL."""
-    absent = {"targets": "original", "teacher": None, "weights": None, "drop_worst": 0}
-    return config["mixtures"].get(name, absent)
+    return config.mixtures.get(name, Mixture(targets="original", teacher=None, weights=None, drop_worst=0))
 
 
-def weights(config: Config, name: str) -> dict[str, float]:
+def weights(config: Configuration, name: str) -> dict[str, Number]:
     """The corpora of a mixture with their weights."""
     entry = mixture(config, name)
-    if entry["weights"]:
-        return entry["weights"]
-    roles = ("train",) if entry["targets"] == "original" else ("train", "monolingual")
-    return {corpus: values["weight"] for corpus, values in config["corpora"].items() if values["role"] in roles}
+    if entry.weights:
+        return entry.weights
+    roles = ("train",) if entry.targets == "original" else ("train", "monolingual")
+    return {corpus: values.weight for corpus, values in config.corpora.items() if values.role in roles}
 
 
-def learned_from(config: Config, name: str) -> list[str]:
+def learned_from(config: Configuration, name: str) -> list[str]:
     """The teachers whose translations a mixture is made of."""
     entry = mixture(config, name)
-    if entry["targets"] == "original":
+    if entry.targets == "original":
         return []
-    return [entry["teacher"]] if entry["teacher"] else list(config["teachers"])
+    return [entry.teacher] if entry.teacher else list(config.teachers)
 
 
-def composition(config: Config, name: str) -> dict[str, Any]:
+def composition(config: Configuration, name: str) -> dict[str, Any]:
     """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped."""
     entry, weighted = mixture(config, name), weights(config, name)
     return {
-        "targets": entry["targets"],
+        "targets": entry.targets,
         "teachers": learned_from(config, name),
         "shares": {corpus: round(w / sum(weighted.values()), 6) for corpus, w in sorted(weighted.items())},
-        "drop_worst": entry["drop_worst"],
+        "drop_worst": entry.drop_worst,
     }
 
 
-class System(NamedTuple):
-    """A model of the study.
+@dataclass(frozen=True)
+class System:
+    """A model of the study: one that is trained here, one with random weights, or a teacher from elsewhere.
 
     student: its name in the configuration, the same for all mixtures and seeds; an untrained system's name of a shape.
-    mixture, seed, shape, training: None for a teacher from elsewhere; an untrained system has no mixture or training.
-    start_from: the teacher, or the folder, whose weights its training begins with.
     """
 
     name: str
@@ -61,62 +61,73 @@ class System(NamedTuple):
     student: str
     mixture: str | None
     seed: int | None
-    shape: Config | None
-    training: Config | None
-    start_from: str | None = None
+    shape: Values | None
 
 
-def systems(config: Config) -> list[System]:
+@dataclass(frozen=True)
+class Trained(System):
+    """A teacher or a student that is trained here.
+
+    start_from: the teacher, or the folder, whose weights its training begins with.
+    """
+
+    mixture: str
+    seed: int
+    shape: Values
+    training: Training
+    start_from: str | None
+
+
+def systems(config: Configuration) -> list[System]:
     """All teachers, trained here or not, then the students."""
-    return [*(_teacher(name, entry, config["seed"]) for name, entry in config["teachers"].items()), *students(config)]
+    return [*(_teacher(name, entry, config.seed) for name, entry in config.teachers.items()), *students(config)]
 
 
-def _teacher(name: str, entry: Config, default_seed: int) -> System:
-    if not entry["shape"]:
-        return System(name, "teacher", name, None, None, None, entry["training"])
-    seed = default_seed if entry["seed"] is None else entry["seed"]
-    return System(name, "teacher", name, ORIGINAL, seed, entry["shape"], entry["training"], entry["start_from"])
+def _teacher(name: str, entry: Teacher, default_seed: int) -> System:
+    if not entry.shape or not entry.training:
+        return System(name, "teacher", name, None, None, entry.shape)
+    seed = default_seed if entry.seed is None else entry.seed
+    return Trained(name, "teacher", name, ORIGINAL, seed, entry.shape, entry.training, entry.start_from)
 
 
-def students(config: Config) -> list[System]:
+def students(config: Configuration) -> list[Trained]:
     """Every student for each of its mixtures and seeds.
 
     A name has the mixture unless that is the study's first one, and the seed if there are several.
     """
-    first = next(iter(config["mixtures"]))
+    first = next(iter(config.mixtures))
     trained = []
-    for student, entry in config["students"].items():
-        seeds = entry["seeds"] or [config["seed"]]
-        for mixture in entry["mixtures"] or [first]:
-            original = config["mixtures"].get(mixture, {}).get("targets") == "original"
+    for student, entry in config.students.items():
+        seeds = entry.seeds or [config.seed]
+        for mixture in entry.mixtures or [first]:
+            original = mixture in config.mixtures and config.mixtures[mixture].targets == "original"
             for seed in seeds:
                 parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
                 role = "control" if original else "student"
-                values = (entry[key] for key in ("shape", "training", "start_from"))
-                trained.append(System("".join(parts), role, student, mixture, seed, *values))
+                learns = (entry.shape, entry.training, entry.start_from)
+                trained.append(Trained("".join(parts), role, student, mixture, seed, *learns))
     return trained
 
 
-def settings(system: System) -> Config:
+def settings(system: Trained) -> Document:
     """All that decides what is learned, by the keys of the configuration: network, training, weights at its start."""
-    shape = {key: value for key, value in (system.shape or {}).items() if value is not None}
-    training = dict(system.training or {})
-    watching = ("averages", "threads", "device", *(() if training.get("patience") else ("validation_steps",)))
-    learned = {key: value for key, value in training.items() if key not in watching}
+    shape = {key: value for key, value in system.shape.items() if value is not None}
+    watching = ("averages", "threads", "device", *(() if system.training.patience else ("validation_steps",)))
+    learned = {key: value for key, value in system.training.document.items() if key not in watching}
     return shape | learned | {"start_from": system.start_from}
 
 
-def untrained(config: Config) -> list[System]:
+def untrained(config: Configuration) -> list[System]:
     """Models of named shapes with random weights, for their speed only; an unknown name has no shape."""
     return [
-        System(f"{name}-untrained", "untrained", name, None, config["seed"], shape.registry().get(name), None)
-        for name in config["speed"]["untrained"]
+        System(f"{name}-untrained", "untrained", name, None, config.seed, shape.registry().get(name))
+        for name in config.speed.untrained
     ]
 
 
-def splits_as_study(teacher: Config) -> bool:
+def splits_as_study(teacher: Teacher) -> bool:
     """Whether a teacher splits text with the study's vocabulary, which must be there before it translates."""
-    return teacher["tokenization"] is None
+    return teacher.tokenization is None
 
 
 def is_folder(start: str) -> bool:
@@ -124,25 +135,27 @@ def is_folder(start: str) -> bool:
     return "/" in start
 
 
-def absent_models(config: Config) -> list[str]:
+def absent_models(config: Configuration) -> list[str]:
     """A line for each file or folder that a model from elsewhere needs and that is not there."""
     absent = []
-    for name, teacher in config["teachers"].items():
-        converted = teacher["converted"] or {}
-        commands = ENVIRONMENTS.get(converted.get("from"))
+    for name, teacher in config.teachers.items():
+        environment = teacher.converted and teacher.converted.environment
+        commands = ENVIRONMENTS.get(teacher.converted.toolkit) if teacher.converted else None
         for path in (path for path in teacher_paths(teacher) if not Path(path).exists()):
-            remedy = f"; make it: {commands.format(path)}" if commands and path == converted["environment"] else ""
+            remedy = f"; make it: {commands.format(path)}" if commands and path == environment else ""
             absent.append(f"{name}: no {path}{remedy}")
-    starts = [(name, entry["start_from"]) for name, entry in (config["teachers"] | config["students"]).items()]
-    starts = [(name, start) for name, start in starts if start and is_folder(start)]
+    entries: dict[str, Teacher | Student] = {**config.teachers, **config.students}
+    starts = [(name, entry.start_from) for name, entry in entries.items() if entry.start_from]
+    starts = [(name, start) for name, start in starts if is_folder(start)]
     return absent + [f"{name}: no {start}" for name, start in starts if not Path(start).is_dir()]
 
 
-def teacher_paths(teacher: Config) -> Iterator[str]:
+def teacher_paths(teacher: Teacher) -> Iterator[str]:
     """Files and folders that the entry of a teacher names, without models to download."""
-    yield from (teacher[origin] for origin in ("checkpoint", "ctranslate2") if teacher[origin])
-    converted = teacher["converted"] or {"options": {}, "environment": None}
-    values = [converted["environment"]]
-    values += [value for option, value in converted["options"].items() if option in PATH_OPTIONS]
-    for value in filter(None, [*values, *(teacher["tokenization"] or {}).values()]):
+    values: list[Any] = [teacher.checkpoint, teacher.ctranslate2]
+    if converted := teacher.converted:
+        values += [converted.environment, *(value for key, value in converted.options.items() if key in PATH_OPTIONS)]
+    if tokenization := teacher.tokenization:
+        values += [tokenization.sentencepiece, tokenization.bpe]
+    for value in filter(None, values):
         yield from value if isinstance(value, list) else [value]

@@ -6,15 +6,15 @@ runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from decode.engines.native import Native
 from findings.comparison import compared
 from formats.shape import shape
+from study.configuration import Configuration
 from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
-from study.systems import ENSEMBLE, System
+from study.systems import ENSEMBLE, System, Trained
 from train.schedule import kept_checkpoints
 
 STEP = 2.1  # time of a training step over that of its layers' products: attention, adding gradients up, Adam
@@ -67,15 +67,15 @@ class Work:
     unknown: corpora and models that count as nothing, as their size is not known yet.
     """
 
-    def __init__(self, config: dict[str, Any], rates: Rates):
+    def __init__(self, config: Configuration, rates: Rates):
         self.config, self.rates, self.study = config, rates, Study(config)
         native = self.study.teachers.engine == Native.name
         self._teachers_share = NATIVE_TEACHER[self.study.teachers.type] if native else 1.0
-        self._entries = config["vocabulary"]["pieces"]
-        self.trained = [self.study.systems[name] for name in self.study.systems.trained]
-        self.measured = [self.study.systems[name] for name in self.study.systems.measured]
-        self.sizes = {name: size(config["corpora"][name]) or 0 for name in self.study.corpora.training}
-        self.read = {name: read_size(config["corpora"][name]) or 0 for name in self.study.corpora.training}
+        self._entries = config.vocabulary.pieces
+        self.trained = list(self.study.systems.trainings.values())
+        self.measured = [self.study.systems.trainings[name] for name in self.study.systems.measured]
+        self.sizes = {name: size(config.corpora[name]) or 0 for name in self.study.corpora.training}
+        self.read = {name: read_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         self.pairs = sum(self.sizes.values())
         self.unknown = [name for name, number in self.sizes.items() if not number]
         self.unknown += [system.name for system in self.trained if not self.parameters(system)]
@@ -85,19 +85,20 @@ class Work:
     def epoch(self, mixture: str) -> int:
         """Pairs of an epoch of a mixture."""
         translations = self.study.teachers.translations(mixture)
-        times = self.config["distillation"]["n_best"] if translations and translations[1] == "all" else 1
+        times = self.config.distillation.n_best if translations and translations[1] == "all" else 1
         drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.weights(mixture))
-        return self.config["distillation"]["epoch_pairs"] or drawn
+        return self.config.distillation.epoch_pairs or drawn
 
     def parameters(self, system: System) -> float:
-        return float(shape(system.shape).parameters(self._entries) or 0)
+        return float(shape(system.shape or {}).parameters(self._entries) or 0)
 
     def teacher_parameters(self, name: str) -> float:
         """Parameters of a teacher, trained here or not; 0 if they are unknown."""
         system = self.study.systems.get(name)
         if system and system.shape:
             return self.parameters(system)
-        return float(self.config["teachers"].get(name, {}).get("parameters") or 0)
+        teacher = self.config.teachers.get(name)
+        return float((teacher and teacher.parameters) or 0)
 
     def translated(self, teacher: str, sentences: float) -> float:
         """Pieces that a teacher translates, times its parameters."""
@@ -111,14 +112,14 @@ class Work:
         """
         if not self.rescores:
             return 0.0
-        hypotheses = self.config["distillation"]["n_best"] * len(self.study.systems.teachers)
+        hypotheses = self.config.distillation.n_best * len(self.study.systems.teachers)
         return hypotheses * 2 * sum(self.translated(teacher, sentences) for teacher in self.study.systems.teachers)
 
     @cached_property
     def selected(self) -> dict[str, set[tuple[str, str]]]:
         """By corpus: the teachers whose translations systems learn from, each with its targets."""
         mixtures = {system.mixture for system in self.trained}
-        mixtures |= {self.study.mixtures.aligned, *filter(None, [self.config["vocabulary"]["of"]])}
+        mixtures |= {self.study.mixtures.aligned, *filter(None, [self.config.vocabulary.of])}
         found: dict[str, set[tuple[str, str]]] = {}
         for mixture in sorted(mixtures):
             if translations := self.study.teachers.translations(mixture):
@@ -146,13 +147,13 @@ class Work:
 
     @property
     def teachers_on_gpu(self) -> bool:
-        return self.config["distillation"]["device"] == "cuda"
+        return self.config.distillation.device == "cuda"
 
     def translation_seconds(self, teacher: str, sentences: float) -> float:
         """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece."""
         translated = self.translated(teacher, sentences)
         if self.teachers_on_gpu:
-            return translated * 2 * self.config["distillation"]["beam_size"] / GPU_DECODING
+            return translated * 2 * self.config.distillation.beam_size / GPU_DECODING
         return translated / 1e6 * self.rates.decoded * self._teachers_share
 
     def rescoring_seconds(self, sentences: float) -> float:
@@ -160,18 +161,18 @@ class Work:
         operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
         return self.scored(sentences) * operation
 
-    def trained_on_gpu(self, system: System) -> bool:
-        return system.training["device"] == "cuda"
+    def trained_on_gpu(self, system: Trained) -> bool:
+        return system.training.device == "cuda"
 
-    def training_operations(self, system: System) -> float:
+    def training_operations(self, system: Trained) -> float:
         tokens = trained_tokens(system.training, self.epoch(system.mixture))
         return tokens * (operations(system.shape, self._entries) or 0)
 
-    def training_seconds(self, system: System) -> float:
+    def training_seconds(self, system: Trained) -> float:
         """Core-seconds of a training, or GPU-seconds; several threads take more than one."""
         if self.trained_on_gpu(system):
             return self.training_operations(system) / GPU_TRAINING
-        tokens, threads = trained_tokens(system.training, self.epoch(system.mixture)), system.training["threads"]
+        tokens, threads = trained_tokens(system.training, self.epoch(system.mixture)), system.training.threads
         width = getattr(shape(system.shape), "units", WIDTH)
         wide = (1 + NARROW / width) / (1 + NARROW / WIDTH)  # wider layers take less time per operation
         seconds = STEP * wide * self.training_operations(system) * self.rates.product
@@ -179,26 +180,26 @@ class Work:
         seconds += TRAINING_STARTS * self.rates.tensorflow
         return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
 
-    def timing_seconds(self, system: System) -> float:
+    def timing_seconds(self, system: Trained) -> float:
         """Seconds for all types and beams, with and without the map: the first test set repeatedly, other sets once.
 
         Students in int8 (without any, controls) also decode the first set sentence by sentence, once.
         """
-        decoding, corpora = self.config["decoding"], self.config["corpora"]
+        decoding, corpora = self.config.decoding, self.config.corpora
         roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.corpora.timed
-        sizes = {name: size(entry) or TEST_SENTENCES for name, entry in corpora.items() if entry["role"] in roles}
+        sizes = {name: size(entry) or TEST_SENTENCES for name, entry in corpora.items() if entry.role in roles}
         first = sizes.pop(timed)
         repeated = system.role == compared(other.role for other in self.study.systems.values())
-        times = decoding["runs"] if repeated else 1
-        runs = sum(times if self.rates.fast(type) else 1 for type in decoding["compute_types"])
+        times = decoding.runs if repeated else 1
+        runs = sum(times if self.rates.fast(type) else 1 for type in decoding.compute_types)
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
-        searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding["beam_sizes"])
-        seconds = 2 * searches * piece * (runs * first + len(decoding["compute_types"]) * sum(sizes.values()))
-        starts = 2 * len(decoding["beam_sizes"]) * runs
-        if repeated and "int8" in decoding["compute_types"]:
+        searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding.beam_sizes)
+        seconds = 2 * searches * piece * (runs * first + len(decoding.compute_types) * sum(sizes.values()))
+        starts = 2 * len(decoding.beam_sizes) * runs
+        if repeated and "int8" in decoding.compute_types:
             seconds, starts = seconds + GREEDY * piece * first, starts + 1
-        seconds *= 1 + NATIVE * len(decoding["engines"])
-        seconds += starts * (1 + len(decoding["engines"])) * RUN_STARTS * self.rates.python
+        seconds *= 1 + NATIVE * len(decoding.engines)
+        seconds += starts * (1 + len(decoding.engines)) * RUN_STARTS * self.rates.python
         return seconds + times * BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
 
     def disk(self) -> dict[str, float]:
@@ -206,10 +207,10 @@ class Work:
         config, names = self.config, self.study.corpora.training
         of_pair = {name: RECORD_BYTES * len(self.study.corpora.languages(name)) / 2 for name in names}
         cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
-        sampled = sum(of_pair[name] * self.sizes[name] for name in names if config["corpora"][name]["sample"])
-        n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config["distillation"]["n_best"])
-        chosen = sum(config["distillation"]["n_best"] if targets == "all" else 1 for _, targets in self.selections)
-        epoch = (RECORD_BYTES + PIECES_BYTES) * config["distillation"]["epochs"]
+        sampled = sum(of_pair[name] * self.sizes[name] for name in names if config.corpora[name].sample)
+        n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config.distillation.n_best)
+        chosen = sum(config.distillation.n_best if targets == "all" else 1 for _, targets in self.selections)
+        epoch = (RECORD_BYTES + PIECES_BYTES) * config.distillation.epochs
         teachers = sum(self._checkpoints(system) for system in self.trained if system.role == "teacher")
         students = sum(self._checkpoints(system) for system in self.trained if system.role != "teacher")
         return {
@@ -227,5 +228,5 @@ class Work:
             Stage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,
         }
 
-    def _checkpoints(self, system: System) -> float:
-        return self.parameters(system) * CHECKPOINT_BYTES * kept_checkpoints(system.training)
+    def _checkpoints(self, system: Trained) -> float:
+        return self.parameters(system) * CHECKPOINT_BYTES * kept_checkpoints(system.training.document)

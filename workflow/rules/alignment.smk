@@ -1,8 +1,8 @@
 # From the training data to the vocabulary map. All systems share the vocabulary, so one map serves them all.
 
-MAP = config["vocabulary_map"]
-GRID = MAP["grid"]
-KNOBS = {knob: value for knob, value in MAP.items() if knob not in ("system", "grid", "coverage")}
+MAP = study.config.vocabulary_map
+GRID = MAP.grid and MAP.grid.document
+KNOBS = {knob: value for knob, value in MAP.document.items() if knob not in ("system", "grid", "coverage")}
 
 
 rule alignment_corpus:
@@ -23,7 +23,7 @@ rule alignment_corpus:
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("alignment_corpus")),
     params:
-        seed=config["seed"],
+        seed=study.config.seed,
     shell:
         "python -m train.sample --corpora {input.corpora} --seed {params.seed} --output {output.corpus} 2> {log}"
 
@@ -41,8 +41,8 @@ rule alignment_probabilities:
     resources:
         **growing(mem_mb=4000, runtime=requests.minutes("alignment_probabilities")),
     params:
-        aligner=config["alignment"]["aligner"],
-        pairs=config["alignment"]["pairs"],
+        aligner=study.config.alignment.aligner,
+        pairs=study.config.alignment.pairs,
     shell:
         "python -m export.alignment train --aligner {params.aligner} --corpus {input.corpus}"
         " --sentencepiece {input.sentencepiece} --pairs {params.pairs} --output {output.probabilities} 2> {log}"
@@ -62,7 +62,7 @@ rule align_shard:
     resources:
         **growing(mem_mb=2000, runtime=requests.minutes("align_shard")),
     params:
-        aligner=config["alignment"]["aligner"],
+        aligner=study.config.alignment.aligner,
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m export.alignment apply --aligner {params.aligner} --corpus {input.corpus} --shard {params.shard}"
@@ -120,7 +120,7 @@ rule model_outputs:
         **growing(mem_mb=2000, runtime=60),
     params:
         type=study.maps.type,
-        longest=config["decoding"]["max_decoding_length"],
+        longest=study.config.decoding.max_decoding_length,
     shell:
         "python -m export.model_outputs --corpus {input.corpus} --weights {input.weights} --quantization {params.type}"
         " --sentencepiece {input.sentencepiece} --threads {threads} --max-decoding-length {params.longest}"
@@ -142,7 +142,7 @@ rule map_coverage:
         **growing(mem_mb=2000, runtime=120),
     params:
         grid=json.dumps(GRID),
-        coverage=MAP["coverage"],
+        coverage=MAP.coverage,
     shell:
         "python -m export.coverage --phrase-table {input.table} --outputs {input.outputs} --grid {params.grid:q}"
         " --coverage {params.coverage} --output {output.coverage} 2> {log}"

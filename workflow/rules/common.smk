@@ -13,7 +13,7 @@ from corpora.availability import available, read_unchecked
 from findings import metrics
 from snakemake.exceptions import WorkflowError
 from study import machine_checks, precision, rates, system_checks
-from study.config import load
+from study.config import read
 from study.estimate import estimate
 from study.systems import TRANSLATED, absent_models
 from study.plan import Study
@@ -26,15 +26,13 @@ if workflow.config_settings.config:
 if len(workflow.configfiles) > 1:
     raise WorkflowError("give one --configfile: a study is one YAML file (it may have `extends: demo.yaml`)")
 try:
-    loaded = load(next(iter(workflow.configfiles), DEFAULT_STUDY))
+    study = Study(read(next(iter(workflow.configfiles), DEFAULT_STUDY)))  # src/study/plan: what is made, and where
 except UserError as error:
     raise WorkflowError(str(error)) from None
-config.clear()  # what Snakemake reads: `extends`, and the file without its base
-config.update(loaded)
+config.clear()  # what Snakemake reads, without bases and defaults
+config.update(study.config.document)  # for workflow/report/workflow.rst; rules read study.config, which has types
 
-study = Study(config)  # src/study/plan: systems, corpora, mixtures, and where their files are
-
-requests = Requests(config)  # minutes and memory of jobs, by their size
+requests = Requests(study.config)  # minutes and memory of jobs, by their size
 
 
 # The image that jobs run in with `--software-deployment-method apptainer` (docs/images.md).
@@ -55,11 +53,11 @@ shell.prefix(
 )
 
 ALL_CORES = 10_000  # Snakemake cuts this down to --cores: the job runs alone
-CPU = f"--cpu {shlex.quote(config['decoding']['cpu'])}" if config["decoding"]["cpu"] else ""
+CPU = f"--cpu {shlex.quote(study.config.decoding.cpu)}" if study.config.decoding.cpu else ""
 ALONE = f"python -m measure.exclusive_node {CPU} &&"  # before what is timed: a job on a cluster may have neighbours
-MACHINE = config["prices"]["machine"]  # its entry, if the study names one
+MACHINE = study.config.prices.machine  # its entry, if the study names one
 PRICE = f"--price {shlex.quote(json.dumps(MACHINE))}" if MACHINE else ""
-METRICS = config["metrics"]  # beside BLEU and chrF, if the study names any
+METRICS = study.config.metrics  # beside BLEU and chrF, if the study names any
 COMET = " --comet {input.comet}" if METRICS else ""
 
 
@@ -74,7 +72,7 @@ def growing(**resources):
 
 def absent_metrics():
     """A line for each thing that COMET lacks on this machine; in an image, the job itself reports that."""
-    return metrics.comet_problems(METRICS["comet"], METRICS["comet_score"]) if METRICS and not IMAGE else []
+    return metrics.comet_problems(METRICS.comet, METRICS.comet_score) if METRICS and not IMAGE else []
 
 
 def one_of(names):
@@ -90,7 +88,7 @@ def unless(problem, files):
 
 
 wildcard_constraints:
-    corpus=one_of(config["corpora"]),
+    corpus=one_of(study.config.corpora),
     system=one_of(dict.fromkeys([*study.systems, *study.teachers.imported])),
     teacher=one_of(study.systems.teachers),
     imitated=one_of(study.teachers.imitable),
@@ -102,34 +100,35 @@ wildcard_constraints:
 
 
 scattergather:
-    part=config["cleaning_shards"],
-    shard=config["distillation"]["shards"],
-    alignment=config["alignment"]["shards"],
+    part=study.config.cleaning_shards,
+    shard=study.config.distillation.shards,
+    alignment=study.config.alignment.shards,
 
 
 if workflow.is_main_process:  # not in the jobs, which read this file too
     cores = workflow.resource_settings.cores or os.cpu_count()
-    print(estimate(config, cores, rates.known()), file=sys.stderr)
+    print(estimate(study.config, cores, rates.known()), file=sys.stderr)
     # What cannot be had stops even a dry run; what could not be asked for, without a network, stops a real one only.
-    absent = available(config, names=[name for name in config["corpora"] if not Path(study.paths.raw(name)).exists()])
+    unread = [name for name in study.config.corpora if not Path(study.paths.raw(name)).exists()]
+    absent = available(study.config.document, names=unread)
     if absent.missing:
         raise WorkflowError("corpora that cannot be had:\n" + "\n".join(absent.missing))
     for line in absent.unchecked:
         print(f"could not be checked: {line}", file=sys.stderr)
-    for line in absent_models(config):
+    for line in absent_models(study.config):
         print(f"model is not there: {line}", file=sys.stderr)
     for line in study.models.refusals:
         print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)
-    for line in (*precision.warnings(config), *system_checks.warnings(config)):
+    for line in (*precision.warnings(study.config), *system_checks.warnings(study.config)):
         print(line, file=sys.stderr)
-    if line := read_unchecked(config):
+    if line := read_unchecked(study.config.document):
         print(line, file=sys.stderr)
 
 
 onstart:
-    if missing := absent_models(config):
+    if missing := absent_models(study.config):
         raise WorkflowError("models that are not there:\n" + "\n".join(missing))
     # What this machine lacks is no part of the plan. In an image, the jobs themselves report what they lack.
     if lacking := [] if IMAGE else [*machine_checks.problems(study)]:

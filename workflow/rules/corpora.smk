@@ -20,10 +20,10 @@ rule fetch:
     params:
         text=lambda w: json.dumps(study.corpora.reading(w.corpus)),  # to be watched only
         languages=study.pair,
-        seed=config["seed"],
+        seed=study.config.seed,
         # Functions of the output are not watched: a new licence, checksum or folder reruns nothing.
-        spec=lambda w, output: json.dumps(config["corpora"][w.corpus]),
-        mirror=lambda w, output: f"--mirror {shlex.quote(config['mirror'])}" if config["mirror"] else "",
+        spec=lambda w, output: json.dumps(study.config.corpora[w.corpus].document),
+        mirror=lambda w, output: f"--mirror {shlex.quote(study.config.mirror)}" if study.config.mirror else "",
     shell:
         "python -m corpora.fetch --name {wildcards.corpus} --languages {params.languages} --spec {params.spec:q}"
         " {params.mirror} --seed {params.seed} --output {output.corpus} 2> {log}"
@@ -43,8 +43,8 @@ rule subset:
     resources:
         **growing(mem_mb=500, runtime=requests.minutes("subset")),
     params:
-        sample=lambda w: config["corpora"][w.corpus]["sample"],
-        seed=config["seed"],
+        sample=lambda w: study.config.corpora[w.corpus].sample,
+        seed=study.config.seed,
     shell:
         "python -m corpora.subset --input {input.corpus} --sample {params.sample} --seed {params.seed}"
         " --output {output.corpus} 2> {log}"
@@ -66,7 +66,7 @@ rule copy_held_out:
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
-        role=lambda w: config["corpora"][w.corpus]["role"],
+        role=lambda w: study.config.corpora[w.corpus].role,
         languages=study.pair,
     shell:
         "python -m corpora.clean --input {input.corpus} --role {params.role} --languages {params.languages}"
@@ -84,7 +84,7 @@ rule clean:
         hashes=temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.keys"),
         rejected=(
             [temp(f"{study.folder}/corpora/parts/{{corpus}}/{{scatteritem}}.rejected.tsv.zst")]
-            if config["keep_rejected"]
+            if study.config.keep_rejected
             else []
         ),
     log:
@@ -98,8 +98,8 @@ rule clean:
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         languages=lambda w: study.corpora.languages(w.corpus),
-        rules=lambda w: json.dumps(config["corpora"][w.corpus]["cleaning"]),
-        rejected=lambda w, output: f"--rejected {output.rejected}" if config["keep_rejected"] else "",
+        rules=lambda w: json.dumps(study.config.corpora[w.corpus].cleaning.document),
+        rejected=lambda w, output: f"--rejected {output.rejected}" if study.config.keep_rejected else "",
     shell:
         "python -m corpora.clean --input {input.corpus} --shard {params.shard} --languages {params.languages}"
         " --rules {params.rules:q} --held-out {input.held_out} --output {output.shard} {params.rejected} 2> {log}"
@@ -114,13 +114,13 @@ rule gather_clean:
         hashes=gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.keys"),
         rejected=(
             gather.part(f"{study.folder}/corpora/parts/{{{{corpus}}}}/{{scatteritem}}.rejected.tsv.zst")
-            if config["keep_rejected"]
+            if study.config.keep_rejected
             else []
         ),
     output:
         corpus=study.paths.clean("{corpus}"),
         counts=study.paths.clean_counts("{corpus}"),
-        rejected=[f"{study.folder}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if config["keep_rejected"] else [],
+        rejected=[f"{study.folder}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if study.config.keep_rejected else [],
     log:
         f"{study.folder}/logs/gather_{{corpus}}.log",
     benchmark:
@@ -133,7 +133,7 @@ rule gather_clean:
         duplicates=lambda w: [
             f"--{rule.replace('_', '-')}"
             for rule in ("duplicates", "near_duplicates")
-            if config["corpora"][w.corpus]["cleaning"][rule]
+            if getattr(study.config.corpora[w.corpus].cleaning, rule)
         ],
     shell:
         "python -m corpora.gather --inputs {input.shards} --about {input.about} {params.duplicates}"

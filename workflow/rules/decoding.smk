@@ -26,10 +26,10 @@ rule benchmark:
         numbers=[
             f"--{name.replace('_', '-')} {' '.join(map(str, value if isinstance(value, list) else [value]))}"
             for name in ("beam_sizes", "runs", "cores", "batch_tokens", "workers", "noise")
-            for value in [config["decoding"][name]]
+            for value in [getattr(study.config.decoding, name)]
         ],
         price=PRICE,
-        study=config["study"],
+        study=study.name,
         translations=f"{study.folder}/decoding/translations",
     shell:
         f"{ALONE}"
@@ -53,8 +53,8 @@ rule comet:
     resources:
         **growing(mem_mb=8000, runtime=720),
     params:
-        checkpoint=METRICS and METRICS["comet"],
-        program=METRICS and METRICS["comet_score"],
+        checkpoint=METRICS and METRICS.comet,
+        program=METRICS and METRICS.comet_score,
         test_sets=study.paths.named_corpora(study.corpora.test),
         translations=lambda w, input: f"--records {input.translated}",
     shell:
@@ -85,7 +85,7 @@ rule score:
     params:
         test_sets=study.paths.named_corpora(study.corpora.test),
         dev=study.paths.named_corpora([study.corpora.dev]),
-        language=config["target"],
+        language=study.config.target,
         config_hash=study.hash,
         teacher=f"--teacher {study.teachers.reference}" if study.teachers.reference else "",
     shell:

@@ -4,9 +4,9 @@
 
 from study.resources import distillation_resources, scores_to_rank
 
-TEACHERS = distillation_resources(config)
+TEACHERS = distillation_resources(study.config)
 # No parameter, which would be watched: batches of another size are no reason to translate again.
-BATCHES = f" --batch-tokens {config['distillation']['batch_tokens']}" if config["distillation"]["batch_tokens"] else ""
+BATCHES = f" --batch-tokens {study.config.distillation.batch_tokens}" if study.config.distillation.batch_tokens else ""
 # No inputs, for the same reason.
 STAND_IN, STAND_INS = (
     " ".join(study.teachers.stand_ins(*names)) for names in (["{wildcards.teacher}"], study.systems.teachers)
@@ -34,11 +34,11 @@ rule translate_shard:
         gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
-        tokenization=lambda w: json.dumps(config["teachers"][w.teacher]["tokenization"]),
+        tokenization=lambda w: json.dumps(study.teachers.tokenization(w.teacher)),
         languages=study.pair,
-        beam_size=config["distillation"]["beam_size"],
-        n_best=config["distillation"]["n_best"],
-        device=config["distillation"]["device"],
+        beam_size=study.config.distillation.beam_size,
+        n_best=study.config.distillation.n_best,
+        device=study.config.distillation.device,
     shell:
         "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
         " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
@@ -70,10 +70,10 @@ rule rescore_shard:
         ),
         gpu=TEACHERS["gpu"],
     params:
-        tokenizations=[json.dumps(config["teachers"][teacher]["tokenization"]) for teacher in study.systems.teachers],
+        tokenizations=[json.dumps(study.teachers.tokenization(teacher)) for teacher in study.systems.teachers],
         languages=study.pair,
-        n_best=config["distillation"]["n_best"],
-        device=config["distillation"]["device"],
+        n_best=study.config.distillation.n_best,
+        device=study.config.distillation.device,
     shell:
         "python -m distill.rescore --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
@@ -102,13 +102,13 @@ rule select_shard:
         # Monolingual text has no reference to be close to.
         targets=lambda w: (
             "best"
-            if w.targets == "interpolated" and config["corpora"][w.corpus]["role"] == "monolingual"
+            if w.targets == "interpolated" and study.config.corpora[w.corpus].role == "monolingual"
             else w.targets
         ),
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
-        f" --target-language {config['target']}"
+        f" --target-language {study.config.target}"
         " --shard {params.shard} --output {output.shard} 2> {log}"
 
 
@@ -145,10 +145,11 @@ rule drop_worst:
         f"{study.folder}/benchmarks/drop_{{mixture}}_{{corpus}}.tsv"
     resources:
         **growing(
-            mem_mb=lambda w: 500 + 4 * scores_to_rank(config, w.mixture, w.corpus) // 10**6,  # four bytes a score
+            mem_mb=lambda w: 500
+            + 4 * scores_to_rank(study.config, w.mixture, w.corpus) // 10**6,  # four bytes a score
             runtime=requests.minutes("gather_distilled"),
         ),
     params:
-        per_cent=lambda w: config["mixtures"][w.mixture]["drop_worst"],
+        per_cent=lambda w: study.config.mixtures[w.mixture].drop_worst,
     shell:
         "python -m distill.drop --input {input.corpus} --per-cent {params.per_cent} --output {output.corpus} 2> {log}"

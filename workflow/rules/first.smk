@@ -47,10 +47,10 @@ rule first_benchmark:
         **growing(mem_mb=4000, runtime=60),
     params:
         test_set=study.paths.named_corpora([study.corpora.timed]),
-        beam_sizes=config["decoding"]["beam_sizes"],
-        cores=config["decoding"]["cores"],
-        batch_tokens=config["decoding"]["batch_tokens"],
-        study=config["study"],
+        beam_sizes=study.config.decoding.beam_sizes,
+        cores=study.config.decoding.cores,
+        batch_tokens=study.config.decoding.batch_tokens,
+        study=study.name,
         translations=f"{study.folder}/first/{{system}}",
     shell:
         "python -m measure.benchmark --models {input.models} --test-sets {params.test_set}"
@@ -74,7 +74,7 @@ rule first_score:
         **growing(mem_mb=2000, runtime=60),
     params:
         test_set=study.paths.named_corpora([study.corpora.timed]),
-        language=config["target"],
+        language=study.config.target,
         config_hash=study.hash,
     shell:
         "python -m measure.score --records {input.records} --test-sets {params.test_set}"

@@ -2,8 +2,8 @@
 
 import itertools
 
-TEACHER_BEAM = config["distillation"]["beam_size"]
-BEAMS = sorted({1, TEACHER_BEAM, *config["decoding"]["beam_sizes"]})
+TEACHER_BEAM = study.config.distillation.beam_size
+BEAMS = sorted({1, TEACHER_BEAM, *study.config.decoding.beam_sizes})
 
 
 rule outputs:
@@ -68,8 +68,8 @@ use rule comet as comet_gap with:
     benchmark:
         f"{study.folder}/benchmarks/comet_gap.tsv"
     params:
-        checkpoint=METRICS and METRICS["comet"],
-        program=METRICS and METRICS["comet_score"],
+        checkpoint=METRICS and METRICS.comet,
+        program=METRICS and METRICS.comet_score,
         test_sets=study.paths.named_corpora(study.corpora.test),
         translations=["--outputs", *GAP_OUTPUTS],
 
@@ -96,7 +96,7 @@ rule gap:
         beam_sizes=BEAMS,
         outputs=lambda w, input: Path(input.outputs[0]).parent,
         test_sets=study.paths.named_corpora(study.corpora.test),
-        language=config["target"],
+        language=study.config.target,
         config_hash=study.hash,
     shell:
         "python -m measure.teacher_student --systems {params.systems:q} --teacher {params.teacher}"

@@ -34,10 +34,10 @@ rule map_timing:
     resources:
         **growing(mem_mb=2000, runtime=600),
     params:
-        language=config["target"],
-        runs=config["decoding"]["runs"],
-        core=config["decoding"]["cores"][0],
-        noise=config["decoding"]["noise"],
+        language=study.config.target,
+        runs=study.config.decoding.runs,
+        core=study.config.decoding.cores[0],
+        noise=study.config.decoding.noise,
     shell:
         f"{ALONE}"
         " python -m experiments.map_timing --model {input.model} --maps {input.maps}/*.txt --test-set {input.test_set}"

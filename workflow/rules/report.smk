@@ -42,7 +42,7 @@ rule int8_elsewhere:
     resources:
         **growing(mem_mb=2000, runtime=60),
     params:
-        language=config["target"],
+        language=study.config.target,
     shell:
         "python -m measure.int8_other_cpus --model {input.model} --test-set {input.test_set}"
         " --target-language {params.language} --output {output.json} 2> {log}"
@@ -141,7 +141,7 @@ use rule table as pdf with:
 
 rule corpora_page:
     input:
-        counts=expand(study.paths.clean_counts("{corpus}"), corpus=config["corpora"]),
+        counts=expand(study.paths.clean_counts("{corpus}"), corpus=study.config.corpora),
         funnel=f"{study.report}/funnel.svg",
         lengths=f"{study.report}/lengths.svg",
     output:
@@ -157,7 +157,7 @@ rule corpora_page:
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
-        study=config["study"],
+        study=study.name,
     shell:
         "python -m report.corpora_page --study {params.study} --counts {input.counts} --funnel {input.funnel}"
         " --lengths {input.lengths} --output {output.page} 2> {log}"
@@ -166,7 +166,7 @@ rule corpora_page:
 rule corpora:
     """Only the data: `snakemake --cores all corpora --configfile configs/X.yaml`."""
     input:
-        expand(study.paths.clean("{corpus}"), corpus=config["corpora"]),
+        expand(study.paths.clean("{corpus}"), corpus=study.config.corpora),
         expand(
             f"{study.report}/{{picture}}.{{format}}",
             picture=["funnel", "lengths"],
@@ -192,7 +192,7 @@ rule samples:
     params:
         test_set=study.paths.named_corpora([study.corpora.timed])[0],
         outputs=[f"{system}={study.models.shown(system)}" for system in study.systems.measured],
-        seed=config["seed"],
+        seed=study.config.seed,
     shell:
         "python -m report.samples --test-set {params.test_set} --outputs {params.outputs} --seed {params.seed}"
         " --output {output.markdown} {output.data} 2> {log}"

@@ -9,9 +9,9 @@ SEARCH_TYPES = list(dict.fromkeys([study.models.types[0], study.maps.type]))
 SEARCH_TEST = study.paths.clean(study.corpora.timed)
 SEARCH = f"{study.folder}/search"
 SEARCH_PARAMETERS = {
-    "runs": config["decoding"]["runs"],
-    "core": config["decoding"]["cores"][0],
-    "noise": config["decoding"]["noise"],
+    "runs": study.config.decoding.runs,
+    "core": study.config.decoding.cores[0],
+    "noise": study.config.decoding.noise,
 }
 
 
@@ -34,8 +34,8 @@ rule search_grid:
         **SEARCH_PARAMETERS,
         test_sets=study.paths.named_corpora([study.corpora.timed]),
         price=PRICE,
-        language=config["target"],
-        study=config["study"],
+        language=study.config.target,
+        study=study.name,
         translations=f"{SEARCH}/translations",
     shell:
         f"{ALONE}"
@@ -62,7 +62,7 @@ rule search_components:
         **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
-        sentences=config["search"]["sentences"],
+        sentences=study.config.search.sentences,
     shell:
         f"{ALONE}"
         " python -m experiments.components --models {input.models} --test-set {input.test_set}"
@@ -86,7 +86,7 @@ rule search_components_baseline:
         **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
-        sentences=config["search"]["sentences"],
+        sentences=study.config.search.sentences,
     shell:
         f"{ALONE}"
         " python -m experiments.components_tf --model {input.model} --test-set {input.test_set}"
@@ -132,7 +132,7 @@ rule search_ngrams:
         **growing(mem_mb=4000, runtime=600),
     params:
         **SEARCH_PARAMETERS,
-        sentences=config["search"]["sentences"],
+        sentences=study.config.search.sentences,
     shell:
         f"{ALONE}"
         " python -m experiments.ngram_timing --models {input.models} --test-set {input.test_set}"

@@ -24,12 +24,12 @@ SPEED_TABLES = [
     *SPEED_OF_ALL,
 ]
 SPEED_OPTIONS = (
-    f"--test-sets {study.paths.named_corpora([study.corpora.timed])[0]} --study {config['study']}"
-    f" --runs {config['decoding']['runs']} --noise {config['decoding']['noise']}"
+    f"--test-sets {study.paths.named_corpora([study.corpora.timed])[0]} --study {study.name}"
+    f" --runs {study.config.decoding.runs} --noise {study.config.decoding.noise}"
     f" {PRICE}"
 )
-if config["speed"]["sentences"]:
-    SPEED_OPTIONS += f" --sentences {config['speed']['sentences']}"
+if study.config.speed.sentences:
+    SPEED_OPTIONS += f" --sentences {study.config.speed.sentences}"
 
 
 wildcard_constraints:
@@ -204,7 +204,7 @@ rule speed_scores:
         **growing(mem_mb=2000, runtime=10),
     params:
         test_sets=study.paths.named_corpora([study.corpora.timed]),
-        language=config["target"],
+        language=study.config.target,
         config_hash=study.hash,
     shell:
         "python -m measure.score --records {input.records} --test-sets {params.test_sets}"

@@ -4,7 +4,7 @@ from study.systems import teacher_paths
 
 rule import_teacher:
     input:
-        files=lambda w: list(filter(os.path.exists, teacher_paths(study.teachers.imported[w.system]))),  # a dry run goes on without
+        files=lambda w: list(filter(os.path.exists, teacher_paths(study.config.teachers[w.system]))),  # a dry run goes on without
         vocabulary=lambda w: study.teachers.vocabulary_for(w.system),
     output:
         folder=directory(study.paths.imported_model("{system}", study.teachers.imported_format)),

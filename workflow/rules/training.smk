@@ -19,8 +19,8 @@ rule sample:
         **growing(mem_mb=1000, runtime=requests.minutes("sample")),
     params:
         weights=lambda w: list(study.mixtures.weights(w.mixture).values()),
-        pairs=f"--pairs {config['distillation']['epoch_pairs']}" if config["distillation"]["epoch_pairs"] else "",
-        seed=config["seed"],
+        pairs=f"--pairs {study.config.distillation.epoch_pairs}" if study.config.distillation.epoch_pairs else "",
+        seed=study.config.seed,
     shell:
         "python -m train.sample --corpora {input.corpora} --weights {params.weights} {params.pairs}"
         " --seed {params.seed} --epoch {wildcards.epoch} --output {output.corpus} 2> {log}"
@@ -66,19 +66,19 @@ rule train_teacher:
     wildcard_constraints:
         system=one_of(study.systems.teachers),
     priority: 20  # everything else waits for it
-    threads: lambda w: study.systems[w.system].training["threads"]
+    threads: lambda w: study.systems[w.system].training.threads
     resources:
         **growing(
-            mem_mb=lambda w: training_resources(config, study.systems[w.system])["mem_mb"],
-            runtime=lambda w: training_resources(config, study.systems[w.system])["runtime"],
+            mem_mb=lambda w: training_resources(study.config, study.systems[w.system])["mem_mb"],
+            runtime=lambda w: training_resources(study.config, study.systems[w.system])["runtime"],
         ),
-        gpu=lambda w: training_resources(config, study.systems[w.system])["gpu"],
+        gpu=lambda w: training_resources(study.config, study.systems[w.system])["gpu"],
         nodes=1,  # a cluster must not look for several GPUs on several machines
     params:
         role=lambda w: study.systems[w.system].role,
         shape=lambda w: json.dumps(study.systems[w.system].shape),
         # More threads, which have an option of their own, are no other training: the default is watched.
-        training=lambda w: json.dumps(study.systems[w.system].training | {"threads": 2}),
+        training=lambda w: json.dumps(study.systems[w.system].training.document | {"threads": 2}),
         seed=lambda w: study.systems[w.system].seed,
         start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         runs=f"{study.folder}/systems/{{system}}",
@@ -87,7 +87,7 @@ rule train_teacher:
         " --training {params.training:q} --source {input.source} --target {input.target} --epochs {input.epochs}"
         " --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
         " --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start} --threads {threads}"
-        f" --target-language {config['target']}"
+        f" --target-language {study.config.target}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
 
@@ -113,7 +113,7 @@ rule learned:
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
-        mixture=lambda w: json.dumps(composition(config, study.systems[w.system].mixture)),
+        mixture=lambda w: json.dumps(composition(study.config, study.systems[w.system].mixture)),
     shell:
         "python -m train.training_record --mixture {params.mixture:q} --learning {input.learning} --epochs {input.epochs}"
         " --output {output.learned} 2> {log}"

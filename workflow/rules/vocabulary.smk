@@ -5,8 +5,8 @@ from study.resources import vocabulary_megabytes
 rule vocabulary:
     input:
         corpora=(
-            study.paths.epoch(config["vocabulary"]["of"], 1, "tsv.zst")
-            if config["vocabulary"]["of"]
+            study.paths.epoch(study.config.vocabulary.of, 1, "tsv.zst")
+            if study.config.vocabulary.of
             else expand(study.paths.clean("{corpus}"), corpus=study.corpora.train)
         ),
     output:
@@ -18,15 +18,15 @@ rule vocabulary:
         f"{study.folder}/benchmarks/vocabulary.tsv"
     threads: 2
     resources:
-        **growing(mem_mb=vocabulary_megabytes(config), runtime=requests.minutes("vocabulary")),
+        **growing(mem_mb=vocabulary_megabytes(study.config), runtime=requests.minutes("vocabulary")),
     params:
         languages=study.pair,
-        type=config["vocabulary"]["type"],
-        pieces=config["vocabulary"]["pieces"],
-        coverage=config["vocabulary"]["character_coverage"],
+        type=study.config.vocabulary.type,
+        pieces=study.config.vocabulary.pieces,
+        coverage=study.config.vocabulary.character_coverage,
         normalization=study.corpora.normalization,
-        sentences=config["vocabulary"]["sentences"],
-        seed=config["seed"],
+        sentences=study.config.vocabulary.sentences,
+        seed=study.config.seed,
     shell:
         "python -m train.vocabulary --corpora {input.corpora} --languages {params.languages}"
         " --type {params.type} --pieces {params.pieces}"

@@ -18,15 +18,16 @@ from common.command_line import positive
 from common.errors import UserError, command
 from common.files import write_text
 from study import config, rates
+from study.configuration import Configuration
 from study.estimate import estimate
 from study.new import files, sizes, text
 from study.new.files import Corpus
-from study.new.look import FEWEST, IDENTIFIED, Look, held_out, look
+from study.new.look import FEWEST, IDENTIFIED, HeldOut, Look, held_out, look
 from study.new.sizes import Plan
 from study.new.text import Draft, percent
 from study.rates import Rates
 from study.resources import TOKENS
-from study.schema import Config, definition, problems
+from study.schema import definition, problems
 
 SEED = 1
 OTHER_SCRIPTS = 0.02  # share of the letters of a side from which on they are reported
@@ -79,13 +80,13 @@ def _with_dev(corpora: list[Corpus], notes: list[str]) -> list[Corpus]:
     return [replace(corpus, role="dev") if corpus is tests[0] else corpus for corpus in corpora]
 
 
-def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]:
+def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Configuration, Rates]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "study.yaml")
 
-        def configured(plan: Plan) -> Config:
+        def configured(plan: Plan) -> Configuration:
             file.write_text(text.text(draft, plan), encoding="utf-8")
-            return config.load(file)
+            return config.read(file)
 
         roles = ("train", "monolingual")
         pairs, monolingual = ({name: look.lines for name, look in draft.of_role(role).items()} for role in roles)
@@ -96,7 +97,7 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Config, Rates]
 
 def _data(draft: Draft) -> list[str]:
     """The table of the corpora."""
-    rows = [("corpus", "role", "lines", "words", "langid.py", "repeats", "dropped by rules")]
+    rows: list[tuple[str, ...]] = [("corpus", "role", "lines", "words", "langid.py", "repeats", "dropped by rules")]
     rows += [_row(looked, draft.pair) for looked in draft.looks]
     for sets in draft.held_out:
         origin = f"held out of {', '.join(sets.origin)}"
@@ -130,7 +131,7 @@ def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
     )
 
 
-def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list[str]:
+def _study(draft: Draft, plan: Plan, effective: Configuration, measured: Rates) -> list[str]:
     passes = plan.passes(plan.teacher_steps, plan.pairs)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
     lines.append(f"shapes and learning rates: {plan.size.like}; vocabulary: {plan.pieces:,} pieces")
@@ -140,7 +141,7 @@ def _study(draft: Draft, plan: Plan, effective: Config, measured: Rates) -> list
     return [*lines, estimate(effective, draft.cores, measured)]
 
 
-def _next(path: Path, name: str, sets: list, folder: Path) -> str:
+def _next(path: Path, name: str, sets: list[HeldOut], folder: Path) -> str:
     file = shlex.quote(str(path))
     beside = f", and {folder}/ with {' and '.join(of_role.role for of_role in sets)} lines" if sets else ""
     return f"""\
@@ -158,8 +159,8 @@ def hours(argument: str) -> float:
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Those of the command line, or these words."""
-    layout = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    parser = argparse.ArgumentParser(prog="python -m study.new", **layout)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m study.new", description=__doc__, formatter_class=raw)
     parser.add_argument("--source", required=True, help="source language, such as en")
     parser.add_argument("--target", required=True, help="target language, such as cs")
     parser.add_argument("data", type=Path, nargs="+", metavar="DATA", help="files and folders of texts")

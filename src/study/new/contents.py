@@ -10,8 +10,10 @@ from common.errors import UserError
 from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
 from corpora.language_codes import shortest
-from corpora.readers import COMPRESSED, Lines, Reader, Sqlite, Tsv, by_name
-from corpora.readers.reader import BREAKS, Input, decoded
+from corpora.readers import COMPRESSED, by_name
+from corpora.readers.marked_up import Sqlite
+from corpora.readers.reader import BREAKS, Input, Reader, decoded
+from corpora.readers.text import Lines, Tsv
 
 FIRST_LINES = 500
 TABBED = 0.95  # share of lines with a tab from which on a file of lines is TSV
@@ -75,10 +77,11 @@ def columns(path: Path, pair: list[str]) -> list[int]:
     if None in sides and len(texts) == len(pair):  # take the other one; reading the whole text checks its language
         others = [column for column in texts if column not in sides]
         sides = [others.pop(0) if column is None else column for column in sides]
-    if None in sides:
+    found = [column for column in sides if column is not None]
+    if len(found) < len(sides):
         seen = ", ".join(f"{column}: {code} ({100 * share:.0f} %)" for column, (code, share) in languages.items())
         raise UserError(f"{path}: which columns are {pair[0]} and {pair[1]}? By langid.py they are {seen}")
-    return sides
+    return found
 
 
 def _texts_by_column(rows: list[list[str]]) -> dict[int, list[str]]:

@@ -15,10 +15,14 @@ from pathlib import Path
 
 from common.errors import UserError
 from corpora.language_codes import shortest
-from corpora.readers import COMPRESSED, Reader, Tmx, Tsv, by_name
+from corpora.readers import COMPRESSED, by_name
+from corpora.readers.marked_up import Tmx
+from corpora.readers.reader import Reader
+from corpora.readers.text import Tsv
 from corpora.sources.stored import LANGUAGE
+from study.configuration import Document
 from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
-from study.schema import Config, schema
+from study.schema import schema
 
 DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
 TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
@@ -97,7 +101,7 @@ class Corpus:
 
     name: str
     role: str
-    source: Config
+    source: Document
     paths: tuple[Path, ...]
 
     def __str__(self) -> str:
@@ -115,6 +119,13 @@ class File:
     reader: type[Reader]
 
 
+@dataclass(frozen=True)
+class Side(File):
+    """A file of one side of a text."""
+
+    side: int
+
+
 def shown(path: Path) -> str:
     """A path for the configuration: relative to the folder that Snakemake runs in if it is inside, else absolute."""
     path = path.expanduser().absolute()
@@ -123,7 +134,7 @@ def shown(path: Path) -> str:
 
 def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[Corpus]:
     """Corpora of one side a file. foreign: stems of files in other languages, which explain a set without a partner."""
-    groups: dict[tuple[str, str], dict[int, File]] = {}
+    groups: dict[tuple[str, str], dict[int, Side]] = {}
     for file in _with_sides(files, pair, notes):
         group = groups.setdefault((file.stem, file.reader.format), {})
         if file.side in group:
@@ -150,24 +161,24 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
         yield Corpus(file.stem or file.path.parent.name, "monolingual", {"file": shown(file.path)}, (file.path,))
 
 
-def _partners(file: File, single: list[File], pair: list[str]) -> str:
+def _partners(file: Side, single: list[Side], pair: list[str]) -> str:
     """Which file a side could go with, if their names matched."""
     others = " or ".join(str(each.path) for each in single if (each.role, each.side) == (file.role, 1 - file.side))
     names = f"if {others} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
     return names if others else f"no {pair[1 - file.side]} file goes with it"
 
 
-def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[File]:
+def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[Side]:
     """The files; those without a language in their names get that of their first lines."""
     for file in files:
         code, share = language(first_lines(file.path)) if file.side is None else (pair[file.side], 1.0)
         if code in pair:
-            yield replace(file, side=pair.index(code))
+            yield Side(file.path, file.stem, pair.index(code), file.role, file.reader)
         else:
             notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
 
 
-def _source(paths: tuple[Path, Path], pair: list[str]) -> Config:
+def _source(paths: tuple[Path, Path], pair: list[str]) -> Document:
     """``file`` with {lang} if that gives both names, else a name for each language."""
     names = [shown(path) for path in paths]
     before, code, after = names[0].rpartition(pair[0])
@@ -246,7 +257,7 @@ def _understood(path: Path, name: str, pair: list[str], notes: list[str], foreig
 
 def _one_file(file: File, pair: list[str]) -> Corpus:
     """The corpus of a file with both sides."""
-    source: Config = {"file": shown(file.path)}
+    source: Document = {"file": shown(file.path)}
     if by_name(file.path.name) is not file.reader:
         source["format"] = file.reader.format
     if file.reader is Tsv:

@@ -14,6 +14,7 @@ from typing import Any
 
 import langcodes
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from common.files import write_text
@@ -58,7 +59,7 @@ class Look:
     repeats: int  # kept records that equal an earlier one
     near_repeats: int  # others that differ from an earlier one only in case, punctuation and numbers
     sample: list[Record]  # kept records in random order
-    occurrences: np.ndarray  # lines of the corpus with the same source, and with the same target: int64[sample, 2]
+    occurrences: NDArray[Any]  # lines of the corpus with the same source, and with the same target: int64[sample, 2]
     identified: int  # records whose languages were identified
     languages: list[Counter[str]] = field(default_factory=list)  # labels of langid.py for each side of these
 
@@ -137,7 +138,7 @@ def _repeats(path: Path, column: int, total: int, folder: Path) -> int:
     return int(np.unpackbits(marks).sum())
 
 
-def _occurrences(path: Path, column: int, hashes: np.ndarray) -> np.ndarray:
+def _occurrences(path: Path, column: int, hashes: NDArray[Any]) -> NDArray[Any]:
     """The number of records with each of these hashes in a column: int64[hashes]."""
     wanted, places = np.unique(hashes, return_inverse=True)
     counts = np.zeros(len(wanted), np.int64)
@@ -155,7 +156,7 @@ class _Reservoir:
         self.chosen = np.empty(0, _CANDIDATE)
         self.records: list[Record] = []
 
-    def add(self, batch: Batch, rows: np.ndarray, of_sides: np.ndarray) -> None:
+    def add(self, batch: Batch, rows: NDArray[Any], of_sides: NDArray[Any]) -> None:
         """rows: int64[n], those of the batch that may be drawn; of_sides: uint64[records, 2]."""
         short = rows[batch.ends[rows, -1] - batch.starts[rows, 0] <= LONGEST]
         new = np.empty(len(short), _CANDIDATE)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from common.errors import UserError
 from formats.shape import Values
+from study.configuration import Configuration
 from study.estimate import duration, of_cores, wall_seconds
 from study.expansion import read
 from study.rates import Rates
 from study.resources import TOKENS
-from study.schema import Config
 from study.workload import Work
 
 CONFIGS = Path(__file__).parents[3] / "configs"
@@ -117,7 +117,7 @@ def plan(
     characters: bool,
     hours: float,
     cores: int,
-    configured: Callable[[Plan], Config],
+    configured: Callable[[Plan], Configuration],
     rates: Rates,
 ) -> Plan:
     """The costliest size for which there is enough text, and time for all of its steps.
@@ -151,7 +151,7 @@ def plan(
 
 def rounded(number: float) -> int:
     """The number with two significant digits, or three if it begins with 1."""
-    digits = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    digits = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
     digits = digits // 2 if digits > 1 and number < 20 * digits else digits
     return max(round(number / digits) * digits, 1)
 

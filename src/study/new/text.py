@@ -244,6 +244,6 @@ def _yaml(value: Any, flow: bool = False) -> str:
 def _is_bare(value: str, flow: bool) -> bool:
     """Whether text needs no quotes."""
     try:
-        return yaml.safe_load(f"[{value}]") == [value] if flow else yaml.safe_load(f"key: {value}") == {"key": value}
+        return bool(yaml.safe_load(f"[{value}]" if flow else f"key: {value}") == ([value] if flow else {"key": value}))
     except yaml.YAMLError:
         return False

@@ -6,24 +6,25 @@
 
 from typing import Any
 
+from study.configuration import Configuration
 from study.plan.experiments import Maps, Models, Search, Speed
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
-from study.schema import Config, config_hash, results
+from study.schema import config_hash, results
 from study.systems import settings
 
 
 class Study:
     """The whole plan, and the facts about the study and its systems that results contain.
 
-    ``config`` is the effective configuration (study.config.load). Corpora, mixtures, teachers and systems are given by
+    ``config`` is the effective configuration (study.config.read). Corpora, mixtures, teachers and systems are given by
     their names; None stands for one that the study does not have.
     """
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Configuration):
         self.config = config
-        self.name: str = config["study"]
-        self.hash = config_hash(config)
-        self.paths = Paths(results(config).as_posix())
+        self.name: str = config.study
+        self.hash = config_hash(config.document)
+        self.paths = Paths(results(config.study).as_posix())
         self.folder, self.report = self.paths.folder, self.paths.report
         self.corpora = Corpora(config, self.paths)
         self.pair = self.corpora.pair
@@ -38,9 +39,9 @@ class Study:
     @property
     def note(self) -> str:
         """The data in a sentence, with a warning if they are synthetic."""
-        entries = self.config["corpora"]
-        names = ", ".join(f"{name} ({entry['role']}, {entry['licence']})" for name, entry in entries.items())
-        builtin = any(entry["builtin"] for entry in entries.values())
+        entries = self.config.corpora
+        names = ", ".join(f"{name} ({entry.role}, {entry.licence})" for name, entry in entries.items())
+        builtin = any(entry.builtin for entry in entries.values())
         warning = " Synthetic text of a small grammar: BLEU here says nothing about the translation of real text."
         return f"{'-'.join(self.pair)}: {names}.{warning if builtin else ''}"
 
@@ -55,15 +56,18 @@ class Study:
         teacher = {"role": "teacher", "mixture": None, "seed": None}
         teachers = [{"system": name, "student": name, **teacher} for name in self.teachers.imitable]
         students = self.systems.students
-        return teachers + [self.about(name) | {"settings": settings(self.systems[name])} for name in students]
+        return teachers + [self.about(name) | {"settings": settings(self.systems.trainings[name])} for name in students]
 
     def description(self, system: str) -> dict[str, str | int | None]:
         """The content of a system's model.json that its files do not have."""
         languages = {"source": self.pair[0], "target": self.pair[1]}
-        longest = self.config["decoding"]["max_decoding_length"]
+        longest = self.config.decoding.max_decoding_length
         return {"study": self.name, **self.about(system), **languages, "max_decoding_length": longest}
 
-    def corpora_of(self, system: str) -> list[dict[str, str | list | None]]:
+    def corpora_of(self, system: str) -> list[dict[str, Any]]:
         """The corpora that a system learned from, for its model card."""
-        names, entries = self.mixtures.weights(self.systems[system].mixture), self.config["corpora"]
-        return [{"name": name} | {key: entries[name][key] for key in ("role", "licence", "url")} for name in names]
+        names, entries = self.mixtures.weights(self.systems.trainings[system].mixture), self.config.corpora
+        about = ((name, entries[name]) for name in names)
+        return [
+            {"name": name, "role": corpus.role, "licence": corpus.licence, "url": corpus.url} for name, corpus in about
+        ]

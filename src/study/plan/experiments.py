@@ -8,8 +8,8 @@ from decode.engines import ENGINES, Engine, folders, refusal
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from findings.comparison import BASELINE, BEAM
+from study.configuration import Configuration
 from study.plan.systems import Corpora, Paths, Systems, Teachers
-from study.schema import Config
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
 
@@ -18,7 +18,7 @@ SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever el
 class Models:
     """The engines and types that decode, the systems that each engine has, and their folders."""
 
-    config: Config
+    config: Configuration
     paths: Paths
     corpora: Corpora
     systems: Systems
@@ -27,12 +27,12 @@ class Models:
     @property
     def types(self) -> list[str]:
         """The types that systems are exported in and timed in."""
-        return self.config["decoding"]["compute_types"]
+        return self.config.decoding.compute_types
 
     @property
     def engines(self) -> list[str]:
         """The engines that systems are exported to."""
-        return [BASELINE, CTranslate2.name, *self.config["decoding"]["engines"]]
+        return [BASELINE, CTranslate2.name, *self.config.decoding.engines]
 
     @cached_property
     def refusals(self) -> list[str]:
@@ -41,13 +41,15 @@ class Models:
         refused: dict[str, dict[str, None]] = {}  # entries of the configuration, each once
         for system in (self.systems[name] for name in (*self.systems.measured, *self.systems.untrained)):
             entry = f"{sections.get(system.role, 'students')}.{system.student}"
-            for line in filter(None, (refusal(ENGINES[name], system.shape, self.engines) for name in self.engines)):
+            for line in filter(
+                None, (refusal(ENGINES[name], system.shape or {}, self.engines) for name in self.engines)
+            ):
                 refused.setdefault(line, {})[entry] = None
         return [f"{', '.join(entries)}: {line}" for line, entries in refused.items()]
 
     def runs_in_ctranslate2(self, system: str) -> bool:
         """Whether CTranslate2 has the architecture of a system."""
-        return CTranslate2.runs(self.systems[system].shape)
+        return CTranslate2.runs(self.systems.shape(system))
 
     def is_exported(self, system: str) -> bool:
         """Whether another engine than OpenNMT-tf decodes a system here."""
@@ -65,7 +67,7 @@ class Models:
 
     def formats(self, system: str) -> list[str]:
         """The model folders that a system is exported to, one for each engine and type of weights."""
-        return folders(self.systems[system].shape, self.types, self.engines)
+        return folders(self.systems.shape(system), self.types, self.engines)
 
     def quick_format(self, system: str) -> str:
         """The model folder that translates a system where nothing is timed."""
@@ -75,7 +77,7 @@ class Models:
     def shown(self, system: str) -> str:
         """A measured system's translations for people to read: of the timed test set, with the widest beam."""
         name = self.quick_format(system)
-        beam = BEAM if name == BASELINE else max(self.config["decoding"]["beam_sizes"])
+        beam = BEAM if name == BASELINE else max(self.config.decoding.beam_sizes)
         return f"{self.paths.folder}/decoding/translations/{system}.{name}.beam{beam}.{self.corpora.timed}.txt"
 
     def native(self, *systems: str, type: str = "int8") -> list[str]:
@@ -88,7 +90,7 @@ class Models:
 
     def _of_engine(self, engine: type[Engine], systems: Iterable[str], quantization: str) -> list[str]:
         name, types = engine.folder(quantization), [*self.types, *SPEED_TYPES]
-        able = (system for system in systems if name in folders(self.systems[system].shape, types, self.engines))
+        able = (system for system in systems if name in folders(self.systems.shape(system), types, self.engines))
         return [self.paths.model(system, name) for system in able]
 
     def optimised(self, *systems: str, type: str = "int8") -> list[str]:
@@ -144,13 +146,13 @@ class Models:
 class Maps:
     """The system that the vocabulary map is fitted to."""
 
-    config: Config
+    config: Configuration
     models: Models
 
     @property
     def system(self) -> str | None:
         students = (name for name in self.models.exported if name in self.models.systems.students)
-        return self.config["vocabulary_map"]["system"] or next(students, None)
+        return self.config.vocabulary_map.system or next(students, None)
 
     @property
     def type(self) -> str:
@@ -170,26 +172,26 @@ class Maps:
     @property
     def problem(self) -> str | None:
         """Why vocabulary maps cannot be compared, if so."""
-        if self.config["vocabulary_map"]["grid"] is not None:
+        if self.config.vocabulary_map.grid is not None:
             return None
-        return f"the study {self.config['study']} tries no maps: give it a vocabulary_map.grid"
+        return f"the study {self.config.study} tries no maps: give it a vocabulary_map.grid"
 
 
 @dataclass(frozen=True)
 class Search:
     """The system whose search is measured."""
 
-    config: Config
+    config: Configuration
     models: Models
     maps: Maps
 
     @property
     def system(self) -> str | None:
-        return self.config["search"]["system"] or self.maps.system
+        return self.config.search.system or self.maps.system
 
     def folders(self, type: str) -> list[str]:
         """The folders of the system in a type, one for each engine but OpenNMT-tf, CTranslate2's first."""
-        return [] if self.problem else self.models.optimised(self.system, type=type)
+        return self.models.optimised(self.system, type=type) if self.system and not self.problem else []
 
     @property
     def problem(self) -> str | None:
@@ -203,13 +205,13 @@ class Search:
 class Speed:
     """The systems and the folders of the speed tables."""
 
-    config: Config
+    config: Configuration
     models: Models
 
     @property
     def trained(self) -> list[str]:
         """The trained systems: those that the study names, or all if it names none at all."""
-        return self.config["speed"]["systems"] or ([] if self.models.systems.untrained else self.models.exported)
+        return self.config.speed.systems or ([] if self.models.systems.untrained else self.models.exported)
 
     @property
     def systems(self) -> list[str]:
@@ -226,8 +228,8 @@ class Speed:
     @property
     def fully_connected(self) -> list[str]:
         """The systems with layers on top of a recurrent decoder that the native engine has in all types."""
-        systems, native = self.models.systems.items(), self.models.native
-        layered = (name for name, system in systems if (system.shape or {}).get("fully_connected_layers"))
+        systems, native = self.models.systems, self.models.native
+        layered = (name for name in systems if systems.shape(name).get("fully_connected_layers"))
         return [name for name in layered if all(native(name, type=type) for type in Native.types)]
 
     @property
@@ -242,5 +244,5 @@ class Speed:
         """Why the speed tables cannot be made, if so."""
         if self.systems or self.models.systems.untrained:
             return None
-        study = self.config["study"]
+        study = self.config.study
         return f"speed: OpenNMT-tf alone decodes what is trained in {study}, and speed.untrained names nothing"

@@ -8,12 +8,14 @@ from pathlib import Path
 from corpora.sources.source import languages
 from decode.engines import ENGINES
 from decode.engines.native import Native
+from formats.shape import Values
 from study import precision
-from study.schema import Config
+from study.configuration import Configuration, Document, Number
 from study.systems import (
     ENSEMBLE,
     ORIGINAL,
     System,
+    Trained,
     is_folder,
     learned_from,
     mixture,
@@ -62,11 +64,11 @@ class Paths:
 class Corpora:
     """The texts of a study, their languages and roles."""
 
-    config: Config
+    config: Configuration
     paths: Paths
 
     def of_role(self, role: str) -> list[str]:
-        return [name for name, entry in self.config["corpora"].items() if entry["role"] == role]
+        return [name for name, entry in self.config.corpora.items() if entry.role == role]
 
     @cached_property
     def train(self) -> list[str]:
@@ -100,33 +102,33 @@ class Corpora:
     @property
     def pair(self) -> list[str]:
         """The languages of the study."""
-        return [self.config["source"], self.config["target"]]
+        return [self.config.source, self.config.target]
 
     @property
     def normalization(self) -> str:
         """SentencePiece's rule for the characters of all texts."""
         default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
-        return self.config["vocabulary"]["normalization"] or default
+        return self.config.vocabulary.normalization or default
 
     def languages(self, corpus: str) -> list[str]:
         """The language of each side of a corpus."""
-        return languages(self.config["corpora"][corpus], self.pair)
+        return languages(self.config.corpora[corpus].document, self.pair)
 
-    def reading(self, corpus: str) -> Config:
+    def reading(self, corpus: str) -> Document:
         """The keys of a corpus's entry that decide what is read."""
         no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256", "mirror")
-        return {key: value for key, value in self.config["corpora"][corpus].items() if key not in no_text}
+        return {key: value for key, value in self.config.corpora[corpus].document.items() if key not in no_text}
 
     def uncleaned(self, corpus: str) -> str:
         """The corpus, or the random subset of it, that is cleaned: a path without ``.tsv.zst`` or ``.json``."""
-        folder = "subset" if self.config["corpora"][corpus]["sample"] else "raw"
+        folder = "subset" if self.config.corpora[corpus].sample else "raw"
         return f"{self.paths.folder}/corpora/{folder}/{corpus}"
 
 
 class Systems(dict[str, System]):
     """All models by name: teachers, then students, then untrained ones; which are trained, and which are measured."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Configuration):
         super().__init__((system.name, system) for system in (*systems(config), *untrained(config)))
 
     def _of_roles(self, *roles: str) -> list[str]:
@@ -148,16 +150,24 @@ class Systems(dict[str, System]):
         return self._of_roles("untrained")
 
     @cached_property
-    def trained(self) -> list[str]:
+    def trainings(self) -> dict[str, Trained]:
         """Teachers and students that are trained here."""
-        return [name for name in (*self.teachers, *self.students) if self[name].shape]
+        return {name: system for name, system in self.items() if isinstance(system, Trained)}
+
+    @cached_property
+    def trained(self) -> list[str]:
+        """Their names."""
+        return list(self.trainings)
+
+    def shape(self, name: str) -> Values:
+        """The shape of a system; it is empty for a teacher from elsewhere."""
+        return self[name].shape or {}
 
     @cached_property
     def measured(self) -> list[str]:
         """Trained systems that are timed and scored: the first of several seeds."""
-        first: dict[tuple[str, str, str | None], str] = {}
-        for name in self.trained:
-            system = self[name]
+        first: dict[tuple[str, str, str], str] = {}
+        for name, system in self.trainings.items():
             first.setdefault((system.role, system.student, system.mixture), name)
         return list(first.values())
 
@@ -166,7 +176,7 @@ class Systems(dict[str, System]):
 class Teachers:
     """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in."""
 
-    config: Config
+    config: Configuration
     paths: Paths
     systems: Systems
 
@@ -183,13 +193,14 @@ class Teachers:
     @cached_property
     def imitated(self) -> str | None:
         """The teacher that students are compared with: that of the first mixture that has one."""
-        distilled = filter(None, map(self.translations, self.config["mixtures"]))
+        distilled = filter(None, map(self.translations, self.config.mixtures))
         return next((teacher for teacher, _ in distilled), self.ensemble)
 
     def translations(self, name: str) -> tuple[str, str] | None:
         """The teacher whose translations a mixture has, and its targets; None for original text."""
         entry = mixture(self.config, name)
-        return None if entry["targets"] == "original" else (entry["teacher"] or self.ensemble, entry["targets"])
+        teacher = entry.teacher or self.ensemble
+        return (teacher, entry.targets) if teacher and entry.targets != "original" else None
 
     @cached_property
     def foreign(self) -> list[str]:
@@ -212,14 +223,21 @@ class Teachers:
     @property
     def type(self) -> str:
         """The type that teachers compute with."""
-        return self.config["distillation"]["compute_type"]
+        return self.config.distillation.compute_type or precision.default_type(self.config)
 
     @cached_property
-    def imported(self) -> dict[str, Config]:
+    def imported(self) -> dict[str, Document]:
         """The entries of teachers from elsewhere, only with the keys whose change requires a new import."""
-        unused, entries = ("parameters", "start_from"), self.config["teachers"].items()
-        foreign = ((name, entry) for name, entry in entries if not entry["shape"])
-        return {name: {key: value for key, value in entry.items() if key not in unused} for name, entry in foreign}
+        unused, entries = ("parameters", "start_from"), self.config.teachers.items()
+        foreign = {name: entry.document for name, entry in entries if not entry.shape}
+        return {
+            name: {key: value for key, value in entry.items() if key not in unused} for name, entry in foreign.items()
+        }
+
+    def tokenization(self, teacher: str) -> Document | None:
+        """How a teacher splits text; None for one that splits it with the study's SentencePiece model."""
+        own = self.config.teachers[teacher].tokenization
+        return own.document if own else None
 
     def model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""
@@ -242,20 +260,20 @@ class Teachers:
 
     def pieces_for(self, *teachers: str) -> list[str]:
         """The study's SentencePiece model if one of the teachers splits text with it."""
-        as_study = any(splits_as_study(self.config["teachers"][name]) for name in teachers)
+        as_study = any(splits_as_study(self.config.teachers[name]) for name in teachers)
         return [self.paths.sentencepiece] if as_study else []
 
     def vocabulary_for(self, teacher: str) -> list[str]:
         """The study's vocabulary for an OpenNMT-tf run with the study's pieces, which may lack one of its own."""
-        entry = self.config["teachers"][teacher]
-        return [self.paths.vocabulary] if entry["checkpoint"] and splits_as_study(entry) else []
+        entry = self.config.teachers[teacher]
+        return [self.paths.vocabulary] if entry.checkpoint and splits_as_study(entry) else []
 
 
 @dataclass(frozen=True)
 class Mixtures:
     """The text that each system learns from: its corpora, their files, whose translations they are."""
 
-    config: Config
+    config: Configuration
     paths: Paths
     systems: Systems
     teachers: Teachers
@@ -263,16 +281,16 @@ class Mixtures:
     @cached_property
     def names(self) -> list[str]:
         """The mixtures of the configuration, and that of the teachers."""
-        return list(dict.fromkeys([*self.config["mixtures"], ORIGINAL]))
+        return list(dict.fromkeys([*self.config.mixtures, ORIGINAL]))
 
     @property
     def aligned(self) -> str:
         """The mixture that the map is made of: the first one of translations that systems learn from, or ORIGINAL."""
         learned = {system.mixture for system in self.systems.values()}
-        distilled = (name for name in self.config["mixtures"] if self.teachers.translations(name))
+        distilled = (name for name in self.config.mixtures if self.teachers.translations(name))
         return next((name for name in distilled if name in learned), ORIGINAL)
 
-    def weights(self, name: str) -> dict[str, float]:
+    def weights(self, name: str) -> dict[str, Number]:
         """The corpora of a mixture with their weights."""
         return weights(self.config, name)
 
@@ -280,26 +298,28 @@ class Mixtures:
         """The file that a mixture draws from."""
         if not self.teachers.translations(name):
             return self.paths.clean(corpus)
-        if self.config["mixtures"][name]["drop_worst"]:
+        if self.config.mixtures[name].drop_worst:
             return f"{self.paths.folder}/training/{name}/{corpus}.tsv.zst"
         return self.distilled(name, corpus)
 
     def distilled(self, name: str, corpus: str) -> str:
         """The translations of a mixture, with the scores that it drops the worst pairs by."""
-        return self.paths.distilled(*self.teachers.translations(name), corpus)
+        translations = self.teachers.translations(name)
+        assert translations, f"{name} has original targets"
+        return self.paths.distilled(*translations, corpus)
 
     def epochs_of(self, system: str) -> dict[str, str | range]:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
-        epochs = self.config["distillation"]["epochs"]
-        return {"mixture": self.systems[system].mixture, "epoch": range(1, epochs + 1)}
+        epochs = self.config.distillation.epochs
+        return {"mixture": self.systems.trainings[system].mixture, "epoch": range(1, epochs + 1)}
 
     def teachers_of(self, system: str) -> list[str]:
         """The teachers whose translations a system learned from."""
-        return learned_from(self.config, self.systems[system].mixture)
+        return learned_from(self.config, self.systems.trainings[system].mixture)
 
     def parent(self, system: str) -> str | None:
         """The checkpoint that a training begins with; None for a missing folder, so that a dry run goes on without."""
-        start = self.systems[system].start_from
+        start = self.systems.trainings[system].start_from
         if not start or not is_folder(start):
             return self.paths.averaged(start) if start else None
         return start if Path(start).is_dir() else None

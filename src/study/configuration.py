@@ -1,0 +1,263 @@
+"""The types of an effective configuration, a class for each section.
+
+workflow/schemas/config.schema.yaml says what a key means, which values it takes and what its default is; here is only
+the type of each, without a default. An effective configuration has every key, and none besides, so that a key which one
+of the two lacks is an error in every study.
+"""
+
+from typing import Any
+
+from msgspec import Struct, convert, field, to_builtins
+
+from findings.cost import Price
+from formats.shape import Values
+
+Document = dict[str, Any]  # as YAML and JSON have it
+Number = int | float  # as it is written: 1 and 1.0 have different hashes
+
+
+class Section(Struct, forbid_unknown_fields=True):
+    """A mapping of the configuration."""
+
+    @property
+    def document(self) -> Document:
+        """The mapping itself, with the keys in the order of the schema."""
+        document: Document = to_builtins(self)
+        return document
+
+
+class Cleaning(Section):
+    control_characters: bool
+    max_tokens: int | bool
+    max_length_ratio: Number | bool
+    identical: bool
+    min_script_share: Number | bool
+    max_digit_mismatch: Number | bool
+    max_repeats: int | bool
+    langid: list[str]
+    langid_languages: list[str] | None
+    duplicates: bool
+    near_duplicates: bool
+
+
+class Package(Section):
+    name: str
+    version: str
+    sha256: str
+    member: str
+
+
+class Builtin(Section):
+    split: str
+    sentences: int
+
+
+class Corpus(Section):
+    role: str
+    weight: Number
+    cleaning: Cleaning
+    lines: int | None
+    max_lines: int | None
+    sample: int | None
+    licence: str
+    mirror: str | None
+    sha256: dict[str, str] | str | None
+    file: str | dict[str, str] | None
+    url: list[str | list[str]] | None
+    package: Package | None
+    mtdata: str | None
+    sacrebleu: str | None
+    member: str | None
+    format: str | None
+    columns: dict[str, int] | None
+    query: str | None
+    names: dict[str, str | int] | None
+    invalid: str
+    builtin: Builtin | None
+
+
+class Vocabulary(Section):
+    type: str
+    pieces: int
+    character_coverage: Number
+    normalization: str | None
+    of: str | None
+    sentences: int
+
+
+class Phase(Section):
+    steps: int | None
+    epochs: Number | None
+    accumulate: int
+    checkpoint_steps: int | None
+    validation_steps: int | None
+
+
+class Training(Section):
+    steps: int | None
+    epochs: Number | None
+    then: list[Phase]
+    patience: int | None
+    batch_tokens: int | None
+    batch_sentences: int | None
+    max_length: int
+    accumulate: int
+    learning_rate: Number
+    optimizer: str
+    decay: str
+    warmup_steps: int
+    dropout: Number
+    label_smoothing: Number
+    checkpoint_steps: int
+    average_last: int
+    averages: list[int]
+    validation_steps: int
+    precision: str
+    threads: int
+    device: str
+    gpus: int
+
+    @property
+    def phases(self) -> "list[Training | Phase]":
+        """All phases; the training itself is the first one."""
+        return [self, *self.then]
+
+
+class Converted(Section):
+    toolkit: str = field(name="from")
+    options: dict[str, str | list[str | bool | Number] | bool | Number]
+    environment: str | None
+
+
+class Tokenization(Section):
+    sentencepiece: str | list[str] | None
+    bpe: str | None
+
+
+class Teacher(Section):
+    shape: Values | None
+    training: Training | None
+    seed: int | None
+    start_from: str | None
+    checkpoint: str | None
+    ctranslate2: str | None
+    converted: Converted | None
+    parameters: int | None
+    tokenization: Tokenization | None
+
+
+class Distillation(Section):
+    beam_size: int
+    n_best: int
+    shards: int
+    device: str
+    batch_tokens: int | None
+    engine: str | None
+    compute_type: str | None
+    epochs: int
+    epoch_pairs: int | None
+
+
+class Mixture(Section):
+    targets: str
+    teacher: str | None
+    weights: dict[str, Number] | None
+    drop_worst: Number
+
+
+class Student(Section):
+    shape: Values
+    mixtures: list[str] | None
+    seeds: list[int] | None
+    start_from: str | None
+    training: Training
+
+
+class Alignment(Section):
+    aligner: str
+    pairs: int
+    shards: int
+
+
+class Grid(Section):
+    max_ngram: list[int]
+    min_frequency: list[int]
+    meanings: list[int]
+    unaligned: list[int]
+    most_frequent: list[int]
+    counted: list[str]
+
+
+class VocabularyMap(Section):
+    system: str | None
+    max_ngram: int
+    min_frequency: int
+    meanings: int
+    unaligned: int
+    most_frequent: int
+    counted: str
+    grid: Grid | None
+    coverage: Number
+
+
+class Decoding(Section):
+    compute_types: list[str]
+    engines: list[str]
+    beam_sizes: list[int]
+    batch_tokens: int
+    runs: int
+    noise: Number
+    cores: list[int]
+    cpu: str | None
+    workers: int
+    max_decoding_length: int
+
+
+class Metrics(Section):
+    comet: str
+    comet_score: str
+
+
+class Speed(Section):
+    systems: list[str]
+    untrained: list[str]
+    sentences: int | None
+
+
+class Search(Section):
+    system: str | None
+    sentences: int
+
+
+class Prices(Section):
+    machine: Price | str | None
+
+
+class Configuration(Section):
+    study: str
+    source: str
+    target: str
+    seed: int
+    mirror: str | None
+    corpora: dict[str, Corpus]
+    cleaning: Cleaning
+    cleaning_shards: int
+    keep_rejected: bool
+    vocabulary: Vocabulary
+    teachers: dict[str, Teacher]
+    distillation: Distillation
+    mixtures: dict[str, Mixture]
+    students: dict[str, Student]
+    student_training: Training
+    alignment: Alignment
+    vocabulary_map: VocabularyMap
+    decoding: Decoding
+    metrics: Metrics | None
+    speed: Speed
+    search: Search
+    prices: Prices
+
+
+def typed(document: Document) -> Configuration:
+    """An effective configuration with its types. Raises msgspec.ValidationError for any other document."""
+    return convert(document, Configuration)
