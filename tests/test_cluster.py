@@ -142,7 +142,7 @@ class Fate(threading.Thread):
         """Stop the teacher's training for a while, as a busy file system does; else a fast one ends within its job."""
         _, left = state_and_seconds_left(number)
         seconds = max(0, left - AFTER_STALL)
-        process = self._process("train.train", "teacher")
+        process = self._process("train.train", f"results/{NAME}/systems/teacher/learning.json")
         os.kill(process, signal.SIGSTOP)
         threading.Timer(seconds, os.kill, [process, signal.SIGCONT]).start()  # whatever becomes of the test
         self.note(job=number, rule=rule, done=f"its training stalled for {seconds:.0f} s")

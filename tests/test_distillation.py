@@ -32,7 +32,12 @@ from train.encode import encode
 def options():
     """The options that name the tiny model and its tokenization."""
     folder = folders()["float32"]
-    return ["--model", folder], ["--sentencepiece", folder / "sentencepiece.model", "--languages", "en", "de"]
+    return ["--model", folder], ["--sentencepiece", folder / "sentencepiece.model"]
+
+
+def asked(teachers=1, **settings):
+    """The settings of teachers that split text as the study does."""
+    return json.dumps({"languages": ["en", "de"], "tokenizations": [None] * teachers, **settings})
 
 
 def run(module, *options, code=0):
@@ -75,8 +80,8 @@ def test_n_best_lists_are_read_as_they_were_written(tmp_path):
 @pytest.mark.slow
 def test_a_shard_is_translated_in_order_with_scores(options, tmp_path):
     source = written(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
-    run("distill.translate", "--input", source, "--shard", "1/1", *options[0], *options[1],
-        "--beam-size", "3", "--n-best", "3", "--output", tmp_path / "out.tsv.zst")  # fmt: skip
+    run("distill.translate", asked(beam_size=3, n_best=3), "--input", source, "--shard", "1/1",
+        *options[0], *options[1], "--output", tmp_path / "out.tsv.zst")  # fmt: skip
     lists = list(n_best_lists.read(tmp_path / "out.tsv.zst"))
     assert [n_best_list.source for n_best_list in lists] == SOURCES and lists[0] == lists[4]
     counts = json.loads((tmp_path / "out.json").read_text())
@@ -101,13 +106,14 @@ def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(options, tmp_path):
     source = written(tmp_path / "x.tsv.zst", [(source,) for source in SOURCES])
     models = {"a": folders()["float32"], "b": folders()["int8"]}
     for name, path in models.items():
-        run("distill.translate", "--input", source, "--model", path, *options[1],
-            "--beam-size", "2", "--n-best", "2", "--output", tmp_path / f"{name}.tsv.zst")  # fmt: skip
+        run("distill.translate", asked(beam_size=2, n_best=2), "--input", source, "--model", path, *options[1],
+            "--output", tmp_path / f"{name}.tsv.zst")  # fmt: skip
 
     def ensemble(*names):
-        run("distill.rescore", "--inputs", *(tmp_path / f"{name}.tsv.zst" for name in names), "--models",
-            *(models[name] for name in names), "--tokenizations", *["null"] * len(names), *options[1],
-            "--n-best", "4", "--output", tmp_path / "ensemble.tsv.zst")  # fmt: skip
+        lists = [tmp_path / f"{name}.tsv.zst" for name in names]
+        run("distill.rescore", asked(len(names), n_best=4), "--inputs", *lists,
+            "--models", *(models[name] for name in names), *options[1],
+            "--output", tmp_path / "ensemble.tsv.zst")  # fmt: skip
         return list(n_best_lists.read(tmp_path / "ensemble.tsv.zst"))
 
     def texts(n_best_list):

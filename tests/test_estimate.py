@@ -15,12 +15,13 @@ from msgspec import structs
 from common.errors import UserError
 from common.files import read_json
 from study import config, rates
-from study.configuration import Phase, typed
+from study.configuration import typed
 from study.estimate import estimate, makespan, wall_seconds
 from study.rates import Rates
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
 from study.workload import Work
+from train.settings import Phase
 
 SEVERAL_TEACHERS = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)

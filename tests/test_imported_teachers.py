@@ -12,6 +12,7 @@ from teacher_texts import SOURCES, teacher, vocabulary
 
 from common.errors import UserError
 from decode.engines.native import Native
+from distill.settings import Tokenization
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import completed, import_native, import_teacher
@@ -59,10 +60,10 @@ def test_files_that_are_no_bpe_codes(content, tmp_path):
 
 def test_two_sentencepiece_models_one_for_each_side(tmp_path):
     models = [vocabulary(tmp_path), folders()["float32"] / "sentencepiece.model"]
-    source, target = tokenizers({"sentencepiece": [*map(str, models)]}, tmp_path, ["en", "de"])
+    source, target = tokenizers(Tokenization([*map(str, models)]), tmp_path, ["en", "de"])
     assert source.encode("a dog") != target.encode("a dog")
     with pytest.raises(UserError, match="no SentencePiece model"):
-        tokenizers({"sentencepiece": str(tmp_path / "none")}, models[0], ["en", "de"])
+        tokenizers(Tokenization(str(tmp_path / "none")), models[0], ["en", "de"])
     with pytest.raises(UserError, match="needs the SentencePiece model of the study"):
         tokenizers(None, None, ["en", "de"])
 

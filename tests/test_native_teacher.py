@@ -12,7 +12,7 @@ import pytest
 import recurrent
 from models import sentences
 from native import engine, folders
-from test_distillation import run
+from test_distillation import asked, run
 
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -165,8 +165,8 @@ def test_no_more_than_two_windows_are_read_ahead(monkeypatch):
 @pytest.mark.slow
 def test_the_record_names_what_computed(tmp_path):
     records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:5]])
-    run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--model", folders() / "int8", "--threads", "2",
-        "--sentencepiece", folders() / "int8/sentencepiece.model", "--languages", "en", "de",
+    run("distill.translate", asked(), "--input", tmp_path / "x.tsv.zst", "--model", folders() / "int8",
+        "--threads", "2", "--sentencepiece", folders() / "int8/sentencepiece.model",
         "--output", tmp_path / "out.tsv.zst")  # fmt: skip
     counts = json.loads((tmp_path / "out.json").read_text())
     assert counts["lines_out"] == 5 and counts["sha256"]
@@ -179,13 +179,13 @@ def test_teachers_of_both_engines_rescore_together(models, tmp_path):
     """The ensemble of a teacher with itself in the other engine is that teacher."""
     records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:20]])
     names = [models / "plain" / name for name in FOLDERS]
-    options = ["--sentencepiece", folders() / "float32/sentencepiece.model", "--languages", "en", "de"]
+    options = ["--sentencepiece", folders() / "float32/sentencepiece.model"]
     for number, model in enumerate(names):
-        run("distill.translate", "--input", tmp_path / "x.tsv.zst", "--model", model, *options,
-            "--beam-size", "3", "--n-best", "3", "--output", tmp_path / f"{number}.tsv.zst")  # fmt: skip
+        run("distill.translate", asked(beam_size=3, n_best=3), "--input", tmp_path / "x.tsv.zst", "--model", model,
+            *options, "--output", tmp_path / f"{number}.tsv.zst")  # fmt: skip
     lists = [tmp_path / "0.tsv.zst", tmp_path / "1.tsv.zst"]
-    run("distill.rescore", "--inputs", *lists, "--models", *names, "--tokenizations", "null", "null", *options,
-        "--n-best", "3", "--output", tmp_path / "both.tsv.zst")  # fmt: skip
+    run("distill.rescore", asked(2, n_best=3), "--inputs", *lists, "--models", *names, *options,
+        "--output", tmp_path / "both.tsv.zst")  # fmt: skip
     counts = json.loads((tmp_path / "both.json").read_text())
     assert [teacher["engine"] for teacher in counts["teachers"]] == ["ctranslate2", "native"]
     lists = ([*n_best_lists.read(tmp_path / f"{name}.tsv.zst")] for name in ("both", "1"))

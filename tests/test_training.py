@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import warm
-from training_settings import TOKENS, TRAINING, VALUES, entry
+from training_settings import TOKENS, TRAINING, VALUES, entry, phase
 
 from common import cpu
 from common.files import read_json
@@ -23,7 +23,7 @@ from train.training_record import left_out
 
 pytestmark = pytest.mark.slow
 
-STUDY = entry(steps=24, then=[entry(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
+STUDY = entry(steps=24, then=[phase(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
     "batch_tokens": 40, "dropout": 0.2, "checkpoint_steps": 6, "validation_steps": 12, "patience": None,
     "average_last": 2, "averages": [1, 2, 10], "device": "cpu", "precision": "float32", "threads": 1,
 }  # fmt: skip
@@ -73,23 +73,23 @@ def called(*command):
     subprocess.run([warm.python(), "-m", *command], check=True, capture_output=True)
 
 
-def training(data, folder, values=None, settings=STUDY, *options):
+def training(data, folder, values=None, settings=STUDY, *options, seed=1):
+    asked = {"system": "x", "role": "student", "shape": values or VALUES, "training": settings, "seed": seed}
     sides = {side: [data / f"{epoch}.{side}" for epoch in (1, 2)] for side in ("source", "target")}
-    return ["train.train", "--system", "x", "--role", "student",
-            "--shape", json.dumps(values or VALUES), "--training", json.dumps(settings), "--source", *sides["source"],
+    return ["train.train", json.dumps(asked), "--source", *sides["source"],
             "--target", *sides["target"], "--epochs", *(data / f"epoch.{epoch}.json" for epoch in (1, 2)),
             "--dev", data / "dev.tsv.zst", "--dev-source", data / "dev.source", "--vocabulary", data / "vocabulary",
             "--sentencepiece", data / "model", "--threads", "1", "--runs", folder, "--averaged", folder / "averaged",
             "--learning", folder / "learning.json", *options]  # fmt: skip
 
 
-def run(*arguments):
+def run(*arguments, **seed):
     """A training that ends, well or not; arguments as of ``training``."""
-    return forked.Command(*training(*arguments)).wait()
+    return forked.Command(*training(*arguments, **seed)).wait()
 
 
-def finish(*arguments):
-    done = run(*arguments)
+def finish(*arguments, **seed):
+    done = run(*arguments, **seed)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
@@ -169,14 +169,16 @@ def same_training(finished, killed):
 def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     """With a tiny learning rate they stay the same, whatever the seed; killed or not, a training ends alike."""
     still = SHORT | {"steps": 2, "optimizer": "sgd", "learning_rate": 1e-30}
-    start = ["--start-from", trained / "averaged", "--seed", "7"]
-    finish(data, tmp_path / "still", None, still, *start)
+    start = ["--start-from", trained / "averaged"]
+    finish(data, tmp_path / "still", None, still, *start, seed=7)
     parent = weights(trained / "averaged")
     assert same(parent, weights(tmp_path / "still/averaged"))
 
     longer = SHORT | {"steps": 12, "checkpoint_steps": 6}
-    (left,) = left_by_kills(training(data, tmp_path / "finished", None, longer, *start), tmp_path / "finished", 6)
-    finish(data, left, None, longer, *start)
+    (left,) = left_by_kills(
+        training(data, tmp_path / "finished", None, longer, *start, seed=7), tmp_path / "finished", 6
+    )
+    finish(data, left, None, longer, *start, seed=7)
     same_training(tmp_path / "finished", left)
     finished = weights(tmp_path / "finished/averaged")
     assert not all((finished[key] == parent[key]).all() for key in finished)

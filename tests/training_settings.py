@@ -10,9 +10,13 @@ TRAINING = {"learning_rate": 0.002, "warmup_steps": 20, "label_smoothing": 0.1, 
 TRAINING |= {"optimizer": "adam"}
 
 
-def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
+def phase(steps=None, epochs=None, accumulate=1, every=None):
     intervals = {"checkpoint_steps": every, "validation_steps": every}
-    return {"steps": steps, "epochs": epochs, "accumulate": accumulate, "then": list(then), "gpus": gpus, **intervals}
+    return {"steps": steps, "epochs": epochs, "accumulate": accumulate, **intervals}
+
+
+def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
+    return phase(steps, epochs, accumulate, every) | {"then": list(then), "gpus": gpus}
 
 
 def model(folder, words, values=VALUES):

@@ -4,6 +4,7 @@
 - ``files``: outputs that appear whole or not at all, JSON, checksums
 - ``progress``: progress of long work
 - ``command_line``: types of arguments; some arguments as a dataclass
+- ``document``: JSON documents with types, which a rule hands to a program
 - ``batch_job``: work in a job with a time limit, which ends at a checkpoint
 - ``cpu``: how CTranslate2 multiplies integers on this CPU
 - ``folder_lock``: locks of files, and of a folder that one process at a time continues

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from common.command_line import json_value
 from common.errors import UserError, command
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.parts import Written
+from distill.settings import Settings
 from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
@@ -61,30 +61,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="n-best lists of each teacher")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folder of each teacher")
-    parser.add_argument("--tokenizations", type=json_value, nargs="+", required=True, help="JSON of each, or null")
     teacher_options(parser)
-    parser.add_argument("--n-best", type=int, default=1, help="hypotheses to keep per sentence (default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()
 
     args.models = installed(args.models, vars(args).pop("stand_ins"))  # the key of the parts has what was chosen
-    machine = (args.threads, args.device, args.batch_tokens)
+    asked: Settings = args.settings
+    machine = (args.threads, asked.device, args.batch_tokens)
     teachers = [
-        Teacher(model, tokenizers(tokenization, args.sentencepiece, args.languages), *machine)
-        for model, tokenization in zip(args.models, args.tokenizations, strict=True)
+        Teacher(model, tokenizers(tokenization, args.sentencepiece, asked.languages), *machine)
+        for model, tokenization in zip(args.models, asked.tokenizations, strict=True)
     ]
 
     def made(part: list[NBestList]) -> Iterator[records.Record]:
         for start in range(0, len(part), WINDOW):
             window = part[start : start + WINDOW]
-            yield from map(n_best_lists.record, rescored(window, teachers, args.n_best))
+            yield from map(n_best_lists.record, rescored(window, teachers, asked.n_best))
 
     def counts(lines: int, checksum: str) -> Rescored:
         named = zip(args.models, teachers, strict=True)
         arithmetic: list[Named] = [{"model": str(model), **teacher.arithmetic} for model, teacher in named]
         return {"lines_out": lines, "sha256": checksum, "teachers": arithmetic}
 
-    own = [file for tokenization in args.tokenizations for file in files(tokenization)]
+    own = [file for tokenization in asked.tokenizations for file in files(tokenization)]
     key = parts.key(args, [*args.inputs, *args.models, args.sentencepiece, *own])
     what, total = f"rescore {records.name(args.output)}", records.count(args.inputs[0])
     parts.write(args.output, key, merged(args.inputs), total, made, what, counts)

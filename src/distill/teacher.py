@@ -16,6 +16,7 @@ from typing import Any, TypedDict, TypeVar
 
 from common import cpu, gpu_lease
 from common.command_line import positive
+from common.document import argument
 from common.errors import UserError
 from decode.batching import batches, in_order
 from decode.engines.ctranslate2 import CTranslate2
@@ -23,6 +24,7 @@ from decode.engines.interface import Search, in_one_line
 from decode.engines.native import Native
 from decode.pipeline import GPU
 from distill.n_best_lists import Hypothesis
+from distill.settings import Settings
 from distill.tokenization import Tokenizer
 from formats import loading, native_model, records, safetensors
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
@@ -254,11 +256,10 @@ def installed(models: list[Path], stand_ins: list[Path]) -> list[Path]:
 
 def teacher_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command with a teacher has."""
+    parser.add_argument("settings", type=argument(Settings), help="JSON of distill.settings")
     parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, unless all have their own")
     stand_ins = "folder of CTranslate2 for each teacher, where the native engine is not installed"
     parser.add_argument("--stand-ins", type=Path, nargs="*", default=[], help=stand_ins)
-    parser.add_argument("--languages", nargs=2, required=True, help="codes of the study's source and target language")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="workers (default: one per core)")
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(default: %(default)s)")
     padded = f"of CTranslate2, with padding (default: {BATCH_TOKENS}; {GPU} on a GPU)"
     parser.add_argument("--batch-tokens", type=positive, help=padded)

@@ -2,13 +2,14 @@
 
 from io import StringIO
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Protocol, TextIO
 
 import sentencepiece
 from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
 from common.errors import UserError
+from distill.settings import Tokenization
 
 
 class Tokenizer(Protocol):
@@ -63,22 +64,21 @@ def merges(path: Path) -> TextIO:
     return StringIO("\n".join([lines[0], *(" ".join(line.split()[:2]) for line in lines[1:])]))
 
 
-def files(tokenization: dict[str, Any] | None) -> list[Path]:
+def files(tokenization: Tokenization | None) -> list[Path]:
     """The files that a teacher's own tokenization reads."""
-    values = filter(None, (tokenization or {}).values())
+    values = filter(None, [tokenization.sentencepiece, tokenization.bpe] if tokenization else [])
     return [Path(path) for value in values for path in (value if isinstance(value, list) else [value])]
 
 
-def tokenizers(tokenization: dict[str, Any] | None, study_model: Path | None, languages: list[str]) -> list[Tokenizer]:
+def tokenizers(tokenization: Tokenization | None, study_model: Path | None, languages: list[str]) -> list[Tokenizer]:
     """The tokenizers of the source and the target side of a teacher.
 
     tokenization: the value of its configuration; without one, ``study_model`` is used, the study's SentencePiece model.
     languages: codes of both sides, in the direction of the teacher. Raises UserError without any model.
     """
-    tokenization = {key: value for key, value in (tokenization or {}).items() if value}
-    if codes := tokenization.get("bpe"):
-        return [MosesBPE(codes, language) for language in languages]
-    models = tokenization.get("sentencepiece", study_model)
+    if tokenization and tokenization.bpe:
+        return [MosesBPE(tokenization.bpe, language) for language in languages]
+    models = (tokenization and tokenization.sentencepiece) or study_model
     if models is None:
         raise UserError("a model without a tokenization of its own needs the SentencePiece model of the study")
     if not isinstance(models, list):

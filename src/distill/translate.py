@@ -7,11 +7,11 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.command_line import json_value
 from common.errors import command
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
 from distill.parts import Written
+from distill.settings import Settings
 from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
@@ -26,27 +26,26 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
     parser.add_argument("--model", type=Path, required=True, help="folder of the teacher, as distill.teacher takes it")
-    parser.add_argument("--tokenization", type=json_value, help="JSON of its own tokenization (default: the study's)")
     teacher_options(parser)
-    parser.add_argument("--beam-size", type=int, default=4, help="(default: %(default)s)")
-    parser.add_argument("--n-best", type=int, default=1, help="hypotheses per sentence (default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()
 
     (args.model,) = installed([args.model], vars(args).pop("stand_ins"))  # the key of the parts has what was chosen
-    sides = tokenizers(args.tokenization, args.sentencepiece, args.languages)
-    teacher = Teacher(args.model, sides, args.threads, args.device, args.batch_tokens)
+    asked: Settings = args.settings
+    (tokenization,) = asked.tokenizations
+    sides = tokenizers(tokenization, args.sentencepiece, asked.languages)
+    teacher = Teacher(args.model, sides, args.threads, asked.device, args.batch_tokens)
     sources = (record[0] for record in records.read(args.input, args.shard))
 
     def made(part: list[str]) -> Iterator[records.Record]:
-        hypotheses = teacher.translate(part, args.beam_size, args.n_best)
+        hypotheses = teacher.translate(part, asked.beam_size, asked.n_best)
         # strict: a shift between the sides is an error here, not noise later
         return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
 
     def counts(lines: int, checksum: str) -> Translated:
         return {"lines_out": lines, "sha256": checksum, **teacher.arithmetic}
 
-    key = parts.key(args, [args.input, args.model, args.sentencepiece, *files(args.tokenization)])
+    key = parts.key(args, [args.input, args.model, args.sentencepiece, *files(tokenization)])
     what, total = f"translate {records.name(args.output)}", records.count(args.input, args.shard)
     parts.write(args.output, key, sources, total, made, what, counts)
 

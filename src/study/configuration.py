@@ -5,25 +5,13 @@ the type of each, without a default. An effective configuration has every key, a
 of the two lacks is an error in every study.
 """
 
-from typing import Any
+from msgspec import convert, field
 
-from msgspec import Struct, convert, field, to_builtins
-
+from common.document import Document, Number, Section
+from distill.settings import Device, Tokenization
 from findings.cost import Price
 from formats.shape import Values
-
-Document = dict[str, Any]  # as YAML and JSON have it
-Number = int | float  # as it is written: 1 and 1.0 have different hashes
-
-
-class Section(Struct, forbid_unknown_fields=True):
-    """A mapping of the configuration."""
-
-    @property
-    def document(self) -> Document:
-        """The mapping itself, with the keys in the order of the schema."""
-        document: Document = to_builtins(self)
-        return document
+from train.settings import Training
 
 
 class Cleaning(Section):
@@ -85,53 +73,10 @@ class Vocabulary(Section):
     sentences: int
 
 
-class Phase(Section):
-    steps: int | None
-    epochs: Number | None
-    accumulate: int
-    checkpoint_steps: int | None
-    validation_steps: int | None
-
-
-class Training(Section):
-    steps: int | None
-    epochs: Number | None
-    then: list[Phase]
-    patience: int | None
-    batch_tokens: int | None
-    batch_sentences: int | None
-    max_length: int
-    accumulate: int
-    learning_rate: Number
-    optimizer: str
-    decay: str
-    warmup_steps: int
-    dropout: Number
-    label_smoothing: Number
-    checkpoint_steps: int
-    average_last: int
-    averages: list[int]
-    validation_steps: int
-    precision: str
-    threads: int
-    device: str
-    gpus: int
-
-    @property
-    def phases(self) -> "list[Training | Phase]":
-        """All phases; the training itself is the first one."""
-        return [self, *self.then]
-
-
 class Converted(Section):
     toolkit: str = field(name="from")
     options: dict[str, str | list[str | bool | Number] | bool | Number]
     environment: str | None
-
-
-class Tokenization(Section):
-    sentencepiece: str | list[str] | None
-    bpe: str | None
 
 
 class Teacher(Section):
@@ -150,7 +95,7 @@ class Distillation(Section):
     beam_size: int
     n_best: int
     shards: int
-    device: str
+    device: Device
     batch_tokens: int | None
     engine: str | None
     compute_type: str | None

@@ -1,9 +1,10 @@
 """The operations of a training, and the memory, time and GPUs that jobs request from Snakemake."""
 
 from formats.shape import Custom, Values, shape
-from study.configuration import Configuration, Corpus, Training
+from study.configuration import Configuration, Corpus
 from study.systems import Trained, weights
 from train.schedule import SHUFFLE_BUFFER
+from train.settings import Training
 
 TOKENS = 20  # pieces of a sentence
 BOTH_SIDES = 1.8  # pieces of a batch on both sides, per piece of its longer side, by which batches are filled

@@ -15,8 +15,8 @@ from typing import Any
 import jsonschema
 import langcodes
 
+from common.document import Document
 from common.files import read_yaml
-from study.configuration import Document
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from formats.shape import Transformer, registry, shape
-from study.configuration import Configuration, Phase, Student, Teacher, Training
+from study.configuration import Configuration, Student, Teacher
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
 from study.systems import ENSEMBLE, ORIGINS, is_folder, systems, untrained
+from train.settings import Phase, Training
 
 
 def problems(config: Configuration) -> Iterator[str]:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.document import Document, Number
 from formats import shape
 from formats.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from formats.shape import Values
-from study.configuration import Configuration, Document, Mixture, Number, Student, Teacher, Training
+from study.configuration import Configuration, Mixture, Student, Teacher
+from train.settings import Role, Training
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
@@ -38,7 +40,7 @@ def learned_from(config: Configuration, name: str) -> list[str]:
     return [entry.teacher] if entry.teacher else list(config.teachers)
 
 
-def composition(config: Configuration, name: str) -> dict[str, Any]:
+def composition(config: Configuration, name: str) -> Document:
     """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped."""
     entry, weighted = mixture(config, name), weights(config, name)
     return {
@@ -71,6 +73,7 @@ class Trained(System):
     start_from: the teacher, or the folder, whose weights its training begins with.
     """
 
+    role: Role
     mixture: str
     seed: int
     shape: Values
@@ -103,7 +106,7 @@ def students(config: Configuration) -> list[Trained]:
             original = mixture in config.mixtures and config.mixtures[mixture].targets == "original"
             for seed in seeds:
                 parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
-                role = "control" if original else "student"
+                role: Role = "control" if original else "student"
                 learns = (entry.shape, entry.training, entry.start_from)
                 trained.append(Trained("".join(parts), role, student, mixture, seed, *learns))
     return trained

@@ -11,6 +11,7 @@ The commands, in the order in which a study runs them:
 
 The parts of ``train``:
 
+- ``settings``: what decides on a training, as a rule writes it
 - ``training``: a training in its run folder, which may be killed at any moment
 - ``schedule``: phases, passes, and the journal that makes both resumable
 - ``dataset``: the batches of one pass

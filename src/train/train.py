@@ -21,12 +21,14 @@ from typing import Any
 
 from common import folder_lock
 from common.batch_job import BatchJob
-from common.command_line import json_value, pick
+from common.command_line import pick
+from common.document import argument
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_json
 from formats.learning import Average, Learning, LeftOut
 from formats.shape import shape
 from train.schedule import kept_checkpoints
+from train.settings import Settings
 from train.training import Inputs, Training
 from train.training_record import learning_curve, left_out, mixture, read_epochs, training_seconds
 
@@ -44,7 +46,7 @@ def definition(
     try:
         built = shape(values)
     except ValueError as error:
-        raise UserError(f"--shape: {error}") from None
+        raise UserError(f"shape: {error}") from None
     model_file = getattr(built, "file", None)
     settings = {
         "shape": asdict(built),
@@ -106,10 +108,7 @@ def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -
 
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--system", required=True, help="name of the system, for the learning curve")
-    parser.add_argument("--role", choices=["teacher", "student", "control"], required=True, help="role of the system")
-    parser.add_argument("--shape", type=json_value, required=True, help="JSON: encoder_layers, decoder_layers, ...")
-    parser.add_argument("--training", type=json_value, required=True, help="JSON: steps, batch_tokens, ...")
+    parser.add_argument("settings", type=argument(Settings), help="JSON of train.settings")
     parser.add_argument("--source", type=Path, nargs="+", required=True, help="epochs in pieces, one sentence per line")
     parser.add_argument("--target", type=Path, nargs="+", required=True, help="their translations, in pieces")
     parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
@@ -117,9 +116,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
     parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
     parser.add_argument("--sentencepiece", type=Path, required=True, help="SentencePiece model, for dev BLEU")
-    parser.add_argument("--target-language", default="", help="chooses the tokens of dev BLEU (default: 13a)")
     parser.add_argument("--start-from", type=Path, help="averaged model whose weights the training starts from")
-    parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="(default: one per core)")
     parser.add_argument("--runs", type=Path, required=True, help="folder of run folders: checkpoints, TensorBoard logs")
     parser.add_argument("--averaged", type=Path, required=True, help="folder to write the averaged model to")
@@ -131,30 +128,32 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
     """Train in the run folder and write the average."""
     import tensorflow as tf
 
+    asked: Settings = args.settings
+    files = argparse.Namespace(**vars(args), target_language=asked.target_language)
     try:
-        training = Training(run, settings, pick(Inputs, args), job)
+        training = Training(run, settings, pick(Inputs, files), job)
         training.finish()
     except RuntimeError as error:  # diverged, or no pair to train on
         retry = "a lower learning_rate or more warmup_steps may help; to try the same again, delete the folder"
         advice = retry if "diverged" in str(error) else "see the log"
-        raise UserError(f"training of {args.system} in {run} stopped: {error}; {advice}") from error
+        raise UserError(f"training of {asked.system} in {run} stopped: {error}; {advice}") from error
     except tf.errors.ResourceExhaustedError as error:
         if any(text in str(error) for text in FULL):
             raise UserError(f"{run}: the disk is full; free space and run again, to go on from here") from error
-        raise UserError(f"training of {args.system}: out of memory; a lower batch_tokens needs less") from error
-    scores = averages(run, training.model, args.training["averages"], training.validation.bleu)
-    average(run, training.model, args.training["average_last"], args.averaged, args.vocabulary)
+        raise UserError(f"training of {asked.system}: out of memory; a lower batch_tokens needs less") from error
+    scores = averages(run, training.model, asked.training.averages, training.validation.bleu)
+    average(run, training.model, asked.training.average_last, args.averaged, args.vocabulary)
     curve, epochs = learning_curve(run), read_epochs(args.epochs)
     sides = zip(args.source, args.target, strict=True)
-    skipped = [left_out(source, target, args.training["max_length"]) for source, target in sides]
+    skipped = [left_out(source, target, asked.training.max_length) for source, target in sides]
     return Learning(
-        system=args.system,
-        role=args.role,
+        system=asked.system,
+        role=asked.role,
         steps=training.step,
         phases=training.phases(),
-        shape=str(shape(args.shape)),
+        shape=str(shape(asked.shape)),
         parameters=int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
-        seed=args.seed,
+        seed=asked.seed,
         start_from=str(args.start_from) if args.start_from else None,
         seen=mixture(epochs, skipped, training.passes()),
         left_out=LeftOut(sum(skipped), sum(epoch.lines for epoch in epochs)),
@@ -167,11 +166,12 @@ def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: 
 
 def main() -> None:
     args = options().parse_args()
-    logging.basicConfig(format=f"%(asctime)s {args.system}: %(message)s", datefmt="%H:%M:%S", force=True)
-    job = BatchJob(f"training of {args.system}")
-    ended_by = [args.dev] if args.training["patience"] else []
+    asked: Settings = args.settings
+    logging.basicConfig(format=f"%(asctime)s {asked.system}: %(message)s", datefmt="%H:%M:%S", force=True)
+    job = BatchJob(f"training of {asked.system}")
+    ended_by = [args.dev] if asked.training.patience else []
     data = (*args.source, *args.target, args.vocabulary, *ended_by)
-    settings = definition(args.shape, args.training, args.seed, data, args.start_from)
+    settings = definition(asked.shape, asked.training.document, asked.seed, data, args.start_from)
     run = run_folder(args.runs, settings)
     with folder_lock.held(run):
         write_json(args.learning, trained(args, run, settings, job))

@@ -61,6 +61,11 @@ METRICS = study.config.metrics  # beside BLEU and chrF, if the study names any
 COMET = " --comet {input.comet}" if METRICS else ""
 
 
+def as_json(settings):
+    """The settings of a program, with their types (src/study/plan), as the document that it takes."""
+    return json.dumps(settings.document)
+
+
 def growing(**resources):
     """Megabytes, minutes: numbers or functions of the wildcards. A job that was killed asks for twice as much."""
 

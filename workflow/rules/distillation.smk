@@ -34,15 +34,10 @@ rule translate_shard:
         gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
-        tokenization=lambda w: json.dumps(study.teachers.tokenization(w.teacher)),
-        languages=study.pair,
-        beam_size=study.config.distillation.beam_size,
-        n_best=study.config.distillation.n_best,
-        device=study.config.distillation.device,
+        settings=lambda w: as_json(study.teachers.settings(w.teacher)),
     shell:
-        "python -m distill.translate --input {input.corpus} --shard {params.shard} --model {input.model}"
-        " --sentencepiece {input.sentencepiece} --tokenization {params.tokenization:q} --languages {params.languages}"
-        " --beam-size {params.beam_size} --n-best {params.n_best} --threads {threads} --device {params.device}"
+        "python -m distill.translate {params.settings:q} --input {input.corpus} --shard {params.shard}"
+        " --model {input.model} --sentencepiece {input.sentencepiece} --threads {threads}"
         f"{BATCHES} --stand-ins {STAND_IN}"
         " --output {output.shard} 2> >(shown {log})"
 
@@ -70,14 +65,10 @@ rule rescore_shard:
         ),
         gpu=TEACHERS["gpu"],
     params:
-        tokenizations=[json.dumps(study.teachers.tokenization(teacher)) for teacher in study.systems.teachers],
-        languages=study.pair,
-        n_best=study.config.distillation.n_best,
-        device=study.config.distillation.device,
+        settings=as_json(study.teachers.settings(*study.systems.teachers)),
     shell:
-        "python -m distill.rescore --inputs {input.shards} --models {input.models}"
-        " --sentencepiece {input.sentencepiece} --tokenizations {params.tokenizations:q} --languages {params.languages}"
-        " --n-best {params.n_best} --threads {threads} --device {params.device}"
+        "python -m distill.rescore {params.settings:q} --inputs {input.shards} --models {input.models}"
+        " --sentencepiece {input.sentencepiece} --threads {threads}"
         f"{BATCHES} --stand-ins {STAND_INS}"
         " --output {output.shard} 2> >(shown {log})"
 

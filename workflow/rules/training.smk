@@ -75,19 +75,13 @@ rule train_teacher:
         gpu=lambda w: training_resources(study.config, study.systems[w.system])["gpu"],
         nodes=1,  # a cluster must not look for several GPUs on several machines
     params:
-        role=lambda w: study.systems[w.system].role,
-        shape=lambda w: json.dumps(study.systems[w.system].shape),
-        # More threads, which have an option of their own, are no other training: the default is watched.
-        training=lambda w: json.dumps(study.systems[w.system].training.document | {"threads": 2}),
-        seed=lambda w: study.systems[w.system].seed,
+        settings=lambda w: as_json(study.training(w.system)),
         start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         runs=f"{study.folder}/systems/{{system}}",
     shell:
-        "python -m train.train --system {wildcards.system} --role {params.role} --shape {params.shape:q}"
-        " --training {params.training:q} --source {input.source} --target {input.target} --epochs {input.epochs}"
-        " --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
-        " --sentencepiece {input.sentencepiece} --seed {params.seed} {params.start} --threads {threads}"
-        f" --target-language {study.config.target}"
+        "python -m train.train {params.settings:q} --source {input.source} --target {input.target}"
+        " --epochs {input.epochs} --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
+        " --sentencepiece {input.sentencepiece} {params.start} --threads {threads}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
 

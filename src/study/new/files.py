@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from common.document import Document
 from common.errors import UserError
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
@@ -20,7 +21,6 @@ from corpora.readers.marked_up import Tmx
 from corpora.readers.reader import Reader
 from corpora.readers.text import Tsv
 from corpora.sources.stored import LANGUAGE
-from study.configuration import Document
 from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
 from study.schema import schema
 

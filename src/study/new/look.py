@@ -16,6 +16,7 @@ import langcodes
 import numpy as np
 from numpy.typing import NDArray
 
+from common.document import Document
 from common.errors import UserError
 from common.files import write_text
 from common.progress import progress
@@ -72,7 +73,7 @@ class Look:
         return self.languages[side][code] / self.identified if self.identified else 0.0
 
 
-def look(corpus: Corpus, pair: list[str], cleaning: dict[str, Any], invalid: str, seed: int) -> Look:
+def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed: int) -> Look:
     """Read a corpus once. Raises UserError for bad files, and for a side in another language than declared."""
     entry = config.corpus({"role": corpus.role, "invalid": invalid, **corpus.source})
     codes = languages(entry, pair)

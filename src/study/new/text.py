@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from common import machine
+from common.document import Document
 from corpora.language_codes import scripts
 from study.estimate import of_cores
 from study.new.files import shown
@@ -44,11 +45,11 @@ class Draft:
         return {look.corpus.name: look for look in self.looks if look.corpus.role == role}
 
 
-def cleaning(pair: list[str]) -> dict[str, Any]:
+def cleaning(pair: list[str]) -> Document:
     """The rules for all corpora of a pair, without langid.py."""
     source, target = (set(scripts(code)) for code in pair)
     dense = bool(source & CHARACTERS) != bool(target & CHARACTERS)
-    rules = {"max_tokens": 100, "max_length_ratio": 6.0 if dense else 3.0, "identical": True}
+    rules: Document = {"max_tokens": 100, "max_length_ratio": 6.0 if dense else 3.0, "identical": True}
     return rules if source & target else rules | {"min_script_share": 0.5}
 
 

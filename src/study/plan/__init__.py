@@ -4,13 +4,16 @@
 - ``experiments``: the model folders that systems are exported to, and what experiments are made with
 """
 
-from typing import Any
+from msgspec.structs import replace
 
+from common.document import Document
+from formats import gap
 from study.configuration import Configuration
 from study.plan.experiments import Maps, Models, Search, Speed
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 from study.schema import config_hash, results
 from study.systems import settings
+from train.settings import Settings
 
 
 class Study:
@@ -45,26 +48,34 @@ class Study:
         warning = " Synthetic text of a small grammar: BLEU here says nothing about the translation of real text."
         return f"{'-'.join(self.pair)}: {names}.{warning if builtin else ''}"
 
-    def about(self, system: str) -> dict[str, str | int | None]:
+    def about(self, system: str) -> gap.System:
         """The names that distinguish a system from the others."""
-        keys = ("role", "student", "mixture", "seed")
-        return {"system": system} | {key: getattr(self.systems[system], key) for key in keys}
+        of = self.systems[system]
+        return {"system": system, "role": of.role, "student": of.student, "mixture": of.mixture, "seed": of.seed}
 
     @property
-    def compared(self) -> list[dict[str, Any]]:
+    def compared(self) -> list[gap.System]:
         """The systems whose comparison explains the gap between teachers and students; an ensemble is a teacher."""
-        teacher = {"role": "teacher", "mixture": None, "seed": None}
-        teachers = [{"system": name, "student": name, **teacher} for name in self.teachers.imitable]
-        students = self.systems.students
-        return teachers + [self.about(name) | {"settings": settings(self.systems.trainings[name])} for name in students]
+        teachers = [
+            gap.System(system=name, student=name, role="teacher", mixture=None, seed=None)
+            for name in self.teachers.imitable
+        ]
+        students = ((self.about(name), self.systems.trainings[name]) for name in self.systems.students)
+        return [*teachers, *(gap.System(**about, settings=settings(system)) for about, system in students)]
 
-    def description(self, system: str) -> dict[str, str | int | None]:
+    def training(self, system: str) -> Settings:
+        """What decides on the training of a system. More threads make no other training: all have the default here."""
+        trained = self.systems.trainings[system]
+        training = replace(trained.training, threads=2)
+        return Settings(system, trained.role, trained.shape, training, trained.seed, self.config.target)
+
+    def description(self, system: str) -> Document:
         """The content of a system's model.json that its files do not have."""
         languages = {"source": self.pair[0], "target": self.pair[1]}
         longest = self.config.decoding.max_decoding_length
         return {"study": self.name, **self.about(system), **languages, "max_decoding_length": longest}
 
-    def corpora_of(self, system: str) -> list[dict[str, Any]]:
+    def corpora_of(self, system: str) -> list[Document]:
         """The corpora that a system learned from, for its model card."""
         names, entries = self.mixtures.weights(self.systems.trainings[system].mixture), self.config.corpora
         about = ((name, entries[name]) for name in names)

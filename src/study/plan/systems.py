@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from common.document import Document, Number
 from corpora.sources.source import languages
 from decode.engines import ENGINES
 from decode.engines.native import Native
+from distill.settings import Settings
 from formats.shape import Values
 from study import precision
-from study.configuration import Configuration, Document, Number
+from study.configuration import Configuration
 from study.systems import (
     ENSEMBLE,
     ORIGINAL,
@@ -234,10 +236,11 @@ class Teachers:
             name: {key: value for key, value in entry.items() if key not in unused} for name, entry in foreign.items()
         }
 
-    def tokenization(self, teacher: str) -> Document | None:
-        """How a teacher splits text; None for one that splits it with the study's SentencePiece model."""
-        own = self.config.teachers[teacher].tokenization
-        return own.document if own else None
+    def settings(self, *teachers: str) -> Settings:
+        """What decides on the translations of these teachers."""
+        section, pair = self.config.distillation, [self.config.source, self.config.target]
+        tokenizations = [self.config.teachers[name].tokenization for name in teachers]
+        return Settings(pair, tokenizations, section.n_best, section.device, section.beam_size)
 
     def model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""

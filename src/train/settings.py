@@ -1,0 +1,60 @@
+"""The settings of a training, as a rule writes them; `training` in config.schema.yaml describes those of Training."""
+
+from typing import Literal
+
+from common.document import Document, Number, Section
+
+
+class Phase(Section):
+    steps: int | None
+    epochs: Number | None
+    accumulate: int
+    checkpoint_steps: int | None
+    validation_steps: int | None
+
+
+class Training(Section):
+    steps: int | None
+    epochs: Number | None
+    then: list[Phase]
+    patience: int | None
+    batch_tokens: int | None
+    batch_sentences: int | None
+    max_length: int
+    accumulate: int
+    learning_rate: Number
+    optimizer: str
+    decay: str
+    warmup_steps: int
+    dropout: Number
+    label_smoothing: Number
+    checkpoint_steps: int
+    average_last: int
+    averages: list[int]
+    validation_steps: int
+    precision: str
+    threads: int
+    device: str
+    gpus: int
+
+    @property
+    def phases(self) -> "list[Training | Phase]":
+        """All phases; the training itself is the first one."""
+        return [self, *self.then]
+
+
+Role = Literal["teacher", "student", "control"]
+
+
+class Settings(Section):
+    """What decides on a training, beside the files that it reads.
+
+    shape: by the fields of formats.shape. target_language: chooses the tokens of dev BLEU, 13a's if it is empty.
+    """
+
+    system: str
+    role: Role
+    shape: Document
+    training: Training
+    seed: int = 1
+    target_language: str = ""
