@@ -138,7 +138,7 @@ def run(way: str, study: str, system: str, across: bool, steps: int, core: int, 
 
 def trained(study: dict[str, Any], name: str, across: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """The shape and the training of a system of the study, or of an architecture. Raises UserError for no such name."""
-    found = {name: (each.shape, each.training.document) for name, each in Systems(typed(study)).trainings.items()}
+    found = {name: (each.shape, each.training.document) for name, each in Systems(typed(study)).trained.items()}
     if across:
         training = students(typed(study))[0].training.document
         found = {of: (values, training) for of, values in ARCHITECTURES.items()}

@@ -76,7 +76,7 @@ def test_a_random_subset_is_cleaned_where_one_is_taken():
 
 
 def test_monolingual_text_is_in_the_source_language():
-    (name,) = plan().corpora.of_role("monolingual")
+    (name,) = plan().corpora.monolingual
     assert plan().corpora.languages(name) == ["en"] and plan().corpora.languages(plan().corpora.dev) == ["en", "de"]
 
 

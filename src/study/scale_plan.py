@@ -10,10 +10,10 @@ import argparse
 from pathlib import Path
 
 from common.command_line import positive
+from common.document import Document
 from common.errors import UserError, command
 from common.files import write_json
 from findings import cost
-from formats.node_plan import Assumed, NodePlan, PlannedRate, PlannedStage
 from study import config
 from study.configuration import Configuration
 from study.jobs import Jobs, Node, jobs, wall
@@ -25,7 +25,7 @@ HOUR = 3600
 NODE = "p4d.24xlarge"
 
 
-def plan(study: Configuration, machine: cost.Price, sizes: list[int], kept: Shipped) -> NodePlan:
+def plan(study: Configuration, machine: cost.Price, sizes: list[int], kept: Shipped) -> Document:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
     Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs,
@@ -53,7 +53,7 @@ def plan(study: Configuration, machine: cost.Price, sizes: list[int], kept: Ship
     }
 
 
-def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: list[int]) -> PlannedStage:
+def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: list[int]) -> Document:
     """A stage alone. usd: the price of the parts of nodes that its jobs reserve."""
     own = [group for group in groups if group.stage == stage]
     longest = max(own, key=lambda group: group.seconds, default=None)
@@ -75,7 +75,7 @@ def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: l
     }
 
 
-def rates(kept: Shipped) -> list[PlannedRate]:
+def rates(kept: Shipped) -> list[Document]:
     """What was measured, by the name of the work: the units that a core does in a second, the file, the CPU."""
     return [
         {
@@ -89,7 +89,7 @@ def rates(kept: Shipped) -> list[PlannedRate]:
     ]
 
 
-def assumed(work: Work) -> Assumed:
+def assumed(work: Work) -> Document:
     """What was not measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
     beam = work.config.distillation.beam_size
     operations = {name: 2 * beam * TOKENS * work.teacher_parameters(name) for name in work.study.systems.teachers}

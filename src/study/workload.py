@@ -72,8 +72,8 @@ class Work:
         native = self.study.teachers.engine == Native.name
         self._teachers_share = NATIVE_TEACHER[self.study.teachers.type] if native else 1.0
         self._entries = config.vocabulary.pieces
-        self.trained = list(self.study.systems.trainings.values())
-        self.measured = [self.study.systems.trainings[name] for name in self.study.systems.measured]
+        self.trained = list(self.study.systems.trained.values())
+        self.measured = [self.study.systems.trained[name] for name in self.study.systems.measured]
         self.sizes = {name: size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         self.read = {name: read_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         self.pairs = sum(self.sizes.values())

@@ -60,12 +60,12 @@ class Study:
             gap.System(system=name, student=name, role="teacher", mixture=None, seed=None)
             for name in self.teachers.imitable
         ]
-        students = ((self.about(name), self.systems.trainings[name]) for name in self.systems.students)
+        students = ((self.about(name), self.systems.trained[name]) for name in self.systems.students)
         return [*teachers, *(gap.System(**about, settings=settings(system)) for about, system in students)]
 
     def training(self, system: str) -> Settings:
         """What decides on the training of a system. More threads make no other training: all have the default here."""
-        trained = self.systems.trainings[system]
+        trained = self.systems.trained[system]
         training = replace(trained.training, threads=2)
         return Settings(system, trained.role, trained.shape, training, trained.seed, self.config.target)
 
@@ -77,7 +77,7 @@ class Study:
 
     def corpora_of(self, system: str) -> list[Document]:
         """The corpora that a system learned from, for its model card."""
-        names, entries = self.mixtures.weights(self.systems.trainings[system].mixture), self.config.corpora
+        names, entries = self.mixtures.weights(self.systems.trained[system].mixture), self.config.corpora
         about = ((name, entries[name]) for name in names)
         return [
             {"name": name, "role": corpus.role, "licence": corpus.licence, "url": corpus.url} for name, corpus in about

@@ -62,55 +62,25 @@ class Paths:
         return [f"{corpus}={self.clean(corpus)}" for corpus in corpora]
 
 
-@dataclass(frozen=True)
 class Corpora:
-    """The texts of a study, their languages and roles."""
+    """The texts of a study, by the roles that they have.
 
-    config: Configuration
-    paths: Paths
+    held_out: those that no system may learn from. training: those that are cleaned, and that systems learn from. dev:
+    the set whose BLEU is watched during training. timed: the test set that is timed, and that tables and pictures show.
+    normalization: SentencePiece's rule for the characters of all texts. pair: the languages of the study.
+    """
 
-    def of_role(self, role: str) -> list[str]:
-        return [name for name, entry in self.config.corpora.items() if entry.role == role]
-
-    @cached_property
-    def train(self) -> list[str]:
-        """Bilingual corpora."""
-        return self.of_role("train")
-
-    @cached_property
-    def test(self) -> list[str]:
-        return self.of_role("test")
-
-    @cached_property
-    def held_out(self) -> list[str]:
-        """Corpora that no system may learn from."""
-        return self.of_role("dev") + self.test
-
-    @cached_property
-    def training(self) -> list[str]:
-        """Corpora that are cleaned, and that systems learn from."""
-        return self.train + self.of_role("monolingual")
-
-    @property
-    def dev(self) -> str:
-        """The dev set whose BLEU is watched during training."""
-        return self.held_out[0]
-
-    @property
-    def timed(self) -> str:
-        """The test set that is timed, and that tables and pictures show."""
-        return self.test[0]
-
-    @property
-    def pair(self) -> list[str]:
-        """The languages of the study."""
-        return [self.config.source, self.config.target]
-
-    @property
-    def normalization(self) -> str:
-        """SentencePiece's rule for the characters of all texts."""
+    def __init__(self, config: Configuration, paths: Paths):
+        self.config, self.paths, self.pair = config, paths, [config.source, config.target]
+        roles = ("train", "monolingual", "dev", "test")
+        self.train, self.monolingual, dev, self.test = map(self._of_role, roles)
+        self.training, self.held_out = self.train + self.monolingual, dev + self.test
+        self.dev, self.timed = dev[0], self.test[0]
         default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
-        return self.config.vocabulary.normalization or default
+        self.normalization = config.vocabulary.normalization or default
+
+    def _of_role(self, role: str) -> list[str]:
+        return [name for name, entry in self.config.corpora.items() if entry.role == role]
 
     def languages(self, corpus: str) -> list[str]:
         """The language of each side of a corpus."""
@@ -128,113 +98,63 @@ class Corpora:
 
 
 class Systems(dict[str, System]):
-    """All models by name: teachers, then students, then untrained ones; which are trained, and which are measured."""
+    """All models by name: teachers, then students, then untrained ones.
+
+    teachers: trained here or not, without the ensemble. students: of all mixtures and seeds, controls included.
+    untrained: those with random weights, which are timed only. trained: the teachers and students that are trained
+    here. measured: those of them that are timed and scored, the first of several seeds.
+    """
 
     def __init__(self, config: Configuration):
         super().__init__((system.name, system) for system in (*systems(config), *untrained(config)))
+        self.teachers, self.untrained = self._of_roles("teacher"), self._of_roles("untrained")
+        self.students = self._of_roles("student", "control")
+        self.trained = {name: system for name, system in self.items() if isinstance(system, Trained)}
+        first: dict[tuple[str, str, str], str] = {}
+        for name, system in self.trained.items():
+            first.setdefault((system.role, system.student, system.mixture), name)
+        self.measured = list(first.values())
 
     def _of_roles(self, *roles: str) -> list[str]:
         return [name for name, system in self.items() if system.role in roles]
-
-    @cached_property
-    def teachers(self) -> list[str]:
-        """Teachers, trained here or not; the ensemble is not among them."""
-        return self._of_roles("teacher")
-
-    @cached_property
-    def students(self) -> list[str]:
-        """Students of all mixtures and seeds, controls included."""
-        return self._of_roles("student", "control")
-
-    @cached_property
-    def untrained(self) -> list[str]:
-        """Systems with random weights, which are timed only."""
-        return self._of_roles("untrained")
-
-    @cached_property
-    def trainings(self) -> dict[str, Trained]:
-        """Teachers and students that are trained here."""
-        return {name: system for name, system in self.items() if isinstance(system, Trained)}
-
-    @cached_property
-    def trained(self) -> list[str]:
-        """Their names."""
-        return list(self.trainings)
 
     def shape(self, name: str) -> Values:
         """The shape of a system; it is empty for a teacher from elsewhere."""
         return self[name].shape or {}
 
-    @cached_property
-    def measured(self) -> list[str]:
-        """Trained systems that are timed and scored: the first of several seeds."""
-        first: dict[tuple[str, str, str], str] = {}
-        for name, system in self.trainings.items():
-            first.setdefault((system.role, system.student, system.mixture), name)
-        return list(first.values())
 
-
-@dataclass(frozen=True)
 class Teachers:
-    """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in."""
+    """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in.
 
-    config: Configuration
-    paths: Paths
-    systems: Systems
+    ensemble: the name of all teachers together; a single teacher is its own ensemble. imitable: the teachers whose
+    translations students may learn from, each one, and all together. imitated: the one that students are compared with,
+    that of the first mixture that has one. foreign: ensembles and teachers from elsewhere, which have translations but
+    no model folder. reference: the timed teacher that scores are compared with, the imitated one, else the first.
+    imported: the entries of teachers from elsewhere, with the keys alone whose change requires a new import.
+    imported_format: the name of their folders.
+    """
 
-    @property
-    def ensemble(self) -> str | None:
-        """The name of all teachers together; a single teacher is its own ensemble."""
-        return ENSEMBLE if len(self.systems.teachers) > 1 else next(iter(self.systems.teachers), None)
-
-    @cached_property
-    def imitable(self) -> list[str]:
-        """Teachers whose translations students may learn from: each one, and all together."""
-        return [name for name in dict.fromkeys([*self.systems.teachers, self.ensemble]) if name]
-
-    @cached_property
-    def imitated(self) -> str | None:
-        """The teacher that students are compared with: that of the first mixture that has one."""
-        distilled = filter(None, map(self.translations, self.config.mixtures))
-        return next((teacher for teacher, _ in distilled), self.ensemble)
+    def __init__(self, config: Configuration, paths: Paths, systems: Systems):
+        self.config, self.paths, self.systems = config, paths, systems
+        names = systems.teachers
+        self.ensemble = ENSEMBLE if len(names) > 1 else next(iter(names), None)
+        self.imitable = [name for name in dict.fromkeys([*names, self.ensemble]) if name]
+        distilled = filter(None, map(self.translations, config.mixtures))
+        self.imitated = next((teacher for teacher, _ in distilled), self.ensemble)
+        self.foreign = [name for name in self.imitable if name not in systems.trained]
+        self.reference = next((name for name in (self.imitated, *names) if name in systems.measured), None)
+        self.engine = precision.engine(config)
+        self.type = config.distillation.compute_type or precision.default_type(config)
+        self.imported_format = ENGINES[self.engine].folder(self.type)
+        self.imported = {name: entry.document for name, entry in config.teachers.items() if not entry.shape}
+        for entry in self.imported.values():
+            del entry["parameters"], entry["start_from"]
 
     def translations(self, name: str) -> tuple[str, str] | None:
         """The teacher whose translations a mixture has, and its targets; None for original text."""
         entry = mixture(self.config, name)
         teacher = entry.teacher or self.ensemble
         return (teacher, entry.targets) if teacher and entry.targets != "original" else None
-
-    @cached_property
-    def foreign(self) -> list[str]:
-        """Ensembles and teachers from elsewhere, which have translations but no model folder."""
-        return [name for name in self.imitable if name not in self.systems.trained]
-
-    @cached_property
-    def reference(self) -> str | None:
-        """The timed teacher that scores are compared with: the imitated one, else the first.
-
-        Ensembles and teachers from elsewhere are not timed.
-        """
-        return next((name for name in (self.imitated, *self.systems.teachers) if name in self.systems.measured), None)
-
-    @cached_property
-    def engine(self) -> str:
-        """The engine that distils."""
-        return precision.engine(self.config)
-
-    @property
-    def type(self) -> str:
-        """The type that teachers compute with."""
-        return self.config.distillation.compute_type or precision.default_type(self.config)
-
-    @cached_property
-    def imported(self) -> dict[str, Document]:
-        """The entries of teachers from elsewhere, only with the keys whose change requires a new import."""
-        unused, entries = ("parameters", "start_from"), self.config.teachers.items()
-        foreign = {name: entry.document for name, entry in entries if not entry.shape}
-        return {
-            name: {key: value for key, value in entry.items() if key not in unused} for name, entry in foreign.items()
-        }
 
     def settings(self, *teachers: str) -> Settings:
         """What decides on the translations of these teachers."""
@@ -255,11 +175,6 @@ class Teachers:
         The native engine's weights are made of these; a teacher that CTranslate2 does not have has no such folder.
         """
         return [self.paths.converted(name, "float32") for name in teachers] if self.engine == Native.name else []
-
-    @property
-    def imported_format(self) -> str:
-        """The name of the folder of every teacher from elsewhere."""
-        return ENGINES[self.engine].folder(self.type)
 
     def pieces_for(self, *teachers: str) -> list[str]:
         """The study's SentencePiece model if one of the teachers splits text with it."""
@@ -314,15 +229,15 @@ class Mixtures:
     def epochs_of(self, system: str) -> dict[str, str | range]:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
         epochs = self.config.distillation.epochs
-        return {"mixture": self.systems.trainings[system].mixture, "epoch": range(1, epochs + 1)}
+        return {"mixture": self.systems.trained[system].mixture, "epoch": range(1, epochs + 1)}
 
     def teachers_of(self, system: str) -> list[str]:
         """The teachers whose translations a system learned from."""
-        return learned_from(self.config, self.systems.trainings[system].mixture)
+        return learned_from(self.config, self.systems.trained[system].mixture)
 
     def parent(self, system: str) -> str | None:
         """The checkpoint that a training begins with; None for a missing folder, so that a dry run goes on without."""
-        start = self.systems.trainings[system].start_from
+        start = self.systems.trained[system].start_from
         if not start or not is_folder(start):
             return self.paths.averaged(start) if start else None
         return start if Path(start).is_dir() else None
