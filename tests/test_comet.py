@@ -116,9 +116,9 @@ def test_the_gap_has_a_column(study, monkeypatch):
     run(monkeypatch, scoring, *COMET, "--test-sets", "t=t.tsv.zst", "--outputs", "t=one/beam1.t.txt", "t=s/beam1.t.txt")
     roles = {"one": "teacher", "s": "student"}
     systems = [{"system": s, "student": s, "role": role, "mixture": None, "seed": None} for s, role in roles.items()]
-    call = ["--systems", json.dumps(systems), "--teacher", "one", "--teacher-beam", 1, "--beam-sizes", 1]
-    call += ["--outputs", ".", "--test-sets", "t=t.tsv.zst", "--target-language", "de", "--config-hash", "abc"]
-    call += ["--output", "gap.json"]
+    task = {"systems": systems, "teacher": "one", "teacher_beam": 1, "beam_sizes": [1]}
+    task |= {"target_language": "de", "config_hash": "abc"}
+    call = [json.dumps(task), "--outputs", ".", "--test-sets", "t=t.tsv.zst", "--output", "gap.json"]
     tables = []
     for options in ([], ["--comet", "comet.json"]):
         run(monkeypatch, teacher_student, *call, *options)

@@ -71,10 +71,11 @@ def study(tmp_path_factory):
     for name in (name for name in NOISE if name.startswith("s-")):
         learned = original if "original" in name else distilled
         write_json(folder / name / "learned.json", learned | {"system": name, "targets": "best", "drop_worst": 0})
-    command = [warm.python(), "-m", "measure.teacher_student", "--systems", json.dumps(systems)]
-    command += ["--teacher", "ensemble", "--teacher-beam", "4", "--beam-sizes", "1", "4", "--outputs", folder]
+    task = {"systems": systems, "teacher": "ensemble", "teacher_beam": 4, "beam_sizes": [1, 4]}
+    task |= {"target_language": "de", "config_hash": "abc"}
+    command = [warm.python(), "-m", "measure.teacher_student", json.dumps(task), "--outputs", folder]
     command += ["--test-sets", f"t={folder}/t.tsv.zst", "--learned", *folder.glob("s-*/learned.json")]
-    command += ["--target-language", "de", "--config-hash", "abc", "--output", folder / "gap.json"]
+    command += ["--output", folder / "gap.json"]
     subprocess.run(command, check=True, capture_output=True)
     return folder, teacher_student.read(folder / "gap.json"), references
 

@@ -121,7 +121,7 @@ def test_several_teachers_are_an_ensemble():
     assert study.teachers.reference == "narrow"
     together = plan(SEVERAL_TEACHERS, lambda study: study["mixtures"]["distilled"].update(teacher=None))
     assert together.teachers.imitated == "ensemble" and together.teachers.reference == "wide"  # which is timed
-    names = [about["system"] for about in together.compared]
+    names = [about["system"] for about in together.comparison.systems]
     assert names == ["wide", "narrow", "ensemble", *together.systems.students]
     one = plan()
     assert one.teachers.ensemble == one.teachers.imitated == "teacher" and one.teachers.foreign == []
@@ -134,7 +134,7 @@ def test_a_study_without_teachers_imitates_none():
 
     study = plan(change=change)
     assert study.teachers.ensemble is study.teachers.imitated is study.teachers.reference is None
-    assert study.teachers.imitable == study.teachers.foreign == study.compared[2:] == []
+    assert study.teachers.imitable == study.teachers.foreign == study.comparison.systems[2:] == []
     assert study.mixtures.aligned == "original"
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
+from common.document import Section
 from formats.learning import Learned
 
 Settings = dict[str, Any]  # of the network and the training, by the names of the configuration
@@ -33,6 +34,21 @@ class System(TypedDict):
     seed: int | None
     settings: NotRequired[Settings]  # of students; files of earlier versions have none
     learned: NotRequired[Learned | None]
+
+
+class Task(Section):
+    """What measure.teacher_student compares, beside the outputs that it reads.
+
+    teacher: the system that the others are compared with. teacher_beam: its beam for the training data.
+    target_language: sacreBLEU chooses its tokenizer by it. config_hash: of the study.
+    """
+
+    systems: list[System]
+    teacher: str
+    teacher_beam: int
+    beam_sizes: list[int]
+    target_language: str
+    config_hash: str
 
 
 class Part(TypedDict):

@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
 
-from common.command_line import json_value, named_path, positive
+from common.command_line import named_path
+from common.document import argument
 from common.errors import command
 from common.files import sha256, write_json
 from common.progress import progress
@@ -37,6 +38,7 @@ from formats.gap import (
     Scores,
     Sentence,
     System,
+    Task,
     Trainings,
     Twins,
 )
@@ -237,28 +239,25 @@ def of_beam(systems: list[System], test_set: Compared, outputs: Path, file: str)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--systems", type=json_value, required=True, help="list: system, role, student, mixture, ...")
+    parser.add_argument("task", type=argument(Task), help="JSON of formats.gap.Task")
     parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record, by system")
-    parser.add_argument("--teacher", required=True, help="the system that the others are compared with")
-    parser.add_argument("--teacher-beam", type=positive, required=True, help="its beam for the training data")
-    parser.add_argument("--beam-sizes", type=positive, nargs="+", required=True)
     parser.add_argument("--outputs", type=Path, required=True, help="folder of outputs of measure.test_sets, by system")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
-    parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
-    parser.add_argument("--config-hash", required=True, help="of the study")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
+    task: Task = args.task
     learned = training_differences.read(args.learned)
+    systems: list[System] = [{**system, "learned": learned.get(system["system"])} for system in task.systems]
     result = explain(
-        [system | {"learned": learned.get(system["system"])} for system in args.systems],
-        (args.teacher, args.teacher_beam),
-        args.beam_sizes,
+        systems,
+        (task.teacher, task.teacher_beam),
+        task.beam_sizes,
         dict(args.test_sets),
         args.outputs,
-        args.target_language,
+        task.target_language,
         CometScores.read(args.comet),
-        args.config_hash,
+        task.config_hash,
     )
     write_json(args.output, result)
 

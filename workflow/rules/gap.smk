@@ -2,8 +2,7 @@
 
 import itertools
 
-TEACHER_BEAM = study.config.distillation.beam_size
-BEAMS = sorted({1, TEACHER_BEAM, *study.config.decoding.beam_sizes})
+GAP = study.comparison
 
 
 rule outputs:
@@ -23,7 +22,7 @@ rule outputs:
         **growing(mem_mb=2000, runtime=60),
     params:
         test_sets=study.paths.named_corpora(study.corpora.test),
-        beam_sizes=BEAMS,
+        beam_sizes=GAP.beam_sizes,
     shell:
         "python -m measure.test_sets --model {input.model} --test-sets {params.test_sets}"
         " --beam-sizes {params.beam_sizes} --threads {threads} --output {output.folder} 2> >(shown {log})"
@@ -34,7 +33,7 @@ rule foreign_outputs:
     input:
         candidates=f"{study.folder}/n-best/{{foreign}}/{{corpus}}/1-of-1.tsv.zst",
     output:
-        text=f"{study.folder}/outputs/{{foreign}}/beam{TEACHER_BEAM}.{{corpus}}.txt",
+        text=f"{study.folder}/outputs/{{foreign}}/beam{GAP.teacher_beam}.{{corpus}}.txt",
     log:
         f"{study.folder}/logs/outputs_{{foreign}}_{{corpus}}.log",
     benchmark:
@@ -51,7 +50,7 @@ rule foreign_outputs:
 GAP_OUTPUTS = [
     f"{corpus}={study.folder}/outputs/{system}/beam{beam}.{corpus}.txt"
     for corpus in study.corpora.test
-    for systems, beams in ((study.systems.trained, BEAMS), (study.teachers.foreign, [TEACHER_BEAM]))
+    for systems, beams in ((study.systems.trained, GAP.beam_sizes), (study.teachers.foreign, [GAP.teacher_beam]))
     for system, beam in itertools.product(systems, beams)
 ]
 
@@ -90,20 +89,14 @@ rule gap:
     resources:
         **growing(mem_mb=2000, runtime=60),
     params:
-        systems=json.dumps(study.compared),
-        teacher=study.teachers.imitated,
-        teacher_beam=TEACHER_BEAM,
-        beam_sizes=BEAMS,
+        task=as_json(GAP),
         outputs=lambda w, input: Path(input.outputs[0]).parent,
         test_sets=study.paths.named_corpora(study.corpora.test),
-        language=study.config.target,
-        config_hash=study.hash,
     shell:
-        "python -m measure.teacher_student --systems {params.systems:q} --teacher {params.teacher}"
-        " --teacher-beam {params.teacher_beam} --beam-sizes {params.beam_sizes} --outputs {params.outputs}"
-        " --test-sets {params.test_sets} --target-language {params.language} --learned {input.learned}"
+        "python -m measure.teacher_student {params.task:q} --outputs {params.outputs} --test-sets {params.test_sets}"
+        " --learned {input.learned}"
         f"{COMET}"
-        " --config-hash {params.config_hash} --output {output.gap} 2> {log}"
+        " --output {output.gap} 2> {log}"
 
 
 rule explain:

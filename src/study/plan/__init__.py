@@ -54,14 +54,17 @@ class Study:
         return {"system": system, "role": of.role, "student": of.student, "mixture": of.mixture, "seed": of.seed}
 
     @property
-    def compared(self) -> list[gap.System]:
-        """The systems whose comparison explains the gap between teachers and students; an ensemble is a teacher."""
+    def comparison(self) -> gap.Task:
+        """What explains the gap between teachers and students; an ensemble is a teacher."""
         teachers = [
             gap.System(system=name, student=name, role="teacher", mixture=None, seed=None)
             for name in self.teachers.imitable
         ]
         students = ((self.about(name), self.systems.trained[name]) for name in self.systems.students)
-        return [*teachers, *(gap.System(**about, settings=settings(system)) for about, system in students)]
+        systems = [*teachers, *(gap.System(**about, settings=settings(system)) for about, system in students)]
+        beam = self.config.distillation.beam_size
+        beams = sorted({1, beam, *self.config.decoding.beam_sizes})
+        return gap.Task(systems, self.teachers.imitated or "", beam, beams, self.config.target, self.hash)
 
     def training(self, system: str) -> Settings:
         """What decides on the training of a system. More threads make no other training: all have the default here."""
