@@ -1,7 +1,6 @@
 """The model folders of a study, and the systems of its experiments: maps, rounded weights, search and speed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from decode.engines import ENGINES, Engine, folders, refusal
@@ -14,25 +13,31 @@ from study.plan.systems import Corpora, Paths, Systems, Teachers
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
 
 
-@dataclass(frozen=True)
 class Models:
-    """The engines and types that decode, the systems that each engine has, and their folders."""
+    """The engines and types that decode, the systems that each engine has, and their folders.
 
-    config: Configuration
-    paths: Paths
-    corpora: Corpora
-    systems: Systems
-    teachers: Teachers
+    types: those that systems are exported in and timed in. engines: those that systems are exported to. exported: the
+    measured systems that another engine than OpenNMT-tf decodes, students first. transformers: those of them that
+    CTranslate2 has. quantized: the student whose rounded weights are examined layer by layer, in CTranslate2's files.
+    converted_types: the types of CTranslate2 that weights are converted to, for decoding, teachers and the native
+    engine. native_types: those of the native engine, float32 where it is not used. submitted_types: the names of the
+    model folders that submissions are made of.
+    """
 
-    @property
-    def types(self) -> list[str]:
-        """The types that systems are exported in and timed in."""
-        return self.config.decoding.compute_types
-
-    @property
-    def engines(self) -> list[str]:
-        """The engines that systems are exported to."""
-        return [BASELINE, CTranslate2.name, *self.config.decoding.engines]
+    def __init__(self, config: Configuration, paths: Paths, corpora: Corpora, systems: Systems, teachers: Teachers):
+        self.config, self.paths, self.corpora, self.systems, self.teachers = config, paths, corpora, systems, teachers
+        self.types, self.engines = config.decoding.compute_types, [BASELINE, CTranslate2.name, *config.decoding.engines]
+        exported = filter(self.is_exported, systems.measured)
+        self.exported = sorted(exported, key=lambda name: name in systems.teachers)
+        self.transformers = list(filter(self.runs_in_ctranslate2, self.exported))
+        self.quantized = next((name for name in self.transformers if name in systems.students), None)
+        made = {name: {*self.types, *SPEED_TYPES} if name in self.engines else set() for name in ENGINES}
+        made[teachers.engine].add(teachers.type)
+        if made[Native.name]:  # whose weights are made of these
+            made[CTranslate2.name].add("float32")
+        self.converted_types = sorted(made[CTranslate2.name])
+        self.native_types = [type for type in Native.types if type in made[Native.name]] or ["float32"]
+        self.submitted_types = [*self.converted_types, *map(Native.folder, self.native_types)]
 
     @cached_property
     def refusals(self) -> list[str]:
@@ -41,9 +46,8 @@ class Models:
         refused: dict[str, dict[str, None]] = {}  # entries of the configuration, each once
         for system in (self.systems[name] for name in (*self.systems.measured, *self.systems.untrained)):
             entry = f"{sections.get(system.role, 'students')}.{system.student}"
-            for line in filter(
-                None, (refusal(ENGINES[name], system.shape or {}, self.engines) for name in self.engines)
-            ):
+            lines = (refusal(ENGINES[name], system.shape or {}, self.engines) for name in self.engines)
+            for line in filter(None, lines):
                 refused.setdefault(line, {})[entry] = None
         return [f"{', '.join(entries)}: {line}" for line, entries in refused.items()]
 
@@ -54,16 +58,6 @@ class Models:
     def is_exported(self, system: str) -> bool:
         """Whether another engine than OpenNMT-tf decodes a system here."""
         return self.formats(system) != [BASELINE]
-
-    @cached_property
-    def exported(self) -> list[str]:
-        """The measured systems that another engine than OpenNMT-tf decodes, students first."""
-        return sorted(filter(self.is_exported, self.systems.measured), key=lambda name: name in self.systems.teachers)
-
-    @cached_property
-    def transformers(self) -> list[str]:
-        """The measured systems that CTranslate2 has, students first."""
-        return list(filter(self.runs_in_ctranslate2, self.exported))
 
     def formats(self, system: str) -> list[str]:
         """The model folders that a system is exported to, one for each engine and type of weights."""
@@ -101,25 +95,6 @@ class Models:
         """A folder in float32 for each system: CTranslate2's, else the native engine's, if there is one."""
         return [folder for system in systems for folder in self.optimised(system, type="float32")[:1]]
 
-    @property
-    def converted_types(self) -> list[str]:
-        """The types of CTranslate2 that weights are converted to, for decoding, teachers and the native engine."""
-        native = {"float32"} if Native.name in (*self.engines, self.teachers.engine) else {}
-        teachers = {self.teachers.type} if self.teachers.engine == CTranslate2.name else {}
-        return sorted({*self.types, *SPEED_TYPES, *teachers, *native})
-
-    @property
-    def native_types(self) -> list[str]:
-        """The types that weights are converted to for the native engine; float32 where it is not used."""
-        wanted = {*self.types, *SPEED_TYPES} if Native.name in self.engines else set()
-        wanted |= {self.teachers.type} if self.teachers.engine == Native.name else set()
-        return [type for type in Native.types if type in wanted] or ["float32"]
-
-    @property
-    def submitted_types(self) -> list[str]:
-        """The names of the model folders that submissions are made of."""
-        return [*self.converted_types, *map(Native.folder, self.native_types)]
-
     def source(self, system: str, type: str) -> str:
         """The folder that CTranslate2's weights of a type are made from: the checkpoint, or float32.
 
@@ -136,87 +111,63 @@ class Models:
             return self.paths.converted(system, "float32")
         return self.paths.averaged(system)
 
-    @property
-    def quantized(self) -> str | None:
-        """The student whose rounded weights are examined layer by layer, in CTranslate2's files."""
-        return next((name for name in self.transformers if name in self.systems.students), None)
 
-
-@dataclass(frozen=True)
 class Maps:
-    """The system that the vocabulary map is fitted to."""
+    """The system that the vocabulary map is fitted to, if there is one.
 
-    config: Configuration
-    models: Models
+    type: int8, or the first one that the system is exported in. weights: those that decode the system before there is a
+    map, CTranslate2's or the native engine's. problem: why maps cannot be compared, if so.
+    """
 
-    @property
-    def system(self) -> str | None:
-        students = (name for name in self.models.exported if name in self.models.systems.students)
-        return self.config.vocabulary_map.system or next(students, None)
-
-    @property
-    def type(self) -> str:
-        """The type that the map is fitted in: int8, or the first one that the system is exported in."""
-        types, folders = self.models.types, {*self.models.formats(self.system)} if self.system else set()
-        made = [type for type in types if {CTranslate2.folder(type), Native.folder(type)} & folders] or types
-        return "int8" if "int8" in made else made[0]
-
-    @property
-    def weights(self) -> list[str]:
-        """The weights that decode the system before there is a map, if there is a system: CTranslate2's, or native."""
-        if self.system is None:
-            return []
-        paths, transformer = self.models.paths, self.models.runs_in_ctranslate2(self.system)
-        return [(paths.converted if transformer else paths.converted_native)(self.system, self.type)]
-
-    @property
-    def problem(self) -> str | None:
-        """Why vocabulary maps cannot be compared, if so."""
-        if self.config.vocabulary_map.grid is not None:
-            return None
-        return f"the study {self.config.study} tries no maps: give it a vocabulary_map.grid"
+    def __init__(self, config: Configuration, models: Models):
+        students = (name for name in models.exported if name in models.systems.students)
+        self.system = config.vocabulary_map.system or next(students, None)
+        folders = {*models.formats(self.system)} if self.system else set()
+        made = [type for type in models.types if {CTranslate2.folder(type), Native.folder(type)} & folders]
+        made = made or models.types
+        self.type = "int8" if "int8" in made else made[0]
+        transformer = self.system is not None and models.runs_in_ctranslate2(self.system)
+        converted = models.paths.converted if transformer else models.paths.converted_native
+        self.weights = [converted(self.system, self.type)] if self.system else []
+        tried = config.vocabulary_map.grid is not None
+        self.problem = None if tried else f"the study {config.study} tries no maps: give it a vocabulary_map.grid"
 
 
-@dataclass(frozen=True)
 class Search:
-    """The system whose search is measured."""
+    """The system whose search is measured. problem: why it cannot be, if so."""
 
-    config: Configuration
-    models: Models
-    maps: Maps
-
-    @property
-    def system(self) -> str | None:
-        return self.config.search.system or self.maps.system
+    def __init__(self, config: Configuration, models: Models, maps: Maps):
+        self.models, self.system = models, config.search.system or maps.system
+        able = self.system in models.systems.trained and models.is_exported(self.system)
+        missing = f"{self.system} is none of the systems of this study that are trained here and exported"
+        self.problem = None if able else f"search.system: {missing}"
 
     def folders(self, type: str) -> list[str]:
         """The folders of the system in a type, one for each engine but OpenNMT-tf, CTranslate2's first."""
         return self.models.optimised(self.system, type=type) if self.system and not self.problem else []
 
-    @property
-    def problem(self) -> str | None:
-        """Why search cannot be measured, if so."""
-        if self.system in self.models.systems.trained and self.models.is_exported(self.system):
-            return None
-        return f"search.system: {self.system} is none of the systems of this study that are trained here and exported"
 
-
-@dataclass(frozen=True)
 class Speed:
-    """The systems and the folders of the speed tables."""
+    """The systems and the folders of the speed tables.
 
-    config: Configuration
-    models: Models
+    trained: the trained systems, those that the study names, or all if it names none at all.
+    """
 
-    @property
-    def trained(self) -> list[str]:
-        """The trained systems: those that the study names, or all if it names none at all."""
-        return self.config.speed.systems or ([] if self.models.systems.untrained else self.models.exported)
+    def __init__(self, config: Configuration, models: Models):
+        self.models, self._study = models, config.study
+        self.trained = config.speed.systems or ([] if models.systems.untrained else models.exported)
 
     @property
     def systems(self) -> list[str]:
-        """All systems, trained ones first: those that another engine than OpenNMT-tf decodes."""
+        """All systems, trained ones first, that another engine than OpenNMT-tf decodes."""
         return [*filter(self.models.is_exported, (*self.trained, *self.models.systems.untrained))]
+
+    @property
+    def problem(self) -> str | None:
+        """Why the speed tables cannot be made, if so."""
+        if self.systems or self.models.systems.untrained:
+            return None
+        return f"speed: OpenNMT-tf alone decodes what is trained in {self._study}, and speed.untrained names nothing"
 
     def ladder(self, system: str) -> list[str]:
         """The folders to compare with OpenNMT-tf; for systems that CTranslate2 lacks, native ones of all types."""
@@ -238,11 +189,3 @@ class Speed:
         models, names = self.models, [BASELINE, *(Native.folder(type) for type in self.models.types)]
         made = ((system, name) for system in models.systems.untrained for name in names)
         return [models.paths.model(system, name) for system, name in made if name in models.formats(system)]
-
-    @property
-    def problem(self) -> str | None:
-        """Why the speed tables cannot be made, if so."""
-        if self.systems or self.models.systems.untrained:
-            return None
-        study = self.config.study
-        return f"speed: OpenNMT-tf alone decodes what is trained in {study}, and speed.untrained names nothing"
