@@ -9,10 +9,7 @@ rule alignment_corpus:
     """Every pair of the mixture once, whatever the weights, so that the counts are those of the text. The order is
     random, so that the first pairs are a sample of all corpora."""
     input:
-        corpora=[
-            study.mixtures.corpus(study.mixtures.aligned, corpus)
-            for corpus in study.mixtures.weights(study.mixtures.aligned)
-        ],
+        corpora=study.mixtures.files(study.mixtures.aligned),
     output:
         corpus=f"{study.folder}/alignment/corpus.tsv.zst",
         counts=f"{study.folder}/alignment/corpus.json",

@@ -7,7 +7,7 @@ from study.resources import training_resources
 rule sample:
     """An epoch: a random sample of the corpora of a mixture, in proportion to their weights."""
     input:
-        corpora=lambda w: [study.mixtures.corpus(w.mixture, corpus) for corpus in study.mixtures.weights(w.mixture)],
+        corpora=lambda w: study.mixtures.files(w.mixture),
     output:
         corpus=study.paths.epoch("{mixture}", "{epoch}", "tsv.zst"),
         counts=study.paths.epoch("{mixture}", "{epoch}", "json"),

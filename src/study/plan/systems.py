@@ -213,12 +213,16 @@ class Mixtures:
         return weights(self.config, name)
 
     def corpus(self, name: str, corpus: str) -> str:
-        """The file that a mixture draws from."""
+        """The file of a corpus that a mixture draws from."""
         if not self.teachers.translations(name):
             return self.paths.clean(corpus)
         if self.config.mixtures[name].drop_worst:
             return f"{self.paths.folder}/training/{name}/{corpus}.tsv.zst"
         return self.distilled(name, corpus)
+
+    def files(self, name: str) -> list[str]:
+        """The files that a mixture draws from, in the order of its weights."""
+        return [self.corpus(name, corpus) for corpus in self.weights(name)]
 
     def distilled(self, name: str, corpus: str) -> str:
         """The translations of a mixture, with the scores that it drops the worst pairs by."""
