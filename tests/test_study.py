@@ -1,13 +1,16 @@
 """The plan of a study, made from its configuration alone."""
 
 import copy
+import json
 import re
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.document import argument
 from findings.comparison import BASELINE
 from measure.configuration import Configuration
 from study import config
@@ -97,6 +100,24 @@ def test_every_system_has_one_part_in_every_study(path):
     assert not set(study.teachers.foreign) & set(study.systems.trained)
     assert set(study.teachers.foreign) <= set(study.teachers.imitable)
     assert study.teachers.reference is None or study.teachers.reference in study.systems.measured
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_programs_read_the_settings_that_rules_write(path):
+    study = Study(config.read(path))
+    settings = [study.teachers.settings(*study.systems.teachers), study.comparison]
+    settings += [study.training(system) for system in study.systems.trained]
+    for each in settings:
+        assert argument(type(each))(json.dumps(each.document)) == each
+        with pytest.raises(ArgumentTypeError, match="unknown field `other`"):
+            argument(type(each))(json.dumps(each.document | {"other": 1}))
+
+
+def test_more_threads_are_no_other_training():
+    """A changed document trains again."""
+    student = OFFLINE["students"]["tiny"]
+    more = plan(students={"tiny": student | {"training": student["training"] | {"threads": 7}}})
+    assert more.training("tiny") == plan().training("tiny") and more.systems["tiny"].training.threads == 7
 
 
 def test_of_several_seeds_the_first_is_measured():
